@@ -1,0 +1,26 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: {
+    index: 'src/index.ts',
+    testing: 'src/testing/index.ts',
+    node: 'adapters/node.ts',
+    express: 'adapters/express.ts',
+    fastify: 'adapters/fastify.ts',
+    fetch: 'adapters/fetch.ts',
+    next: 'adapters/next.ts',
+    'transport-undici': 'src/providers/transport/undici.ts',
+    'transport-fetch': 'src/providers/transport/fetch.ts',
+  },
+  format: 'esm',
+  target: 'node20',
+  // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of
+  // test/package.test.ts, which bundles it again for a runtime without Node.
+  platform: 'neutral',
+  external: ['#transport', /^node:/],
+  splitting: true,
+  treeshake: true,
+  clean: true,
+  dts: false,
+  sourcemap: true,
+});
