@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Router, errorReplyOf, handle } from '../src/index.ts';
+import { locate, nodeCall, writeReply } from './node-exchange.ts';
+
+/** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */
+export interface FastifyRouterOptions {
+  readonly router: Router;
+  readonly prefix?: string | undefined;
+}
+
+/** The parts of a Fastify request that are needed. */
+export interface FastifyRequestLike {
+  readonly raw: IncomingMessage;
+  readonly url: string;
+}
+
+/** The parts of a Fastify reply that are needed. */
+export interface FastifyReplyLike {
+  readonly raw: ServerResponse;
+  hijack(): unknown;
+  getHeaders(): Record<string, number | string | string[] | undefined>;
+  callNotFound(): unknown;
+}
+
+/** The parts of a Fastify instance that are needed; satisfied by Fastify 5. */
+export interface FastifyInstanceLike {
+  readonly prefix: string;
+  removeAllContentTypeParsers(): unknown;
+  // Method shorthand keeps the parameters bivariant, so that Fastify's own richer types fit.
+  addContentTypeParser(type: string, parser: (request: never, payload: never, done: (error: Error | null) => void) => void): unknown;
+  setErrorHandler(handler: (error: Error, request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
+  all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
+}
+
+/**
+ * Mounts a router in a Fastify app. The plugin is encapsulated: body parsers and error handlers of the app stay as
+ * they are outside the prefix, and headers that hooks of the app have set are sent, also with streams.
+ *
+ * @example
+ * ```ts
+ * await app.register(fastifyRouter, { router, prefix: '/v1' });
+ * ```
+ */
+export async function fastifyRouter(instance: FastifyInstanceLike, { router }: FastifyRouterOptions): Promise<void> {
+  instance.removeAllContentTypeParsers();
+  // The body is left unread: who calls is checked first, and the router's own limits apply.
+  instance.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  instance.setErrorHandler((_error, request, reply) => send(request, reply, errorReplyOf(500, 'The server failed')));
+  instance.all('/*', async (request, reply) => {
+    const location = locate(request.url, instance.prefix);
+    const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
+    return answer === undefined ? reply.callNotFound() : send(request, reply, answer);
+  });
+  return Promise.resolve();
+}
+
+/** Writes past Fastify, with the headers that its hooks have set so far. */
+async function send(
+  request: FastifyRequestLike,
+  reply: FastifyReplyLike,
+  answer: Parameters<typeof writeReply>[2],
+): Promise<FastifyReplyLike> {
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  await writeReply(request.raw, reply.raw, answer);
+  return reply;
+}

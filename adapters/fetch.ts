@@ -1,0 +1,32 @@
+import { type HttpReply, type Router, handle, notFoundReply } from '../src/index.ts';
+import { type WebCallOptions, webCall, webResponse } from './web-exchange.ts';
+
+/** Options of {@link fetchRouter}. */
+export interface FetchRouterOptions {
+  /** Path that the API stands under, without a slash at the end. Default `/v1`. */
+  readonly basePath?: string | undefined;
+  /**
+   * Address of the client, where the runtime tells it. Only needed for routers without authentication, which answer
+   * callers on their own machine only.
+   */
+  readonly remoteAddress?: WebCallOptions['remoteAddress'];
+}
+
+/**
+ * Serves a router from anything that speaks Web `Request` and `Response`: Hono, Bun, Deno, Workers.
+ *
+ * @example
+ * ```ts
+ * export default { fetch: fetchRouter(router, { basePath: '/v1' }) };
+ * ```
+ */
+export function fetchRouter(
+  router: Router,
+  { basePath = '/v1', remoteAddress }: FetchRouterOptions = {},
+): (request: Request) => Promise<Response> {
+  return async function signalbox(request) {
+    const call = webCall(request, basePath, { remoteAddress });
+    const reply: HttpReply | undefined = call && (await handle(router, call));
+    return webResponse(request, reply ?? notFoundReply());
+  };
+}

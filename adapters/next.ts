@@ -1,0 +1,29 @@
+import { type Router } from '../src/index.ts';
+import { fetchRouter } from './fetch.ts';
+
+/** Options of {@link nextRouter}. */
+export interface NextRouterOptions {
+  /** Path of the route's folder, for example `/api/v1` for `app/api/v1/[...path]/route.ts`. Default `/api/v1`. */
+  readonly basePath?: string | undefined;
+}
+
+/** Handlers of a route file in the App Router. */
+export interface NextHandlers {
+  readonly GET: (request: Request) => Promise<Response>;
+  readonly POST: (request: Request) => Promise<Response>;
+  readonly DELETE: (request: Request) => Promise<Response>;
+}
+
+/**
+ * Handlers for a catch-all route of the Next.js App Router.
+ *
+ * @example
+ * ```ts
+ * // app/api/v1/[...path]/route.ts
+ * export const { GET, POST, DELETE } = nextRouter(router, { basePath: '/api/v1' });
+ * ```
+ */
+export function nextRouter(router: Router, { basePath = '/api/v1' }: NextRouterOptions = {}): NextHandlers {
+  const signalbox = fetchRouter(router, { basePath });
+  return { GET: signalbox, POST: signalbox, DELETE: signalbox };
+}

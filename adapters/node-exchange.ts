@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyError, type HttpCall, type HttpReply, type ParsedBody, type UnreadBody } from '../src/index.ts';
+
+/** Where a request stands below the mount. */
+export interface Location {
+  readonly path: string;
+  readonly query: string;
+}
+
+/** Splits an address into path and query, below a base path; undefined when it is not below it. */
+export function locate(url: string, basePath: string): Location | undefined {
+  if (!url.startsWith(basePath)) return undefined;
+  const rest = url.slice(basePath.length);
+  const mark = rest.indexOf('?');
+  const path = mark < 0 ? rest : rest.slice(0, mark);
+  if (path !== '' && !path.startsWith('/')) return undefined;
+  return { path: path === '' ? '/' : path, query: mark < 0 ? '' : rest.slice(mark + 1) };
+}
+
+/** A Node request as the router sees it. The client is gone when the response closes before it was finished. */
+export function nodeCall(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { path, query }: Location,
+  body: HttpCall['body'] = unreadBody(request),
+): HttpCall {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  if (response.destroyed) controller.abort();
+  return {
+    method: request.method ?? 'GET',
+    path,
+    query,
+    header: (name) => headerOf(request, name),
+    body,
+    signal: controller.signal,
+    remoteAddress: request.socket.remoteAddress,
+  };
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** A body that a parser of the host has left: text and bytes are parsed by us, anything else is taken as it is. */
+export function bodyOf(value: unknown): UnreadBody | ParsedBody {
+  if (typeof value === 'string') return givenBytes(Buffer.from(value));
+  return value instanceof Uint8Array ? givenBytes(value) : { type: 'parsed', value };
+}
+
+function givenBytes(bytes: Uint8Array): UnreadBody {
+  return {
+    type: 'unread',
+    collect: (maxBytes) =>
+      bytes.byteLength > maxBytes ? Promise.reject(new BodyError('too_large')) : Promise.resolve(bytes),
+  };
+}
+
+function unreadBody(request: IncomingMessage): UnreadBody {
+  return { type: 'unread', collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs) };
+}
+
+function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const timer = setTimeout(() => settle(new BodyError('timeout')), timeoutMs);
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > maxBytes) settle(new BodyError('too_large'));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => settle(undefined);
+    const onCut = (): void => settle(new BodyError('incomplete'));
+    const settle = (error: BodyError | undefined): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut);
+      if (error === undefined) return resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      request.on('error', ignore);
+      request.pause();
+      reject(error);
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onCut).on('error', onCut);
+  });
+}
+
+/** Writes an answer. Headers that the host has set before stay, unless the answer sets them itself. */
+export async function writeReply(request: IncomingMessage, response: ServerResponse, reply: HttpReply): Promise<void> {
+  if (reply.type === 'stream') return writeFrames(response, reply);
+  if (response.destroyed) return;
+  const length = Buffer.byteLength(reply.body);
+  // What is left of a body that nobody reads would be taken for the next request.
+  const close = request.complete ? {} : { connection: 'close' };
+  response.writeHead(reply.status, { ...reply.headers, ...close, 'content-length': length });
+  response.end(request.method === 'HEAD' ? undefined : reply.body);
+}
+
+async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, { type: 'stream' }>): Promise<void> {
+  if (response.destroyed) {
+    await reply.frames.return?.();
+    return;
+  }
+  response.on('error', ignore);
+  response.writeHead(reply.status, reply.headers);
+  for await (const frame of reply.frames) {
+    if (response.destroyed) break;
+    if (!response.write(frame)) await drained(response, reply.stallMs);
+  }
+  response.end();
+}
+
+/** Waits until the client reads on. One who does not for too long is cut off. */
+function drained(response: ServerResponse, stallMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) return resolve();
+    const timer = setTimeout(() => response.destroy(), stallMs);
+    const finish = (): void => {
+      clearTimeout(timer);
+      response.off('drain', finish).off('close', finish);
+      resolve();
+    };
+    response.on('drain', finish).on('close', finish);
+  });
+}
+
+function ignore(): void {}

@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type HttpReply, type Router, handle, notFoundReply } from '../src/index.ts';
+import { locate, nodeCall, writeReply } from './node-exchange.ts';
+
+/** Options of {@link nodeRouter}. */
+export interface NodeRouterOptions {
+  /** Path that the API stands under, without a slash at the end. Default `/v1`. */
+  readonly basePath?: string | undefined;
+}
+
+/** Continues with whatever else the host serves. */
+export type Next = (error?: unknown) => void;
+
+/**
+ * Serves a router from Node's own HTTP server, or from anything that calls `(request, response, next)`.
+ *
+ * @example
+ * ```ts
+ * createServer(nodeRouter(router, { basePath: '/v1' })).listen(3000);
+ * ```
+ */
+export function nodeRouter(
+  router: Router,
+  { basePath = '/v1' }: NodeRouterOptions = {},
+): (request: IncomingMessage, response: ServerResponse, next?: Next) => void {
+  return function signalbox(request, response, next) {
+    const location = locate(request.url ?? '/', basePath);
+    const goOn = (): void => {
+      if (next === undefined) void writeReply(request, response, notFoundReply());
+      else next();
+    };
+    if (location === undefined) return goOn();
+    void handle(router, nodeCall(request, response, location)).then((reply: HttpReply | undefined) =>
+      reply === undefined ? goOn() : writeReply(request, response, reply),
+    );
+  };
+}

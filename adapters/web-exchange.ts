@@ -1,0 +1,94 @@
+import { BodyError, type HttpCall, type HttpReply } from '../src/index.ts';
+
+/** What a Web `Request` does not tell by itself. */
+export interface WebCallOptions {
+  readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
+}
+
+/** A Web request as the router sees it; undefined when it is not below the base path. */
+export function webCall(request: Request, basePath: string, { remoteAddress }: WebCallOptions): HttpCall | undefined {
+  const { pathname, search } = new URL(request.url);
+  if (!pathname.startsWith(basePath)) return undefined;
+  const path = pathname.slice(basePath.length);
+  if (path !== '' && !path.startsWith('/')) return undefined;
+  return {
+    method: request.method,
+    path: path === '' ? '/' : path,
+    query: search.slice(1),
+    header: (name) => request.headers.get(name) ?? undefined,
+    body: { type: 'unread', collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs) },
+    signal: request.signal,
+    remoteAddress: remoteAddress?.(request),
+  };
+}
+
+async function collect(request: Request, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  const reader = request.body?.getReader();
+  if (reader === undefined) return new Uint8Array();
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    void reader.cancel();
+  }, timeoutMs);
+  try {
+    return await readAll(reader, maxBytes);
+  } catch (error) {
+    throw error instanceof BodyError ? error : new BodyError('incomplete');
+  } finally {
+    clearTimeout(timer);
+    if (timedOut) throw new BodyError('timeout');
+  }
+}
+
+async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.byteLength;
+    if (length > maxBytes) {
+      void reader.cancel();
+      throw new BodyError('too_large');
+    }
+    chunks.push(value);
+  }
+  return joined(chunks, length);
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length === 1 && chunks[0]) return chunks[0];
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+}
+
+/**
+ * An answer as a Web response. Frames are pulled one by one, so a client that does not read holds everything back.
+ * The request is kept alive as long as the response: once it is collected, its signal is never aborted.
+ */
+export function webResponse(request: Request, reply: HttpReply): Response {
+  if (reply.type === 'whole') {
+    return new Response(request.method === 'HEAD' ? null : reply.body, { status: reply.status, headers: reply.headers });
+  }
+  const { frames } = reply;
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await frames.next();
+        if (done === true || request.signal.aborted) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      async cancel() {
+        await frames.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, { status: reply.status, headers: reply.headers });
+}

@@ -1,0 +1,136 @@
+import type { Quantization } from '../protocol/provider-preferences.ts';
+import type { ReasoningEffort } from '../protocol/reasoning.ts';
+import type { Modality, ParameterName, ToolChoiceKind } from './parameters.ts';
+import type { Price } from './price.ts';
+
+/** Variants that have endpoints of their own; the others only change how endpoints are chosen. */
+export type StaticVariant = 'free' | 'extended' | 'thinking' | 'batch';
+
+/** Capacity class of an endpoint. */
+export type EndpointTier = 'default' | 'priority' | 'flex';
+
+/** The provider key of an account itself ("bring your own key"). */
+export interface ByokKey {
+  readonly account: string;
+  /** True when this key is used only after the shared capacity failed. */
+  readonly fallback: boolean;
+}
+
+/**
+ * One provider's offer of one model: the unit of routing, of health and of cooldown.
+ * A capability that is `undefined` is unknown, which is different from absent.
+ */
+export interface Endpoint {
+  /** Unique in the router. */
+  readonly id: string;
+  /** `author/slug`, with a static variant where there is one. */
+  readonly model: string;
+  /** Slug of the provider. */
+  readonly provider: string;
+  /** Display name of the provider. */
+  readonly providerName: string;
+  /** Slug that names this endpoint in preferences: `deepinfra`, `deepinfra/turbo`, `openai/priority`. */
+  readonly tag: string;
+  /** What the provider calls the model. */
+  readonly upstreamModel: string;
+  readonly variant?: StaticVariant | undefined;
+  readonly tier: EndpointTier;
+  readonly region?: string | undefined;
+  readonly price?: Price | undefined;
+  /** Tokens of input and output together. */
+  readonly contextLength?: number | undefined;
+  readonly maxPromptTokens?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly parameters?: ReadonlySet<ParameterName> | undefined;
+  readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
+  readonly inputModalities?: ReadonlySet<Modality> | undefined;
+  readonly outputModalities?: ReadonlySet<Modality> | undefined;
+  /** Efforts that the model knows, and whether reasoning cannot be switched off. */
+  readonly reasoning?: { readonly efforts?: readonly ReasoningEffort[]; readonly mandatory?: boolean } | undefined;
+  /** True when the provider stores prompts or trains on them. */
+  readonly dataCollection: boolean;
+  readonly zeroDataRetention: boolean;
+  /** True when the model's author permits training on its text; undefined when nobody said. */
+  readonly distillable?: boolean | undefined;
+  readonly quantization: Quantization;
+  readonly moderated: boolean;
+  /** True when repeated prefixes are cached without asking. */
+  readonly implicitCaching: boolean;
+  /** Benchmark scores from 0 to 1, by task. */
+  readonly scores?: Readonly<Record<string, number>> | undefined;
+  readonly byok?: ByokKey | undefined;
+}
+
+/**
+ * How a program declares an {@link Endpoint}: everything but the upstream name has a default.
+ * Declared capabilities are complete: what a list leaves out is not supported. A list that is left out is unknown.
+ */
+export interface EndpointDeclaration {
+  /** What the provider calls the model. Default: the model id without the provider's own slug in front. */
+  readonly upstreamModel?: string | undefined;
+  readonly variant?: StaticVariant | undefined;
+  /** Default `default`. */
+  readonly tier?: EndpointTier | undefined;
+  readonly region?: string | undefined;
+  /** Ending of the endpoint's slug, for example `turbo`. Default: the region or the tier, if any. */
+  readonly tag?: string | undefined;
+  readonly price?: Price | undefined;
+  readonly contextLength?: number | undefined;
+  readonly maxPromptTokens?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly parameters?: readonly ParameterName[] | undefined;
+  readonly toolChoices?: readonly ToolChoiceKind[] | undefined;
+  readonly inputModalities?: readonly Modality[] | undefined;
+  readonly outputModalities?: readonly Modality[] | undefined;
+  readonly reasoning?: Endpoint['reasoning'];
+  /** Default: that of the provider, which is `false` unless said otherwise. */
+  readonly dataCollection?: boolean | undefined;
+  /** Default: that of the provider, which is `false` unless said otherwise. */
+  readonly zeroDataRetention?: boolean | undefined;
+  readonly distillable?: boolean | undefined;
+  /** Default `unknown`. */
+  readonly quantization?: Quantization | undefined;
+  readonly moderated?: boolean | undefined;
+  readonly implicitCaching?: boolean | undefined;
+  readonly scores?: Readonly<Record<string, number>> | undefined;
+}
+
+/** What all endpoints of a provider have in common. */
+export interface EndpointOwner {
+  readonly slug: string;
+  readonly name: string;
+  readonly dataCollection?: boolean | undefined;
+  readonly zeroDataRetention?: boolean | undefined;
+}
+
+/** Completes a declaration with the defaults of its provider. */
+export function declareEndpoint(owner: EndpointOwner, model: string, declared: EndpointDeclaration): Endpoint {
+  const { upstreamModel, parameters, toolChoices, inputModalities, outputModalities, ...rest } = declared;
+  const tier = declared.tier ?? 'default';
+  const ending = declared.tag ?? declared.region ?? (tier === 'default' ? undefined : tier);
+  const tag = ending === undefined ? owner.slug : `${owner.slug}/${ending}`;
+  const id = declared.variant === undefined ? model : `${model}:${declared.variant}`;
+  return {
+    ...rest,
+    id: `${tag}#${id}`,
+    model: id,
+    provider: owner.slug,
+    providerName: owner.name,
+    tag,
+    upstreamModel: upstreamModel ?? upstreamName(owner.slug, model),
+    tier,
+    parameters: parameters && new Set(parameters),
+    toolChoices: toolChoices && new Set(toolChoices),
+    inputModalities: inputModalities && new Set(inputModalities),
+    outputModalities: outputModalities && new Set(outputModalities),
+    dataCollection: declared.dataCollection ?? owner.dataCollection ?? false,
+    zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
+    quantization: declared.quantization ?? 'unknown',
+    moderated: declared.moderated ?? false,
+    implicitCaching: declared.implicitCaching ?? false,
+  };
+}
+
+function upstreamName(provider: string, model: string): string {
+  return model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+}

@@ -1,0 +1,41 @@
+/**
+ * The request parameters that endpoints may or may not support (gaps 10, "supported_parameters vocabulary").
+ * This is the list that `require_parameters` checks against.
+ */
+export const SUPPORTED_PARAMETERS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
+  'web_search_options',
+  'verbosity',
+] as const;
+
+/** A parameter that endpoints may or may not support. */
+export type ParameterName = (typeof SUPPORTED_PARAMETERS)[number];
+
+/** What can go into or come out of a model. */
+export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file';
+
+/** Values of `tool_choice` that endpoints support one by one; `function` forces a named one. */
+export type ToolChoiceKind = 'none' | 'auto' | 'required' | 'function';

@@ -1,0 +1,186 @@
+import type { ModelInfo } from './catalog/model.ts';
+import type { RoutingPolicy } from './core/account.ts';
+import { DEFAULT_BACKOFF } from './core/fallback/backoff.ts';
+import { type BreakerPolicy, DEFAULT_BREAKER_POLICY } from './core/fallback/breaker.ts';
+import type { HealthPolicy } from './core/fallback/health.ts';
+import type { FallbackPolicy } from './core/fallback/next-move.ts';
+import { MAX_RETRY_AFTER_MS } from './core/fallback/retry-after.ts';
+import { DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from './core/fallback/retry-budget.ts';
+import type { Preset } from './core/normalize/preset.ts';
+import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from './core/selection/world.ts';
+import { ConfigError, type ConfigProblem } from './errors.ts';
+import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
+import type { Provider } from './providers/provider.ts';
+import { type Environment, systemEnvironment } from './runtime/environment.ts';
+import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import { DEFAULT_TIMEOUTS, type Timeouts } from './runtime/timeouts.ts';
+import type { Authenticate } from './auth/authenticate.ts';
+import { memoryStore } from './storage/memory.ts';
+import type { StateStore } from './storage/state-store.ts';
+
+/** Spelling of names in answers; on input both are always understood. */
+export type Brand = 'router' | 'openrouter';
+
+/** Makes every member, also inside, optional. */
+type Partially<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+
+/** Options of `createRouter`. */
+export interface RouterConfig<Providers extends readonly Provider[] = readonly Provider[]> {
+  /** Who serves models. At least one. */
+  readonly providers: Providers;
+  /** What is known about models, by id: names, descriptions, families, aliases. */
+  readonly models?: Readonly<Record<string, ModelInfo>> | undefined;
+  /** Names of your own for a model, or for a list of models to fall back through. */
+  readonly aliases?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /** Stored request fields, by name. */
+  readonly presets?: Readonly<Record<string, Preset>> | undefined;
+  /** Model for requests that name none. */
+  readonly defaultModel?: string | undefined;
+  /** Routing rules for everybody; accounts and requests can only tighten them. */
+  readonly policy?: RoutingPolicy | undefined;
+  /**
+   * Who may call over HTTP: `apiKeys([...])` or a function of your own. Without it, HTTP is served on loopback
+   * connections only, and in-process calls always work.
+   */
+  readonly authenticate?: Authenticate | undefined;
+  /** True: callers need no credentials, wherever they are. Default false. */
+  readonly allowAnonymous?: boolean | undefined;
+  /** Default `router`. */
+  readonly brand?: Brand | undefined;
+  readonly limits?: Partially<RequestLimits> | undefined;
+  readonly timeouts?: Partially<Timeouts> | undefined;
+  readonly fallback?: Partially<FallbackPolicy> | undefined;
+  readonly breaker?: Partially<BreakerPolicy> | undefined;
+  readonly retryBudget?: Partially<RetryBudgetPolicy> | undefined;
+  readonly selection?: Partially<SelectionPolicy> | undefined;
+  /** Longest cooldown of an endpoint in milliseconds. Default 3,600,000. */
+  readonly maxCooldownMs?: number | undefined;
+  /** Milliseconds without a request after which a session sticks no more. Default 600,000. */
+  readonly stickyTtlMs?: number | undefined;
+  /** Comments on quiet streams. Default: first after 1,000 ms, then every 10,000 ms. */
+  readonly keepAlive?: Partially<KeepAlive> | undefined;
+  /** Where small shared state lives. Default: this process's memory. */
+  readonly state?: StateStore | undefined;
+  /**
+   * Secret behind the stand-ins that providers see for end users. Set it to keep them the same over restarts and
+   * across instances; default: random for each router.
+   */
+  readonly identitySecret?: string | undefined;
+  /** Base of the addresses in `availability.docs_url`. */
+  readonly docsUrl?: string | undefined;
+  /** Listeners from the start on; more can be added with `router.on`. */
+  readonly on?: { readonly [Name in keyof RouterEvents]?: RouterListener<Name> | undefined } | undefined;
+  /** Clock, randomness and timers. For tests. */
+  readonly environment?: Environment | undefined;
+}
+
+/** When comments keep a quiet stream open, in milliseconds. */
+export interface KeepAlive {
+  /** Quiet time before the first comment. From it on, errors can only be told inside the stream. */
+  readonly firstMs: number;
+  readonly everyMs: number;
+}
+
+/** A configuration in which nothing is missing. */
+export interface ResolvedConfig {
+  readonly providers: readonly Provider[];
+  readonly models: Readonly<Record<string, ModelInfo>>;
+  readonly aliases: Readonly<Record<string, string | readonly string[]>>;
+  readonly presets: Readonly<Record<string, Preset>>;
+  readonly defaultModel: string | undefined;
+  readonly policy: RoutingPolicy;
+  readonly authenticate: Authenticate | undefined;
+  readonly allowAnonymous: boolean;
+  readonly brand: Brand;
+  readonly limits: RequestLimits;
+  readonly timeouts: Timeouts;
+  readonly fallback: FallbackPolicy;
+  readonly health: HealthPolicy;
+  readonly retryBudget: RetryBudgetPolicy;
+  readonly selection: SelectionPolicy;
+  readonly stickyTtlMs: number;
+  readonly keepAlive: KeepAlive;
+  readonly state: StateStore;
+  readonly identitySecret: string;
+  readonly docsUrl: string;
+  readonly on: NonNullable<RouterConfig['on']>;
+  readonly environment: Environment;
+}
+
+const DEFAULT_FALLBACK: FallbackPolicy = {
+  maxAttempts: 8,
+  triesPerEndpoint: 2,
+  backoff: DEFAULT_BACKOFF,
+  maxWaitMs: 2_000,
+};
+
+const DEFAULT_KEEP_ALIVE: KeepAlive = { firstMs: 1_000, everyMs: 10_000 };
+
+/** Length of a secret that we make ourselves. */
+const SECRET_LENGTH = 43;
+
+/**
+ * Completes a configuration with its defaults.
+ *
+ * @throws {@link ConfigError} with everything that is wrong with it at once.
+ */
+export function resolveConfig(config: RouterConfig): ResolvedConfig {
+  const environment = config.environment ?? systemEnvironment();
+  const resolved: ResolvedConfig = {
+    providers: config.providers,
+    models: config.models ?? {},
+    aliases: config.aliases ?? {},
+    presets: config.presets ?? {},
+    defaultModel: config.defaultModel,
+    policy: config.policy ?? {},
+    authenticate: config.authenticate,
+    allowAnonymous: config.allowAnonymous ?? false,
+    brand: config.brand ?? 'router',
+    limits: over(DEFAULT_REQUEST_LIMITS, config.limits),
+    timeouts: over(DEFAULT_TIMEOUTS, config.timeouts),
+    fallback: over(DEFAULT_FALLBACK, config.fallback),
+    health: {
+      breaker: over(DEFAULT_BREAKER_POLICY, config.breaker),
+      maxCooldownMs: config.maxCooldownMs ?? MAX_RETRY_AFTER_MS,
+    },
+    retryBudget: over(DEFAULT_RETRY_BUDGET, config.retryBudget),
+    selection: over(DEFAULT_SELECTION_POLICY, config.selection),
+    stickyTtlMs: config.stickyTtlMs ?? 600_000,
+    keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
+    state: config.state ?? memoryStore({ now: environment.now }),
+    identitySecret: config.identitySecret ?? environment.randomText(SECRET_LENGTH),
+    docsUrl: config.docsUrl ?? 'docs/fallback-and-errors.md',
+    on: config.on ?? {},
+    environment,
+  };
+  const problems = [...findProblems(resolved)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return resolved;
+}
+
+/** Options over defaults; an option that is undefined counts as left out. */
+function over<Options extends object>(defaults: Options, given: Partially<Options> | undefined): Options {
+  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(set) };
+}
+
+function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
+  if (config.providers.length === 0) yield { path: 'providers', problem: 'must hold at least one provider' };
+  const slugs = new Set<string>();
+  for (const [index, provider] of config.providers.entries()) {
+    const path = `providers[${index}].slug`;
+    if (slugs.has(provider.slug)) yield { path, problem: `must be unique, but "${provider.slug}" is there twice` };
+    slugs.add(provider.slug);
+  }
+  for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
+    for (const [name, value] of Object.entries(config[group])) {
+      if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+        yield { path: `${group}.${name}`, problem: `must be a number that is not negative, not ${String(value)}` };
+      }
+    }
+  }
+  if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
+  if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
+    yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
+  }
+}

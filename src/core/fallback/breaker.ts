@@ -1,0 +1,130 @@
+import { type OutcomeWindow, type WindowShape, addOutcome, totalsOf } from './outcome-window.ts';
+
+/**
+ * A circuit breaker as plain data. Closed lets everything through; open lets nothing through until `openUntil`;
+ * after that one probe at a time decides. Every opening has a number, so that a late answer to a call from before
+ * the opening changes nothing.
+ */
+export interface Breaker {
+  readonly state: 'closed' | 'open';
+  readonly window: OutcomeWindow;
+  /** Counts openings. */
+  readonly generation: number;
+  /** Openings since it was last closed; each doubles the time. */
+  readonly openings: number;
+  readonly openedAt: number;
+  readonly openUntil: number;
+  /** Probes in flight since `openUntil` passed. */
+  readonly probes: number;
+  /** Monotonic time at which the newest probe started. */
+  readonly probedAt: number;
+}
+
+/** When a breaker opens and for how long. */
+export interface BreakerPolicy {
+  /** Opens when more than this share of the last minute's calls failed. */
+  readonly failureRatio: number;
+  /** Fewer calls than this in the last minute never open it. */
+  readonly minimumCalls: number;
+  /** Milliseconds of the first opening; each further one doubles. */
+  readonly openMs: number;
+  /** Longest opening in milliseconds. */
+  readonly maxOpenMs: number;
+  /** Probes at a time when half open. */
+  readonly probes: number;
+}
+
+/** Default {@link BreakerPolicy}. */
+export const DEFAULT_BREAKER_POLICY: BreakerPolicy = {
+  failureRatio: 0.5,
+  minimumCalls: 5,
+  openMs: 30_000,
+  maxOpenMs: 300_000,
+  probes: 1,
+};
+
+const SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
+const SPAN_MS = SHAPE.sliceMs * SHAPE.slices;
+
+/** A breaker that has seen nothing. */
+export const CLOSED_BREAKER: Breaker = {
+  state: 'closed',
+  window: [],
+  generation: 0,
+  openings: 0,
+  openedAt: 0,
+  openUntil: 0,
+  probes: 0,
+  probedAt: 0,
+};
+
+/** Whether a call may go through now, and if not, in how many milliseconds. */
+export function admits(breaker: Breaker, policy: BreakerPolicy, now: number): { ok: boolean; waitMs: number } {
+  if (breaker.state === 'closed') return { ok: true, waitMs: 0 };
+  const waitMs = remaining(breaker, policy, now);
+  if (waitMs > 0) return { ok: false, waitMs };
+  return breaker.probes < policy.probes || probesLost(breaker, policy, now)
+    ? { ok: true, waitMs: 0 }
+    : { ok: false, waitMs: PROBE_POLL_MS };
+}
+
+/** Records that a call goes out. In a half-open breaker it is a probe. */
+export function started(breaker: Breaker, policy: BreakerPolicy, now: number): Breaker {
+  if (breaker.state === 'closed') return breaker;
+  const probes = probesLost(breaker, policy, now) ? 1 : breaker.probes + 1;
+  return { ...breaker, probes, probedAt: now };
+}
+
+/** Records how a call ended that went out in the given generation. */
+export function ended(
+  breaker: Breaker,
+  policy: BreakerPolicy,
+  call: { readonly outcome: 'succeeded' | 'failed' | 'neutral'; readonly generation: number },
+  now: number,
+): Breaker {
+  if (call.generation !== breaker.generation) return breaker;
+  if (breaker.state === 'open') return probeEnded(breaker, policy, call.outcome, now);
+  if (call.outcome === 'neutral') return breaker;
+  const window = addOutcome(breaker.window, SHAPE, now, call.outcome === 'succeeded');
+  const { succeeded, failed } = totalsOf(window, SHAPE, now, SPAN_MS);
+  const calls = succeeded + failed;
+  const trips = calls >= policy.minimumCalls && failed > calls * policy.failureRatio;
+  return trips ? opened({ ...breaker, window }, policy, now) : { ...breaker, window };
+}
+
+function probeEnded(
+  breaker: Breaker,
+  policy: BreakerPolicy,
+  outcome: 'succeeded' | 'failed' | 'neutral',
+  now: number,
+): Breaker {
+  if (outcome === 'succeeded') return { ...CLOSED_BREAKER, generation: breaker.generation + 1 };
+  if (outcome === 'failed') return opened(breaker, policy, now);
+  return { ...breaker, probes: Math.max(0, breaker.probes - 1) };
+}
+
+function opened(breaker: Breaker, policy: BreakerPolicy, now: number): Breaker {
+  const openMs = Math.min(policy.maxOpenMs, policy.openMs * 2 ** Math.min(breaker.openings, 30));
+  return {
+    state: 'open',
+    window: [],
+    generation: breaker.generation + 1,
+    openings: breaker.openings + 1,
+    openedAt: now,
+    openUntil: now + openMs,
+    probes: 0,
+    probedAt: 0,
+  };
+}
+
+/** Time left of an opening; none when the clock went back, so that no jump keeps it open beyond the cap. */
+function remaining(breaker: Breaker, policy: BreakerPolicy, now: number): number {
+  return now < breaker.openedAt ? 0 : Math.min(breaker.openUntil - now, policy.maxOpenMs);
+}
+
+/** A probe whose end was never told, for example because its process died, does not block for ever. */
+function probesLost(breaker: Breaker, policy: BreakerPolicy, now: number): boolean {
+  return breaker.probes > 0 && Math.abs(now - breaker.probedAt) >= policy.maxOpenMs;
+}
+
+const PROBE_POLL_MS = 1_000;

@@ -1,0 +1,122 @@
+import type { Availability, ErrorType } from '../../protocol/error.ts';
+import type { RoutePlan } from '../selection/route-plan.ts';
+import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
+import type { AttemptFailure } from './failure.ts';
+import { FAILURE_RULES } from './failure-rules.ts';
+import type { Admission } from './health.ts';
+import type { Move } from './next-move.ts';
+
+/** The error a caller gets when no attempt succeeded, as data. */
+export interface FinalError {
+  readonly status: number;
+  readonly errorType: ErrorType;
+  readonly message: string;
+  /** Milliseconds; the smallest that any provider named. */
+  readonly retryAfterMs?: number | undefined;
+  /** The failure behind the message; absent when nothing was tried. */
+  readonly attempt?: FailedAttempt | undefined;
+  /** Failures before that one. */
+  readonly previous: readonly FailedAttempt[];
+  readonly availability?: Availability | undefined;
+  /** False when every provider failed for a reason that will last. */
+  readonly retryable?: boolean | undefined;
+}
+
+/** Statuses of a provider that are passed on when the caller allowed no fallback. */
+const RELAYED = new Set([400, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529]);
+
+/**
+ * Chooses the status and message for a request whose attempts all failed (outcome rules; gaps 3.7, 4.2).
+ * What counts are the attempts of the model tried last; which of its providers failed first does not matter.
+ */
+export function finalError(
+  plan: RoutePlan,
+  attempts: readonly Attempt[],
+  reason: Extract<Move, { type: 'stop' }>['reason'],
+  options: { readonly allowFallbacks: boolean },
+): FinalError {
+  const failures = failedAttempts(attempts);
+  const last = failures.at(-1);
+  const retryAfterMs = smallest(failures.map(({ outcome }) => outcome.failure.retryAfterMs));
+  const lasting = failures.length > 0 && failures.every(({ outcome }) => LASTING.has(outcome.failure.kind));
+  const base = { retryAfterMs, attempt: last, previous: failures.slice(0, -1), ...(lasting ? { retryable: false } : {}) };
+  if (last === undefined) return { ...base, ...ruled('deadline'), message: 'The request took longer than it may' };
+  const { failure } = last.outcome;
+  if (failure.kind === 'deadline' || failure.kind === 'aborted' || reason === 'deadline') {
+    const kind = failure.kind === 'aborted' ? 'aborted' : 'deadline';
+    return { ...base, ...ruled(kind), message: 'The request took longer than it may' };
+  }
+  if (!options.allowFallbacks && failure.status !== undefined && RELAYED.has(failure.status)) {
+    return { ...base, status: failure.status, errorType: FAILURE_RULES[failure.kind].errorType, message: failure.message };
+  }
+  const ofLastModel = failures.filter((one) => one.step.endpoint.model === last.step.endpoint.model);
+  return { ...base, ...combined(ofLastModel.map(({ outcome }) => outcome.failure)), message: failure.message };
+}
+
+/** Kinds of failure that the next request will meet as well. */
+const LASTING = new Set<AttemptFailure['kind']>(['credentials', 'quota', 'adapter', 'model_not_found']);
+
+/** The error when endpoints exist but every one of them is cooling down (fault U-68). */
+export function coolingError(
+  plan: RoutePlan,
+  admission: (endpoint: RoutePlan['steps'][number]['endpoint']) => Admission,
+  docsUrl: string,
+): FinalError {
+  const waits = plan.steps.map((step) => admission(step.endpoint)).filter((one) => !one.ok);
+  const retryAfterMs = smallest(waits.map((one) => one.waitMs)) ?? 0;
+  const limited = waits.length > 0 && waits.every((one) => one.cause === 'rate_limited');
+  const code = limited ? 'capacity_exhausted' : 'temporarily_unavailable';
+  return {
+    status: limited ? 429 : 503,
+    errorType: limited ? 'rate_limit_exceeded' : 'provider_overloaded',
+    message: limited
+      ? `Every provider of ${plan.requested} is rate limited right now`
+      : `Every provider of ${plan.requested} is failing right now`,
+    retryAfterMs,
+    previous: [],
+    availability: {
+      code,
+      retryable: true,
+      requested_models: [plan.requested],
+      docs_url: `${docsUrl}#${code}`,
+      retry_after: Math.ceil(retryAfterMs / 1_000),
+      affected_providers: [...new Set(plan.steps.map((step) => step.endpoint.provider))],
+    },
+  };
+}
+
+function combined(failures: readonly AttemptFailure[]): { status: number; errorType: ErrorType } {
+  const last = failures.at(-1);
+  if (last === undefined) return ruled('server');
+  if (FAILURE_RULES[last.kind].next === 'model') return { ...ruled(last.kind), status: refusalStatus(last) };
+  if (failures.every(isOverload)) {
+    return { ...ruled('overloaded'), status: failures.every(({ status }) => status === 529) ? 529 : 503 };
+  }
+  const [kind] = failures.map((one) => one.kind);
+  const same = kind !== undefined && failures.every((one) => one.kind === kind);
+  if (same && UNIFORM.has(kind)) return ruled(kind);
+  return failures.every((one) => isOverload(one) || one.kind === 'rate_limited') ? ruled('overloaded') : ruled('server');
+}
+
+/** Kinds that keep their own status when all attempts failed in the same way; any other mixture is a 502. */
+const UNIFORM = new Set<AttemptFailure['kind']>(['rate_limited', 'timeout', 'model_not_found']);
+
+function isOverload({ kind }: AttemptFailure): boolean {
+  return kind === 'overloaded';
+}
+
+/** A refusal of content keeps the provider's own word: some say 400, some 403. */
+function refusalStatus(failure: AttemptFailure): number {
+  const own = FAILURE_RULES[failure.kind].status;
+  return failure.kind === 'content_policy' && failure.status === 400 ? 400 : own;
+}
+
+function ruled(kind: AttemptFailure['kind']): { status: number; errorType: ErrorType } {
+  const { status, errorType } = FAILURE_RULES[kind];
+  return { status, errorType };
+}
+
+function smallest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

@@ -1,0 +1,62 @@
+/** Longest wait that a provider may ask for: an hour. */
+export const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** What a provider's headers may say about when to come back. */
+export interface RetryHeaders {
+  readonly 'retry-after-ms'?: string | undefined;
+  readonly 'x-ms-retry-after-ms'?: string | undefined;
+  readonly 'retry-after'?: string | undefined;
+  /** The provider's own clock, against which a date is measured. */
+  readonly date?: string | undefined;
+}
+
+/**
+ * Milliseconds until a provider wants to be asked again, from the first header that says so in a valid form.
+ * Seconds are digits only, dates the three forms of HTTP; everything else (`1e3`, `0x10`, `-1`, `tomorrow`) is
+ * ignored, because parsers that guess turn it into nonsense. The result lies between 0 and one hour.
+ */
+export function retryAfterMs(headers: RetryHeaders, wallClock: number): number | undefined {
+  const milliseconds = digits(headers['retry-after-ms'], true) ?? digits(headers['x-ms-retry-after-ms'], true);
+  if (milliseconds !== undefined) return clamp(milliseconds);
+  const value = headers['retry-after'];
+  const seconds = digits(value, false);
+  if (seconds !== undefined) return clamp(seconds * 1_000);
+  const date = httpDate(value);
+  if (date === undefined) return undefined;
+  return clamp(date - (httpDate(headers.date) ?? wallClock));
+}
+
+/** Parses `27s`, `27.5s`, `120ms`, `1h2m3s` as Google and OpenAI write durations. */
+export function durationMs(text: string | undefined): number | undefined {
+  if (text === undefined || !/^(?:\d+(?:\.\d+)?(?:ms|h|m|s))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount = '0', unit = 's'] of text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)) {
+    total += Number(amount) * (UNIT_MS[unit] ?? 0);
+  }
+  return clamp(total);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+function digits(value: string | undefined, fraction: boolean): number | undefined {
+  if (value === undefined || value.length > 20) return undefined;
+  const form = fraction ? /^\s*(\d+(?:\.\d+)?)\s*$/ : /^\s*(\d+)\s*$/;
+  const match = form.exec(value);
+  return match === null ? undefined : Number(match[1]);
+}
+
+const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const RFC_850 = /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+function httpDate(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  if (!IMF_FIXDATE.test(text) && !RFC_850.test(text) && !ASCTIME.test(text)) return undefined;
+  const time = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
+  return Number.isFinite(time) ? time : undefined;
+}
+
+function clamp(milliseconds: number): number {
+  return Math.min(MAX_RETRY_AFTER_MS, Math.max(0, milliseconds));
+}

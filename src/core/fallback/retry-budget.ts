@@ -1,0 +1,49 @@
+/**
+ * A process-wide bound on repetitions, so that an outage does not multiply traffic: over the last ten seconds at most
+ * a fifth of the requests plus a small floor may be repetitions. Fallbacks to other endpoints are not repetitions.
+ */
+export interface RetryBudget {
+  /** One entry per second, newest last. */
+  readonly seconds: readonly { readonly second: number; readonly requests: number; readonly repetitions: number }[];
+}
+
+/** Options of the budget. */
+export interface RetryBudgetPolicy {
+  /** Repetitions per request. Default 0.2. */
+  readonly ratio: number;
+  /** Repetitions that are always allowed in ten seconds. Default 5. */
+  readonly floor: number;
+}
+
+/** Default {@link RetryBudgetPolicy}. */
+export const DEFAULT_RETRY_BUDGET: RetryBudgetPolicy = { ratio: 0.2, floor: 5 };
+
+/** A budget that has seen nothing. */
+export const FRESH_BUDGET: RetryBudget = { seconds: [] };
+
+const SPAN_SECONDS = 10;
+
+/** Whether one more repetition fits. */
+export function mayRepeat(budget: RetryBudget, policy: RetryBudgetPolicy, now: number): boolean {
+  let requests = 0;
+  let repetitions = 0;
+  const oldest = Math.floor(now / 1_000) - SPAN_SECONDS;
+  for (const entry of budget.seconds) {
+    if (entry.second > oldest) requests += entry.requests;
+    if (entry.second >= oldest) repetitions += entry.repetitions;
+  }
+  return repetitions + 1 <= requests * policy.ratio + policy.floor;
+}
+
+/** Counts a request or a repetition. */
+export function spend(budget: RetryBudget, what: 'request' | 'repetition', now: number): RetryBudget {
+  const second = Math.floor(now / 1_000);
+  const last = budget.seconds.at(-1);
+  const current = last !== undefined && last.second >= second ? last : { second, requests: 0, repetitions: 0 };
+  const kept = budget.seconds.filter((entry) => entry !== current && entry.second >= second - SPAN_SECONDS);
+  const counted =
+    what === 'request'
+      ? { ...current, requests: current.requests + 1 }
+      : { ...current, repetitions: current.repetitions + 1 };
+  return { seconds: [...kept, counted] };
+}

@@ -1,0 +1,40 @@
+import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
+import type { AssistantMessage, Message } from '../../protocol/message.ts';
+
+/**
+ * Brings messages to one spelling: deprecated part types, the alias `reasoning_content`, and cache marks that some
+ * clients put on the message instead of on its last text block. Messages without any of these are kept as they are.
+ */
+export function normalizeMessages(messages: readonly Message[]): readonly Message[] {
+  return messages.some(needsRewrite) ? messages.map(normalizeMessage) : messages;
+}
+
+function needsRewrite(message: Message): boolean {
+  if (message.cache_control != null) return true;
+  if (message.role === 'assistant' && message.reasoning_content != null) return true;
+  return Array.isArray(message.content) && message.content.some((part) => part.type === 'input_video');
+}
+
+function normalizeMessage(message: Message): Message {
+  if (!needsRewrite(message)) return message;
+  const { cache_control: mark, ...rest } = message;
+  const content = markLastText(renameParts(message.content as AssistantMessage['content']), mark);
+  const rewritten = { ...rest, content } as Message;
+  return rewritten.role === 'assistant' ? renameReasoning(rewritten) : rewritten;
+}
+
+function renameParts(content: AssistantMessage['content']): AssistantMessage['content'] {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: ContentPart) => (part.type === 'input_video' ? { ...part, type: 'video_url' } : part));
+}
+
+function markLastText(content: AssistantMessage['content'], mark: CacheControl | null | undefined): unknown {
+  if (mark == null || content == null) return content;
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  const last = parts.findLastIndex((part) => part.type === 'text');
+  return parts.map((part, index) => (index === last ? { ...part, cache_control: mark } : part));
+}
+
+function renameReasoning({ reasoning_content: alias, ...message }: AssistantMessage): AssistantMessage {
+  return { ...message, reasoning: message.reasoning ?? alias };
+}

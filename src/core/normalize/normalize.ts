@@ -1,0 +1,141 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { ChatRequest, ServiceTier } from '../../protocol/chat-request.ts';
+import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
+import type { PluginEntry } from '../../protocol/plugins.ts';
+import type { ToolChoice } from '../../protocol/tools.ts';
+import type { Account, RoutingPolicy } from '../account.ts';
+import { normalizeMessages } from './messages.ts';
+import { deriveNeeds } from './needs.ts';
+import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
+import { collectExtra, collectParameters } from './parameters.ts';
+import { normalizePreferences } from './preferences.ts';
+import { type Preset, applyPreset } from './preset.ts';
+import { normalizeReasoning } from './reasoning.ts';
+import { serverToolType, sortTools } from './server-tools.ts';
+import { findSession } from './session.ts';
+import { type RequestedModel, resolveTargets } from './targets.ts';
+
+/** What the router knows before it reads a request. */
+export interface RouterFacts {
+  readonly catalog: Catalog;
+  /** Rules for all accounts. */
+  readonly policy: RoutingPolicy;
+  readonly defaultModel?: string | undefined;
+  readonly presets: Readonly<Record<string, Preset>>;
+  /** Router models that plugins resolve. */
+  readonly routerModels: ReadonlySet<string>;
+  /** Where the error pages are; a code is appended after `#`. */
+  readonly docsUrl: string;
+}
+
+/** What comes with one request, besides its body. */
+export interface RequestContext {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly account: Account;
+  /** Keyed hash of the end user. */
+  readonly endUser: string;
+  readonly sessionHeader?: string | undefined;
+  readonly wantsMetadata: boolean;
+}
+
+/** Turns a checked request into the form that everything behind it works with. */
+export function normalizeChatRequest(
+  body: ChatRequest,
+  context: RequestContext,
+  facts: RouterFacts,
+): Checked<NormalizedRequest> {
+  const preset = applyPreset(body, facts.presets);
+  if (!preset.ok) return preset;
+  const request = preset.value;
+  const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
+  if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
+  const resolved = resolveTargets(models, facts);
+  if (!resolved.ok) return resolved;
+  const session = findSession(request, context.sessionHeader);
+  if (!session.ok) return session;
+  const { functions, server } = sortTools(request.tools);
+  const asking = {
+    messages: normalizeMessages(request.messages),
+    parameters: collectParameters(request),
+    tools: functions,
+    toolChoice: neutralChoice(request.tool_choice ?? undefined),
+    responseFormat: request.response_format ?? undefined,
+    reasoning: normalizeReasoning(request),
+    outputModalities: request.modalities ?? undefined,
+  };
+  return passed({
+    ...asking,
+    id: context.id,
+    created: context.created,
+    stream: request.stream ?? false,
+    requested: models[0]?.slug ?? '',
+    targets: resolved.value.targets,
+    serverTools: server,
+    maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
+    stopConditions: [request.stop_server_tools_when ?? []].flat(),
+    audio: objectOf(request.audio),
+    imageConfig: objectOf(request.image_config),
+    cache: cacheOptions(request),
+    serviceTier: tierOf(request.service_tier),
+    needs: deriveNeeds(asking),
+    preferences: normalizePreferences(request, policiesOf(context.account, facts)),
+    plugins: requestedPlugins(request, resolved.value.online),
+    session: session.value,
+    endUser: context.endUser,
+    account: context.account,
+    metadata: request.metadata ?? undefined,
+    trace: objectOf(request.trace),
+    wantsMetadata: context.wantsMetadata,
+    echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
+    extra: collectExtra(request),
+  });
+}
+
+function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
+  return account.policy === undefined ? [facts.policy] : [facts.policy, account.policy];
+}
+
+/** `model` first, then `models`; without either, the default. */
+function requestedModels(request: ChatRequest, fallback: string | undefined): readonly RequestedModel[] {
+  const list = (request.models ?? []).map((slug, index) => ({ slug, path: `models[${index}]` }));
+  if (request.model != null) return [{ slug: request.model, path: 'model' }, ...list];
+  if (list.length > 0 || fallback === undefined) return list;
+  return [{ slug: fallback, path: 'model' }];
+}
+
+function neutralChoice(choice: ToolChoice | undefined): ToolChoice | undefined {
+  if (typeof choice !== 'object' || choice.type === 'function') return choice;
+  return { type: serverToolType(choice.type) };
+}
+
+function tierOf(tier: ServiceTier | null | undefined): RequestedTier | undefined {
+  if (tier == null || tier === 'auto') return undefined;
+  return tier === 'fast' ? 'priority' : tier;
+}
+
+function cacheOptions(request: ChatRequest): CacheOptions {
+  return {
+    control: request.cache_control ?? undefined,
+    key: request.prompt_cache_key ?? undefined,
+    options: objectOf(request.prompt_cache_options),
+  };
+}
+
+/** Plugins by entry; the deprecated `transforms` and `:online` stand for entries of their own. */
+function requestedPlugins(request: ChatRequest, online: boolean): readonly PluginEntry[] {
+  const entries = [...(request.plugins ?? [])];
+  const has = (id: string): boolean => entries.some((entry) => entry.id === id);
+  if (request.transforms != null && !has('context-compression')) {
+    entries.push({ id: 'context-compression', enabled: request.transforms.length > 0 });
+  }
+  if (online && !has('web')) entries.push({ id: 'web' });
+  return entries;
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}

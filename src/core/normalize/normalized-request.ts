@@ -1,0 +1,181 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Modality, ParameterName, ToolChoiceKind } from '../../catalog/parameters.ts';
+import type { CacheControl } from '../../protocol/content-part.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { RoutingStrategy } from '../../protocol/metadata.ts';
+import type { PluginEntry } from '../../protocol/plugins.ts';
+import type { Quantization, SortKey } from '../../protocol/provider-preferences.ts';
+import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import type { ResponseFormat } from '../../protocol/response-format.ts';
+import type { StopCondition } from '../../protocol/stop-conditions.ts';
+import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
+import type { EndpointTier } from '../../catalog/endpoint.ts';
+import type { Account } from '../account.ts';
+
+/** One of the models that a request may be answered by, with everyone who serves it. */
+export interface ModelTarget {
+  /** As it was sent: alias, variants and all. */
+  readonly requested: string;
+  /** Id in the catalog. */
+  readonly model: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly strategy: RoutingStrategy;
+  /** From `:nitro`, `:floor` or `:exacto`. */
+  readonly sort?: SortKey | undefined;
+  /** Tier that competes beside the default one, from `:nitro` or `:floor`. */
+  readonly admitTier?: EndpointTier | undefined;
+  /** True for `router/free`: the endpoints are tried in random order. */
+  readonly shuffled?: boolean | undefined;
+}
+
+/**
+ * Parameters that go to the provider as they are, under their wire names and only if the caller set them.
+ * The two names of the token limit are one here.
+ */
+export interface RequestParameters {
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly top_k?: number;
+  readonly min_p?: number;
+  readonly top_a?: number;
+  readonly frequency_penalty?: number;
+  readonly presence_penalty?: number;
+  readonly repetition_penalty?: number;
+  readonly logit_bias?: Readonly<Record<string, number>>;
+  readonly logprobs?: boolean;
+  readonly top_logprobs?: number;
+  readonly max_completion_tokens?: number;
+  readonly seed?: number;
+  readonly stop?: readonly string[];
+  readonly prediction?: JsonObject;
+  readonly parallel_tool_calls?: boolean;
+  readonly web_search_options?: JsonObject;
+  readonly verbosity?: string;
+}
+
+/** Reasoning as one value, whichever spelling it came in. */
+export interface ReasoningRequest {
+  readonly effort?: ReasoningEffort | undefined;
+  /** Budget in tokens, instead of an effort. */
+  readonly maxTokens?: number | undefined;
+  /** Leave the reasoning out of the answer. */
+  readonly exclude: boolean;
+  readonly summary?: 'auto' | 'concise' | 'detailed' | undefined;
+  readonly context?: string | undefined;
+  readonly mode?: string | undefined;
+}
+
+/** What an endpoint must be able to do for this request. */
+export interface Needs {
+  readonly inputModalities: readonly Modality[];
+  readonly outputModalities: readonly Modality[];
+  readonly tools: boolean;
+  readonly toolChoice?: ToolChoiceKind | undefined;
+  /** Every parameter of the vocabulary that the request uses. */
+  readonly parameters: readonly ParameterName[];
+  /** Rough number of tokens in the prompt; a floor, so that nobody is turned away by a bad guess. */
+  readonly promptTokens: number;
+  readonly outputTokens?: number | undefined;
+  /** Images in the prompt, for prices per image. */
+  readonly images: number;
+}
+
+/** Prices in numbers: USD per million tokens, or per unit. */
+export interface PriceLimits {
+  readonly prompt?: number;
+  readonly completion?: number;
+  readonly request?: number;
+  readonly image?: number;
+  readonly audio?: number;
+}
+
+/** Cutoffs at percentiles. */
+export interface Cutoffs {
+  readonly p50?: number;
+  readonly p75?: number;
+  readonly p90?: number;
+  readonly p99?: number;
+}
+
+/** Provider preferences after the account's and the router's policies were folded in. */
+export interface Preferences {
+  readonly order: readonly string[];
+  /** Allow-lists that an endpoint must all be in. */
+  readonly only: readonly (readonly string[])[];
+  readonly ignore: readonly string[];
+  readonly allowFallbacks: boolean;
+  readonly requireParameters: boolean;
+  readonly denyDataCollection: boolean;
+  readonly zeroDataRetention: boolean;
+  readonly distillableOnly: boolean;
+  readonly quantizations?: ReadonlySet<Quantization> | undefined;
+  readonly sort?: SortKey | undefined;
+  /** False: the endpoints of all requested models are sorted together. */
+  readonly sortWithinModel: boolean;
+  readonly maxPrice?: PriceLimits | undefined;
+  /** Tokens per second. */
+  readonly minThroughput?: Cutoffs | undefined;
+  /** Seconds to the first token. */
+  readonly maxLatency?: Cutoffs | undefined;
+}
+
+/** What ties requests of one conversation to one provider. */
+export interface Session {
+  /** `session_id`, for grouping; absent when the caller gave none. */
+  readonly id?: string | undefined;
+  /** Key of the sticky entry, without the account. */
+  readonly key: string;
+  /** True when the caller named the session; otherwise the key is derived from the first messages. */
+  readonly explicit: boolean;
+}
+
+/** Service tier after aliases: `fast` is priority, `auto` is none. */
+export type RequestedTier = 'default' | 'priority' | 'flex' | 'scale';
+
+/** Options about prompt caches; each provider takes what it understands. */
+export interface CacheOptions {
+  readonly control?: CacheControl | undefined;
+  readonly key?: string | undefined;
+  readonly options?: JsonObject | undefined;
+}
+
+/** A request after parsing: no nulls, no aliases, no deprecated fields, defaults applied. */
+export interface NormalizedRequest {
+  /** Generation id. */
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly stream: boolean;
+  /** What the caller asked for, for `router_metadata`. */
+  readonly requested: string;
+  readonly messages: readonly Message[];
+  readonly targets: readonly ModelTarget[];
+  readonly parameters: RequestParameters;
+  readonly tools: readonly FunctionTool[];
+  readonly serverTools: readonly ServerTool[];
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly maxToolSteps: number;
+  readonly stopConditions: readonly StopCondition[];
+  readonly responseFormat?: ResponseFormat | undefined;
+  readonly reasoning?: ReasoningRequest | undefined;
+  readonly outputModalities?: readonly Modality[] | undefined;
+  /** Voice and format of audio output, and image options: opaque to us. */
+  readonly audio?: JsonObject | undefined;
+  readonly imageConfig?: JsonObject | undefined;
+  readonly cache: CacheOptions;
+  readonly serviceTier?: RequestedTier | undefined;
+  readonly needs: Needs;
+  readonly preferences: Preferences;
+  readonly plugins: readonly PluginEntry[];
+  readonly session: Session;
+  /** Keyed hash that stands for the end user upstream. */
+  readonly endUser: string;
+  readonly account: Account;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly trace?: JsonObject | undefined;
+  readonly wantsMetadata: boolean;
+  readonly echoUpstreamBody: boolean;
+  /** Fields that this contract does not know; they go to the provider untouched. */
+  readonly extra: JsonObject;
+}

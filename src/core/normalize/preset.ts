@@ -1,0 +1,51 @@
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import type { Tool } from '../../protocol/tools.ts';
+import { isFunctionTool } from '../../protocol/tools.ts';
+
+/** A stored set of request fields. */
+export type Preset = Partial<ChatRequest>;
+
+/**
+ * Puts the fields of a preset under those of the request (gaps 2.6). A preset is named by `preset`, by the model
+ * `@preset/name`, or by `author/slug@preset/name`. Fields of the request win; tools of both are kept.
+ */
+export function applyPreset(
+  request: ChatRequest,
+  presets: Readonly<Record<string, Preset>>,
+): Checked<ChatRequest> {
+  const { name, model, path } = presetOf(request);
+  if (name === undefined) return passed(request);
+  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+  if (preset === undefined) return failed(faultAt(path, `must be the name of a preset of this router, not "${name}"`));
+  const given = Object.fromEntries(Object.entries({ ...request, model }).filter(([, value]) => value != null));
+  return passed({
+    ...preset,
+    ...(given as unknown as ChatRequest),
+    ...(preset.tools || request.tools ? { tools: unionOf(preset.tools ?? [], request.tools ?? []) } : {}),
+  });
+}
+
+interface PresetName {
+  readonly name?: string | undefined;
+  readonly model?: string | null | undefined;
+  readonly path: string;
+}
+
+function presetOf({ preset, model }: ChatRequest): PresetName {
+  const at = model?.indexOf('@preset/') ?? -1;
+  if (model == null || at < 0) return { name: preset ?? undefined, model, path: 'preset' };
+  return { name: model.slice(at + '@preset/'.length), model: at === 0 ? null : model.slice(0, at), path: 'model' };
+}
+
+/** The request's tool replaces the preset's tool of the same name. */
+function unionOf(preset: readonly Tool[], request: readonly Tool[]): readonly Tool[] {
+  const given = new Set(request.map(keyOf));
+  return [...preset.filter((tool) => !given.has(keyOf(tool))), ...request];
+}
+
+function keyOf(tool: Tool): string {
+  if (isFunctionTool(tool)) return `function ${tool.function.name}`;
+  const { name } = tool.parameters ?? {};
+  return typeof name === 'string' ? `${tool.type} ${name}` : tool.type;
+}

@@ -1,0 +1,29 @@
+import { type FunctionTool, type ServerTool, type Tool, WEB_SEARCH_SHORT_FORMS, isFunctionTool } from '../../protocol/tools.ts';
+
+/** Tools, told apart by who runs them. */
+export interface SortedTools {
+  readonly functions: readonly FunctionTool[];
+  readonly server: readonly ServerTool[];
+}
+
+/** Separates the caller's functions from server tools, and brings the latter to the spelling `router:name`. */
+export function sortTools(tools: readonly Tool[] | null | undefined): SortedTools {
+  const functions: FunctionTool[] = [];
+  const server: ServerTool[] = [];
+  for (const tool of tools ?? []) {
+    if (isFunctionTool(tool)) functions.push(tool);
+    else server.push(normalizeServerTool(tool));
+  }
+  return { functions, server };
+}
+
+/** One spelling for a server tool's type, whatever brand or short form it came in. */
+export function serverToolType(type: string): ServerTool['type'] {
+  if ((WEB_SEARCH_SHORT_FORMS as readonly string[]).includes(type)) return 'router:web_search';
+  return type.replace(/^openrouter:/, 'router:') as ServerTool['type'];
+}
+
+/** Options may stand beside `type` or under `parameters`; the latter win. */
+function normalizeServerTool({ type, parameters, ...flat }: ServerTool): ServerTool {
+  return { type: serverToolType(type), parameters: { ...flat, ...parameters } };
+}

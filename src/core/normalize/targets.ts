@@ -1,0 +1,133 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { authorOf, splitVariants } from '../../catalog/slug.ts';
+import { latestOfFamily } from '../../catalog/latest.ts';
+import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
+import { type Checked, type RequestFault, failed, passed } from '../../protocol/fault.ts';
+import { MAX_MODEL_SLUG_LENGTH } from '../../protocol/limits.ts';
+import type { RoutingStrategy } from '../../protocol/metadata.ts';
+import type { ModelTarget } from './normalized-request.ts';
+
+/** Targets of a request and whether one of them asked for web search. */
+export interface ResolvedTargets {
+  readonly targets: readonly ModelTarget[];
+  /** True when a slug ended in `:online`. */
+  readonly online: boolean;
+}
+
+/** A slug and where in the body it stood. */
+export interface RequestedModel {
+  readonly slug: string;
+  readonly path: string;
+}
+
+/** Everything that resolving a slug may look at. */
+export interface TargetContext {
+  readonly catalog: Catalog;
+  /** Router models that a plugin resolves, such as `router/auto`. */
+  readonly routerModels: ReadonlySet<string>;
+  readonly docsUrl: string;
+}
+
+/** An alias may name another alias; this deep at most. */
+const MAX_ALIAS_DEPTH = 4;
+
+/**
+ * Finds the models that a request may be answered by, in order and without repetition (gaps 3.6, 4.2).
+ * An unknown model is a 400, also among the fallbacks: it is a mistake that would otherwise show only in an outage.
+ */
+export function resolveTargets(models: readonly RequestedModel[], context: TargetContext): Checked<ResolvedTargets> {
+  const targets: ModelTarget[] = [];
+  let online = false;
+  for (const { slug, path } of models) {
+    const variants = splitVariants(neutralSlug(slug));
+    online ||= variants.online;
+    const resolved = resolveSlug(variants.slug, slug, 0, context);
+    if (!resolved.ok) return failed({ ...resolved.fault, path });
+    for (const target of resolved.value) {
+      if (targets.some((known) => known.model === target.model && known.sort === variants.sort)) continue;
+      targets.push({ ...target, sort: variants.sort ?? target.sort, admitTier: variants.admitTier ?? target.admitTier });
+    }
+  }
+  return passed({ targets, online });
+}
+
+/** `openrouter/auto` and `router/auto` are the same model. */
+function neutralSlug(slug: string): string {
+  return slug.startsWith('openrouter/') ? slug.slice('open'.length) : slug;
+}
+
+function resolveSlug(
+  slug: string,
+  requested: string,
+  depth: number,
+  context: TargetContext,
+): Checked<readonly ModelTarget[]> {
+  const { catalog } = context;
+  if (slug === 'router/free') return passed([freeTarget(requested, catalog)]);
+  if (context.routerModels.has(slug)) return passed([routerTarget(slug, requested)]);
+  if (slug.startsWith('~')) return resolveLatest(slug, requested, context);
+  const alias = catalog.alias(slug);
+  if (alias !== undefined && depth < MAX_ALIAS_DEPTH) return resolveAlias(alias, requested, depth, context);
+  const model = catalog.find(slug);
+  if (model === undefined) return failed(unknownModel(slug, requested, context));
+  if (model.endsWith(':batch')) return failed(batchOnly(requested, context));
+  return passed([modelTarget(model, requested, model === slug ? 'direct' : 'alias', catalog)]);
+}
+
+function resolveAlias(
+  names: readonly string[],
+  requested: string,
+  depth: number,
+  context: TargetContext,
+): Checked<readonly ModelTarget[]> {
+  const targets: ModelTarget[] = [];
+  for (const name of names) {
+    const { slug, ...variants } = splitVariants(neutralSlug(name));
+    const resolved = resolveSlug(slug, requested, depth + 1, context);
+    if (!resolved.ok) return resolved;
+    for (const target of resolved.value) {
+      targets.push({ ...target, strategy: 'alias', sort: variants.sort, admitTier: variants.admitTier });
+    }
+  }
+  return passed(targets);
+}
+
+function resolveLatest(slug: string, requested: string, context: TargetContext): Checked<readonly ModelTarget[]> {
+  const model = latestOfFamily(context.catalog, slug);
+  return model === undefined
+    ? failed(unknownModel(slug, requested, context))
+    : passed([modelTarget(model, requested, 'latest', context.catalog)]);
+}
+
+function modelTarget(model: string, requested: string, strategy: RoutingStrategy, catalog: Catalog): ModelTarget {
+  return { requested, model, endpoints: catalog.endpoints(model), strategy };
+}
+
+function freeTarget(requested: string, catalog: Catalog): ModelTarget {
+  return { requested, model: 'router/free', endpoints: catalog.freeEndpoints, strategy: 'free', shuffled: true };
+}
+
+/** A router model has no endpoints of its own: the plugin behind it puts other targets in its place. */
+function routerTarget(slug: string, requested: string): ModelTarget {
+  return { requested, model: slug, endpoints: [], strategy: 'auto' };
+}
+
+function unknownModel(slug: string, requested: string, context: TargetContext): RequestFault {
+  const hint = authorOf(slug) === 'router' ? ': it needs a plugin that this router does not have' : '';
+  const message = `${requested.slice(0, MAX_MODEL_SLUG_LENGTH)} is not a valid model ID${hint}`;
+  return fault('model_not_found', message, requested, context);
+}
+
+function batchOnly(requested: string, context: TargetContext): RequestFault {
+  return fault('wrong_endpoint', `${requested} can only be used in batches`, requested, context);
+}
+
+function fault(code: AvailabilityCode, message: string, requested: string, context: TargetContext): RequestFault {
+  const availability: Availability = {
+    code,
+    retryable: false,
+    requested_models: [requested],
+    docs_url: `${context.docsUrl}#${code}`,
+  };
+  return { status: 400, errorType: 'invalid_request', path: 'model', message, availability };
+}

@@ -1,0 +1,202 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import { selectorIndex } from '../../catalog/provider-selector.ts';
+import type { Quantization } from '../../protocol/provider-preferences.ts';
+import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import { supports, takesParameter } from './capability.ts';
+import type { ExclusionReason } from './route-plan.ts';
+import type { SelectionPolicy } from './world.ts';
+
+/** A rule that one endpoint breaks. */
+export interface Exclusion {
+  readonly reason: ExclusionReason;
+  readonly detail?: string | undefined;
+}
+
+type Filter = (
+  endpoint: Endpoint,
+  request: NormalizedRequest,
+  policy: SelectionPolicy,
+  target: ModelTarget,
+) => Exclusion | undefined;
+
+/**
+ * The hard filters in the order in which they are asked (gaps 3.4). The order matters when nobody is left: the
+ * endpoint that came furthest tells the caller what the last obstacle was.
+ */
+const FILTERS: readonly Filter[] = [
+  allowedProviders,
+  dataPolicy,
+  distillable,
+  quantization,
+  maxPrice,
+  serviceTier,
+  modalities,
+  tools,
+  mandatoryReasoning,
+  requiredParameters,
+  outputLimit,
+  contextLength,
+];
+
+/** The first rule that an endpoint breaks, and how far it came; undefined when it qualifies. */
+export function firstExclusion(
+  endpoint: Endpoint,
+  request: NormalizedRequest,
+  policy: SelectionPolicy,
+  target: ModelTarget,
+): Exclusion | undefined {
+  for (const filter of FILTERS) {
+    const exclusion = filter(endpoint, request, policy, target);
+    if (exclusion !== undefined) return exclusion;
+  }
+  return undefined;
+}
+
+/** How late in the list of filters a reason comes. */
+export function progressOf(reason: ExclusionReason): number {
+  return PROGRESS.indexOf(reason);
+}
+
+const PROGRESS: readonly ExclusionReason[] = [
+  'allowed_providers',
+  'data_policy:training',
+  'data_policy:zdr',
+  'distillable',
+  'quantization',
+  'max_price',
+  'service_tier',
+  'input_modality',
+  'output_modality',
+  'tools',
+  'tool_choice',
+  'reasoning',
+  'require_parameters',
+  'response_format',
+  'max_output_tokens',
+  'context_length',
+  'allow_fallbacks',
+  'plugin',
+];
+
+function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+  for (const list of preferences.only) {
+    if (selectorIndex(list, endpoint) < 0) return { reason: 'allowed_providers', detail: 'not in only' };
+  }
+  return selectorIndex(preferences.ignore, endpoint) >= 0
+    ? { reason: 'allowed_providers', detail: 'in ignore' }
+    : undefined;
+}
+
+function dataPolicy(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+  if (preferences.denyDataCollection && endpoint.dataCollection) return { reason: 'data_policy:training' };
+  return preferences.zeroDataRetention && !endpoint.zeroDataRetention ? { reason: 'data_policy:zdr' } : undefined;
+}
+
+function distillable(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+  return preferences.distillableOnly && endpoint.distillable !== true ? { reason: 'distillable' } : undefined;
+}
+
+function quantization(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+  const wanted = preferences.quantizations;
+  if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
+  return { reason: 'quantization', detail: endpoint.quantization };
+}
+
+/** `fp4` includes its two block formats, `fp8` its one. */
+function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean {
+  if (wanted.has(own)) return true;
+  if (own === 'mxfp4' || own === 'nvfp4') return wanted.has('fp4');
+  return own === 'mxfp8' && wanted.has('fp8');
+}
+
+/** An endpoint without a price cannot show that it is cheap enough. */
+function maxPrice(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+  const limits = preferences.maxPrice;
+  if (limits === undefined) return undefined;
+  const { price } = endpoint;
+  if (price === undefined) return { reason: 'max_price', detail: 'price unknown' };
+  const own = {
+    prompt: price.prompt,
+    completion: price.completion,
+    request: price.request ?? 0,
+    image: price.image ?? 0,
+    audio: price.audioPrompt ?? 0,
+  };
+  for (const unit of PRICE_UNITS) {
+    const limit = limits[unit];
+    if (limit !== undefined && own[unit] > limit) return { reason: 'max_price', detail: `${unit} ${own[unit]}` };
+  }
+  return undefined;
+}
+
+const PRICE_UNITS = ['prompt', 'completion', 'request', 'image', 'audio'] as const;
+
+/** Which tiers are eligible depends on the request and on the variant of the slug (gaps 2.7). */
+function serviceTier(
+  endpoint: Endpoint,
+  { serviceTier: wanted, preferences }: NormalizedRequest,
+  _policy: SelectionPolicy,
+  target: ModelTarget,
+): Exclusion | undefined {
+  const excluded: Exclusion = { reason: 'service_tier', detail: endpoint.tier };
+  if (wanted === 'flex' && target.endpoints.some((one) => one.tier === 'flex')) {
+    return endpoint.tier === 'flex' ? undefined : excluded;
+  }
+  if (endpoint.tier === 'default' || wanted === endpoint.tier) return undefined;
+  if (preferences.order.some((selector) => selector.toLowerCase() === endpoint.tag)) return undefined;
+  const admitted = wanted === undefined && preferences.order.length === 0 && target.admitTier === endpoint.tier;
+  return admitted ? undefined : excluded;
+}
+
+function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+  const input = needs.inputModalities.find((one) => !supports(endpoint.inputModalities, one, policy));
+  if (input !== undefined) return { reason: 'input_modality', detail: input };
+  const output = needs.outputModalities.find((one) => !supports(endpoint.outputModalities, one, policy));
+  return output === undefined ? undefined : { reason: 'output_modality', detail: output };
+}
+
+function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+  if (!needs.tools) return undefined;
+  if (!takesParameter(endpoint, 'tools', policy)) {
+    return policy.toolSupport === 'exclude' ? { reason: 'tools' } : undefined;
+  }
+  const choice = needs.toolChoice;
+  if (choice === undefined || endpoint.toolChoices === undefined || endpoint.toolChoices.has(choice)) return undefined;
+  return { reason: 'tool_choice', detail: choice };
+}
+
+/** A model that always reasons cannot be told not to; `~author/family-latest` takes the lowest effort instead. */
+function mandatoryReasoning(
+  endpoint: Endpoint,
+  { reasoning }: NormalizedRequest,
+  _policy: SelectionPolicy,
+  target: ModelTarget,
+): Exclusion | undefined {
+  if (reasoning?.effort !== 'none' || endpoint.reasoning?.mandatory !== true) return undefined;
+  return target.strategy === 'latest' ? undefined : { reason: 'reasoning', detail: 'cannot be switched off' };
+}
+
+function requiredParameters(
+  endpoint: Endpoint,
+  { needs, preferences }: NormalizedRequest,
+  policy: SelectionPolicy,
+): Exclusion | undefined {
+  if (!preferences.requireParameters) return undefined;
+  const missing = needs.parameters.find((name) => !takesParameter(endpoint, name, policy));
+  return missing === undefined ? undefined : { reason: 'require_parameters', detail: missing };
+}
+
+function outputLimit(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+  const { maxOutputTokens: limit } = endpoint;
+  if (limit === undefined || needs.outputTokens === undefined || needs.outputTokens <= limit) return undefined;
+  return { reason: 'max_output_tokens', detail: String(limit) };
+}
+
+function contextLength(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+  const { contextLength: limit, maxPromptTokens } = endpoint;
+  if (maxPromptTokens !== undefined && needs.promptTokens > maxPromptTokens) {
+    return { reason: 'context_length', detail: String(maxPromptTokens) };
+  }
+  if (limit === undefined || needs.promptTokens + (needs.outputTokens ?? 0) <= limit) return undefined;
+  return { reason: 'context_length', detail: String(limit) };
+}

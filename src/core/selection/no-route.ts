@@ -1,0 +1,129 @@
+import type { Availability, AvailabilityCode, ErrorType } from '../../protocol/error.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import { progressOf } from './filters.ts';
+import type { ExclusionReason, Rejection, RoutePlan } from './route-plan.ts';
+
+/** Why a request has no endpoint at all, as data. */
+export interface NoRoute {
+  readonly status: 400 | 404;
+  readonly errorType: ErrorType;
+  readonly message: string;
+  readonly availability?: Availability | undefined;
+  readonly metadata: JsonObject;
+}
+
+/** Explains an empty plan by the last obstacle of the endpoint that came furthest (gaps 3.7, 7.4, 7.5). */
+export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docsUrl: string): NoRoute {
+  const furthest = plan.rejected.reduce<Rejection | undefined>(
+    (best, one) => (best === undefined || progressOf(one.reason) > progressOf(best.reason) ? one : best),
+    undefined,
+  );
+  if (furthest?.reason === 'context_length') return contextTooLong(plan, request);
+  const { code, message, metadata = {} } = describe(furthest, plan, request);
+  return {
+    status: furthest?.reason === 'reasoning' ? 400 : 404,
+    errorType: furthest?.reason === 'reasoning' ? 'invalid_request' : 'not_found',
+    message,
+    metadata,
+    availability: {
+      code,
+      retryable: false,
+      requested_models: request.targets.map((target) => target.requested),
+      docs_url: `${docsUrl}#${code}`,
+      ...(plan.rejected.length === 0 ? {} : { affected_providers: providersOf(plan.rejected), excluded_by: reasonsOf(plan.rejected) }),
+      ...(code === 'constraint_filtered' && furthest !== undefined
+        ? { constraint: { field: fieldOf(furthest.reason), detail: furthest.detail ?? furthest.reason } }
+        : {}),
+    },
+  };
+}
+
+interface Described {
+  readonly code: AvailabilityCode;
+  readonly message: string;
+  readonly metadata?: JsonObject;
+}
+
+function describe(furthest: Rejection | undefined, plan: RoutePlan, request: NormalizedRequest): Described {
+  const none = `No endpoints found for ${plan.requested}`;
+  if (furthest === undefined) return { code: 'no_endpoints', message: none };
+  switch (furthest.reason) {
+    case 'allowed_providers':
+      return {
+        code: 'no_endpoints',
+        message: 'No allowed providers are available for the selected model.',
+        metadata: {
+          available_providers: providersOf(plan.rejected),
+          requested_providers: [...new Set([...request.preferences.only.flat(), ...request.preferences.order])],
+        },
+      };
+    case 'data_policy:training':
+    case 'data_policy:zdr':
+      return { code: 'privacy_restricted', message: `No endpoints found matching your data policy for ${plan.requested}` };
+    case 'input_modality':
+      return { code: 'no_endpoints', message: `No endpoints found that support ${furthest.detail} input` };
+    case 'output_modality':
+      return { code: 'no_endpoints', message: `No endpoints found that support ${furthest.detail} output` };
+    case 'tools':
+      return { code: 'no_endpoints', message: `No endpoints found that support tool use. ${disableTools(request)}` };
+    case 'tool_choice':
+      return {
+        code: 'no_endpoints',
+        message: `No endpoints found that support the provided 'tool_choice' value "${furthest.detail}"`,
+      };
+    case 'reasoning':
+      return { code: 'constraint_filtered', message: `${plan.requested} always reasons: reasoning.effort must not be "none"` };
+    case 'plugin':
+      return { code: 'no_endpoints', message: 'No models match your request and model restrictions' };
+    default:
+      return {
+        code: 'constraint_filtered',
+        message: `${none} that satisfy ${fieldOf(furthest.reason)} (${furthest.detail ?? 'no endpoint qualifies'})`,
+      };
+  }
+}
+
+function disableTools({ tools }: NormalizedRequest): string {
+  const [tool] = tools;
+  return tool === undefined ? '' : `Try disabling "${tool.function.name}".`;
+}
+
+/** Field of the request that a caller can change. */
+function fieldOf(reason: ExclusionReason): string {
+  const fields: Partial<Record<ExclusionReason, string>> = {
+    distillable: 'provider.enforce_distillable_text',
+    quantization: 'provider.quantizations',
+    max_price: 'provider.max_price',
+    require_parameters: 'provider.require_parameters',
+    service_tier: 'service_tier',
+    response_format: 'response_format',
+    max_output_tokens: 'max_completion_tokens',
+    reasoning: 'reasoning.effort',
+    allow_fallbacks: 'provider.allow_fallbacks',
+  };
+  return fields[reason] ?? reason;
+}
+
+function contextTooLong(plan: RoutePlan, { needs }: NormalizedRequest): NoRoute {
+  const limits = plan.rejected.filter((one) => one.reason === 'context_length').map((one) => Number(one.detail));
+  const maximum = Math.max(...limits);
+  const output = needs.outputTokens ?? 0;
+  return {
+    status: 400,
+    errorType: 'context_length_exceeded',
+    message:
+      `The longest context of ${plan.requested} is ${maximum} tokens, but this request needs at least ` +
+      `${needs.promptTokens + output} (${needs.promptTokens} of text input, ${output} in the output). ` +
+      'Shorten the messages, lower max_completion_tokens, or use the context-compression plugin.',
+    metadata: { provider_name: null },
+  };
+}
+
+function providersOf(rejected: readonly Rejection[]): readonly string[] {
+  return [...new Set(rejected.map(({ endpoint }) => endpoint.provider))];
+}
+
+function reasonsOf(rejected: readonly Rejection[]): readonly string[] {
+  return [...new Set(rejected.map((one) => one.reason))];
+}

@@ -1,0 +1,139 @@
+/**
+ * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
+ * Latency is milliseconds to the first token, throughput tokens per second after it.
+ */
+export interface EndpointPerformance {
+  readonly slices: readonly PerformanceSlice[];
+}
+
+/** Measures of five minutes' sixth part. */
+interface PerformanceSlice {
+  /** Monotonic milliseconds. */
+  readonly start: number;
+  readonly requests: number;
+  readonly toolRequests: number;
+  readonly badToolCalls: number;
+  readonly latency: Histogram;
+  readonly throughput: Histogram;
+}
+
+/** Counts per logarithmic bucket; buckets that were never hit are absent. */
+type Histogram = Readonly<Record<number, number>>;
+
+/** What one successful call showed. */
+export interface Measurement {
+  readonly latencyMs?: number | undefined;
+  readonly tokensPerSecond?: number | undefined;
+  /** Present when the request had tools: whether all calls were valid. */
+  readonly toolCalls?: 'valid' | 'invalid' | undefined;
+}
+
+/** Values at percentiles. */
+export interface PercentileValues {
+  readonly p50: number;
+  readonly p75: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+/** Performance of an endpoint that was never measured. */
+export const UNMEASURED: EndpointPerformance = { slices: [] };
+
+const SLICE_MS = 50_000;
+const KEPT_MS = 7_200_000;
+/** Buckets grow by a twelfth of a factor of two, so a value is known to about 6 %. */
+const BUCKETS_PER_DOUBLING = 12;
+
+/** Folds in one measurement. */
+export function measure(performance: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
+  const start = Math.floor(now / SLICE_MS) * SLICE_MS;
+  const last = performance.slices.at(-1);
+  const current = last !== undefined && last.start >= start ? last : emptySlice(start);
+  const kept = performance.slices.filter((slice) => slice !== current && slice.start > start - KEPT_MS);
+  const slice: PerformanceSlice = {
+    start: current.start,
+    requests: current.requests + 1,
+    toolRequests: current.toolRequests + (seen.toolCalls === undefined ? 0 : 1),
+    badToolCalls: current.badToolCalls + (seen.toolCalls === 'invalid' ? 1 : 0),
+    latency: counted(current.latency, seen.latencyMs),
+    throughput: counted(current.throughput, seen.tokensPerSecond),
+  };
+  return { slices: [...kept, slice] };
+}
+
+/** Percentiles of latency: p90 is the time within which 90 % of the first tokens came. */
+export function latencyOf(
+  performance: EndpointPerformance,
+  now: number,
+  spanMs: number,
+): PercentileValues | undefined {
+  return percentiles(merged(performance, now, spanMs, 'latency'), false);
+}
+
+/** Percentiles of throughput, counted from the fast side: p90 is the speed that 90 % of the answers reached. */
+export function throughputOf(
+  performance: EndpointPerformance,
+  now: number,
+  spanMs: number,
+): PercentileValues | undefined {
+  return percentiles(merged(performance, now, spanMs, 'throughput'), true);
+}
+
+/** Counts over the last `spanMs` milliseconds. */
+export function countsOf(
+  performance: EndpointPerformance,
+  now: number,
+  spanMs: number,
+): { readonly requests: number; readonly toolRequests: number; readonly badToolCalls: number } {
+  let requests = 0;
+  let toolRequests = 0;
+  let badToolCalls = 0;
+  for (const slice of performance.slices) {
+    if (slice.start + SLICE_MS <= now - spanMs) continue;
+    requests += slice.requests;
+    toolRequests += slice.toolRequests;
+    badToolCalls += slice.badToolCalls;
+  }
+  return { requests, toolRequests, badToolCalls };
+}
+
+function emptySlice(start: number): PerformanceSlice {
+  return { start, requests: 0, toolRequests: 0, badToolCalls: 0, latency: {}, throughput: {} };
+}
+
+function counted(histogram: Histogram, value: number | undefined): Histogram {
+  if (value === undefined || !(value > 0) || !Number.isFinite(value)) return histogram;
+  const bucket = Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
+  return { ...histogram, [bucket]: (histogram[bucket] ?? 0) + 1 };
+}
+
+function merged(
+  performance: EndpointPerformance,
+  now: number,
+  spanMs: number,
+  measureName: 'latency' | 'throughput',
+): ReadonlyMap<number, number> {
+  const sum = new Map<number, number>();
+  for (const slice of performance.slices) {
+    if (slice.start + SLICE_MS <= now - spanMs) continue;
+    for (const [bucket, count] of Object.entries(slice[measureName])) {
+      sum.set(Number(bucket), (sum.get(Number(bucket)) ?? 0) + count);
+    }
+  }
+  return sum;
+}
+
+function percentiles(histogram: ReadonlyMap<number, number>, descending: boolean): PercentileValues | undefined {
+  if (histogram.size === 0) return undefined;
+  const buckets = [...histogram].sort(([left], [right]) => (descending ? right - left : left - right));
+  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+  const at = (share: number): number => {
+    let seen = 0;
+    for (const [bucket, count] of buckets) {
+      seen += count;
+      if (seen >= total * share) return 2 ** (bucket / BUCKETS_PER_DOUBLING);
+    }
+    return 2 ** ((buckets.at(-1)?.[0] ?? 0) / BUCKETS_PER_DOUBLING);
+  };
+  return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) };
+}

@@ -1,0 +1,108 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { SortKey } from '../../protocol/provider-preferences.ts';
+import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import { accountEndpoints } from './account-endpoints.ts';
+import { firstExclusion } from './filters.ts';
+import { rankEndpoints } from './rank.ts';
+import type { PlanStep, Rejection, RoutePlan } from './route-plan.ts';
+import { preferCapable } from './soft-filters.ts';
+import type { World } from './world.ts';
+
+/**
+ * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are
+ * tried. The same inputs always give the same plan; `explain` and the live path both call this.
+ */
+export function planRoute(request: NormalizedRequest, world: World): RoutePlan {
+  const rejected: Rejection[] = [];
+  const candidates = request.targets.map((target) => eligible(target, request, world, rejected));
+  const steps = request.preferences.sortWithinModel
+    ? request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world))
+    : rankTogether(request, candidates, world);
+  return { requested: request.requested, steps: withinFallbacks(steps, request, rejected), rejected };
+}
+
+function eligible(
+  target: ModelTarget,
+  request: NormalizedRequest,
+  world: World,
+  rejected: Rejection[],
+): readonly Endpoint[] {
+  const passed: Endpoint[] = [];
+  for (const endpoint of accountEndpoints(target.endpoints, request.account)) {
+    const exclusion = firstExclusion(endpoint, request, world.policy, target);
+    if (exclusion === undefined) passed.push(endpoint);
+    else rejected.push({ endpoint, ...exclusion });
+  }
+  const capable = preferCapable(passed, request, world.policy);
+  if (capable.length < passed.length) {
+    for (const endpoint of passed) {
+      if (!capable.includes(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
+    }
+  }
+  return capable;
+}
+
+function rankTarget(
+  target: ModelTarget,
+  index: number,
+  endpoints: readonly Endpoint[],
+  request: NormalizedRequest,
+  world: World,
+): readonly PlanStep[] {
+  const strategy = index === 0 ? target.strategy : 'fallback';
+  if (target.shuffled === true) {
+    return shuffled(endpoints, world.roll).map((endpoint) => ({ endpoint, target: index, strategy, why: 'random' }));
+  }
+  const ranked = rankEndpoints(endpoints, request, world, sortOf(request, target));
+  return ranked.map((one) => ({ ...one, target: index, strategy }));
+}
+
+/** One sort over the endpoints of all requested models (`partition: 'none'`). */
+function rankTogether(
+  request: NormalizedRequest,
+  candidates: readonly (readonly Endpoint[])[],
+  world: World,
+): readonly PlanStep[] {
+  const [first] = request.targets;
+  const indexOf = new Map(candidates.flatMap((list, index) => list.map((endpoint) => [endpoint, index] as const)));
+  const ranked = rankEndpoints(candidates.flat(), request, world, first && sortOf(request, first));
+  return ranked.map((one) => {
+    const target = indexOf.get(one.endpoint) ?? 0;
+    return { ...one, target, strategy: target === 0 ? (first?.strategy ?? 'direct') : 'fallback' };
+  });
+}
+
+/** What the request says in so many words wins over the variant of a slug. */
+function sortOf(request: NormalizedRequest, target: ModelTarget): SortKey | undefined {
+  if (request.preferences.sort !== undefined) return request.preferences.sort;
+  if (target.sort !== undefined) return target.sort;
+  return request.serviceTier === 'flex' ? 'price' : request.serviceTier === 'priority' ? 'throughput' : undefined;
+}
+
+/** `allow_fallbacks: false` keeps the first candidate, or those named in `order` (gaps 3.1). */
+function withinFallbacks(
+  steps: readonly PlanStep[],
+  { preferences }: NormalizedRequest,
+  rejected: Rejection[],
+): readonly PlanStep[] {
+  if (preferences.allowFallbacks) return steps;
+  const kept = steps.filter((step, index) => (preferences.order.length > 0 ? step.why.startsWith('order[') : index === 0));
+  for (const step of steps) {
+    if (!kept.includes(step)) rejected.push({ endpoint: step.endpoint, reason: 'allow_fallbacks' });
+  }
+  return kept;
+}
+
+/** Shuffles by one number: each position draws from what is left with the next digits of the roll. */
+function shuffled(endpoints: readonly Endpoint[], roll: number): readonly Endpoint[] {
+  const left = [...endpoints];
+  const result: Endpoint[] = [];
+  let digits = roll;
+  while (left.length > 0) {
+    digits *= left.length;
+    const [taken] = left.splice(Math.min(left.length - 1, Math.floor(digits)), 1);
+    if (taken !== undefined) result.push(taken);
+    digits -= Math.floor(digits);
+  }
+  return result;
+}

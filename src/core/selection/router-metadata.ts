@@ -1,0 +1,48 @@
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { PipelineStage } from '../../protocol/metadata.ts';
+import type { Attempt } from '../fallback/attempt.ts';
+import { FAILURE_RULES } from '../fallback/failure-rules.ts';
+import type { RoutePlan } from './route-plan.ts';
+
+/** What explains one request. */
+export interface MetadataFacts {
+  readonly plan: RoutePlan;
+  /** All calls so far; the last one answered, if any did. */
+  readonly attempts: readonly Attempt[];
+  /** True when the last attempt answered, or is answering. */
+  readonly answered: boolean;
+  /** Milliseconds from the call that answered to the end of its answer. */
+  readonly generationTime?: number | undefined;
+  readonly pipeline: readonly PipelineStage[];
+}
+
+/** Builds `router_metadata` (contract; gaps 6.5). */
+export function describeRouting({ plan, attempts, answered, generationTime, pipeline }: MetadataFacts): RouterMetadata {
+  const winner = answered ? attempts.at(-1)?.step : undefined;
+  const strategy = (winner ?? plan.steps[0])?.strategy ?? 'direct';
+  const selected = winner?.endpoint;
+  return {
+    requested: plan.requested,
+    strategy,
+    region: selected?.region ?? null,
+    summary: `available=${plan.steps.length}, selected=${selected?.providerName ?? 'none'}`,
+    attempt: answered ? attempts.length : 0,
+    is_byok: selected?.byok !== undefined,
+    endpoints: {
+      total: plan.steps.length + plan.rejected.length,
+      available: plan.steps.map(({ endpoint }) => ({
+        provider: endpoint.providerName,
+        model: endpoint.model,
+        selected: endpoint === selected,
+      })),
+    },
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map(describeAttempt) }),
+    ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
+    ...(pipeline.length === 0 ? {} : { pipeline }),
+  };
+}
+
+function describeAttempt({ step, outcome }: Attempt): { provider: string; model: string; status: number } {
+  const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
+  return { provider: step.endpoint.providerName, model: step.endpoint.model, status };
+}

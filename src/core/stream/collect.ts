@@ -1,0 +1,122 @@
+import type {
+  Annotation,
+  Choice,
+  FinishReason,
+  OutputAudio,
+  OutputImage,
+  TokenLogprob,
+} from '../../protocol/chat-result.ts';
+import type { Delta } from '../../protocol/chunk.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { type DeltaPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
+import { joinReasoningDetails } from './reasoning-details.ts';
+import { ToolCallCollector } from './tool-calls.ts';
+import type { UpstreamResult } from './upstream-result.ts';
+
+/** Everything that was said in one choice. Pieces are kept in lists and joined once, so that the work is linear. */
+class ChoiceCollector {
+  readonly content: string[] = [];
+  readonly refusal: string[] = [];
+  readonly reasoning: string[] = [];
+  readonly details: ReasoningDetail[] = [];
+  readonly images: OutputImage[] = [];
+  readonly annotations: Annotation[] = [];
+  readonly tools = new ToolCallCollector();
+  readonly logprobs: TokenLogprob[] = [];
+  readonly refusalLogprobs: TokenLogprob[] = [];
+  hasLogprobs = false;
+  audio: { id?: string; data: string; transcript: string; expires_at?: number } | undefined;
+  finish: { reason: FinishReason; native: string | null } | undefined;
+
+  add({ delta, logprobs }: DeltaPiece): void {
+    if (delta.content) this.content.push(delta.content);
+    if (delta.refusal) this.refusal.push(delta.refusal);
+    if (delta.reasoning) this.reasoning.push(delta.reasoning);
+    if (delta.reasoning_details) this.details.push(...delta.reasoning_details);
+    if (delta.images) this.images.push(...delta.images);
+    if (delta.annotations) this.annotations.push(...delta.annotations);
+    if (delta.tool_calls) this.tools.add(delta.tool_calls);
+    if (delta.audio) this.addAudio(delta.audio);
+    if (logprobs === undefined) return;
+    this.hasLogprobs = true;
+    this.logprobs.push(...(logprobs.content ?? []));
+    this.refusalLogprobs.push(...(logprobs.refusal ?? []));
+  }
+
+  addAudio(audio: NonNullable<Delta['audio']>): void {
+    this.audio ??= { data: '', transcript: '' };
+    this.audio.data += audio.data ?? '';
+    this.audio.transcript += audio.transcript ?? '';
+    if (audio.id !== undefined) this.audio.id = audio.id;
+    if (audio.expires_at !== undefined) this.audio.expires_at = audio.expires_at;
+  }
+
+  toChoice(index: number): Choice {
+    const calls = this.tools.finish();
+    return {
+      index,
+      finish_reason: this.finish?.reason ?? null,
+      native_finish_reason: this.finish?.native ?? null,
+      logprobs: this.hasLogprobs
+        ? {
+            content: this.logprobs.length > 0 ? this.logprobs : null,
+            ...(this.refusalLogprobs.length > 0 ? { refusal: this.refusalLogprobs } : {}),
+          }
+        : null,
+      message: {
+        role: 'assistant',
+        content: this.content.length > 0 || calls.length === 0 ? this.content.join('') : null,
+        refusal: joinOrNull(this.refusal),
+        reasoning: joinOrNull(this.reasoning),
+        ...(this.details.length > 0 ? { reasoning_details: joinReasoningDetails(this.details) } : {}),
+        ...(this.annotations.length > 0 ? { annotations: this.annotations } : {}),
+        ...(this.images.length > 0 ? { images: this.images } : {}),
+        ...(this.audio === undefined ? {} : { audio: this.audio satisfies OutputAudio }),
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      },
+    };
+  }
+}
+
+/** Folds the pieces of a stream into a whole answer. Failures and end marks are not its business. */
+export class ResultCollector {
+  readonly #choices = new Map<number, ChoiceCollector>();
+  #usage: ReportedUsage | undefined;
+  #facts: Omit<UpstreamResult, 'choices' | 'usage'> = {};
+
+  /** Adds one piece. */
+  add(piece: StreamPiece): void {
+    if (typeof piece === 'string') this.#choice(0).content.push(unescapeText(piece));
+    else if (piece.type === 'delta') this.#choice(piece.index).add(piece);
+    else if (piece.type === 'finish') this.#choice(piece.index).finish ??= piece;
+    else if (piece.type === 'usage') this.#usage = piece.usage;
+    else if (piece.type === 'facts') this.#facts = { ...this.#facts, ...definedOnly(piece) };
+  }
+
+  /** The answer so far. */
+  result(): UpstreamResult {
+    const choices = [...this.#choices].sort(([left], [right]) => left - right);
+    return {
+      ...this.#facts,
+      usage: this.#usage,
+      choices: choices.map(([index, choice]) => choice.toChoice(index)),
+    };
+  }
+
+  #choice(index: number): ChoiceCollector {
+    let choice = this.#choices.get(index);
+    if (choice === undefined) {
+      choice = new ChoiceCollector();
+      this.#choices.set(index, choice);
+    }
+    return choice;
+  }
+}
+
+function joinOrNull(pieces: readonly string[]): string | null {
+  return pieces.length === 0 ? null : pieces.join('');
+}
+
+function definedOnly<Value extends object>({ type: _, ...facts }: Value & { type?: string }): Partial<Value> {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Partial<Value>;
+}

@@ -1,0 +1,11 @@
+import type { Choice } from '../../protocol/chat-result.ts';
+import type { ReportedUsage } from './pieces.ts';
+
+/** A whole answer as a provider gave it, before ids, prices and metadata of ours are added. */
+export interface UpstreamResult {
+  readonly choices: readonly Choice[];
+  readonly usage?: ReportedUsage | undefined;
+  readonly systemFingerprint?: string | undefined;
+  readonly serviceTier?: string | undefined;
+  readonly upstreamId?: string | undefined;
+}

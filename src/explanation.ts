@@ -1,0 +1,65 @@
+import { priceUsage, usdFromNano } from './catalog/cost.ts';
+import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
+
+/** Tokens of an answer that an estimate assumes when the request sets no limit. */
+const ASSUMED_OUTPUT_TOKENS = 500;
+
+/** One endpoint in the order in which it would be tried. */
+export interface ExplainedStep {
+  readonly provider: string;
+  readonly model: string;
+  /** Slug that names the endpoint in preferences. */
+  readonly tag: string;
+  readonly why: string;
+  /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
+  readonly estimatedCostUsd?: number | undefined;
+  /** True when it would be passed over right now, because it is cooling down. */
+  readonly coolingDown: boolean;
+}
+
+/** One endpoint that would not be used, and why. */
+export interface ExplainedRejection {
+  readonly provider: string;
+  readonly model: string;
+  readonly tag: string;
+  readonly reason: ExclusionReason;
+  readonly detail?: string | undefined;
+}
+
+/** What a request would do, without calling anybody. */
+export interface Explanation {
+  readonly requested: string;
+  readonly steps: readonly ExplainedStep[];
+  readonly rejected: readonly ExplainedRejection[];
+}
+
+/** Puts a plan into words and estimates. */
+export function explainPlan(
+  plan: RoutePlan,
+  request: NormalizedRequest,
+  coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
+): Explanation {
+  const prompt = request.needs.promptTokens * 2;
+  const completion = request.needs.outputTokens ?? ASSUMED_OUTPUT_TOKENS;
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  return {
+    requested: plan.requested,
+    steps: plan.steps.map(({ endpoint, why }) => ({
+      provider: endpoint.provider,
+      model: endpoint.model,
+      tag: endpoint.tag,
+      why,
+      estimatedCostUsd:
+        endpoint.price && usdFromNano(priceUsage(endpoint.price, usage, request.needs.images).totalNanoUsd),
+      coolingDown: coolingDown(endpoint),
+    })),
+    rejected: plan.rejected.map(({ endpoint, reason, detail }) => ({
+      provider: endpoint.provider,
+      model: endpoint.model,
+      tag: endpoint.tag,
+      reason,
+      detail,
+    })),
+  };
+}

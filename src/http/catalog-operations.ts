@@ -1,0 +1,57 @@
+import { RouterError } from '../errors.ts';
+import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
+import type { RuntimeServices } from '../runtime/services.ts';
+import { architectureOf, endpointCard, modelCard, providerCard } from './catalog-cards.ts';
+import { filterModels, listModels } from './list-models.ts';
+import type { Operation } from './routes.ts';
+
+/** Bodies of the operations that read the catalog. */
+export type CatalogAnswer =
+  | ModelList
+  | EndpointList
+  | ProviderList
+  | { readonly data: { readonly count: number } }
+  | { readonly data: ModelCard };
+
+/**
+ * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ *
+ * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
+ */
+export function answerCatalog(
+  { facts: { catalog }, records, environment }: RuntimeServices,
+  operation: Exclude<Operation, { name: 'chat' }>,
+  query: URLSearchParams,
+): CatalogAnswer {
+  switch (operation.name) {
+    case 'models':
+      return listModels(catalog, query);
+    case 'models_count':
+      return { data: { count: filterModels(catalog, query).length } };
+    case 'providers':
+      return { data: [...catalog.providers.values()].map(providerCard) };
+    case 'model':
+    case 'endpoints': {
+      const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
+      const model = id === undefined ? undefined : catalog.models.get(id);
+      if (model === undefined) throw unknownModel(operation.slug);
+      const endpoints = catalog.endpoints(model.id);
+      if (operation.name === 'model') return { data: modelCard(model, endpoints) };
+      const now = environment.now();
+      return {
+        data: {
+          id: model.id,
+          name: model.name ?? model.id,
+          created: model.created ?? 0,
+          description: model.description ?? '',
+          architecture: architectureOf(model, endpoints),
+          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+        },
+      };
+    }
+  }
+}
+
+function unknownModel(slug: string): RouterError {
+  return new RouterError({ status: 404, errorType: 'not_found', message: `There is no model "${slug.slice(0, 256)}" here` });
+}

@@ -1,0 +1,65 @@
+import { RouterError } from '../errors.ts';
+import type { ErrorBody, ErrorType } from '../protocol/error.ts';
+import { errorOfUnknown } from '../runtime/router-errors.ts';
+import { type Spelling, spell } from './brand.ts';
+import type { HttpHeaders, HttpReply } from './exchange.ts';
+
+/** What an error answer depends on besides the error. */
+export interface ErrorReplyContext {
+  readonly spelling: Spelling;
+  readonly wantsMetadata: boolean;
+  /** Headers of every answer. */
+  readonly headers: HttpHeaders;
+  /** Account id, once it is known. */
+  readonly account?: string | undefined;
+}
+
+/** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
+export function errorReply(thrown: unknown, context: ErrorReplyContext): HttpReply {
+  const error = errorOfUnknown(thrown);
+  const body = { ...errorBody(error, context.wantsMetadata), user_id: context.account ?? null };
+  return {
+    type: 'whole',
+    status: error.status,
+    headers: { ...context.headers, ...errorHeaders(error), 'content-type': 'application/json' },
+    body: JSON.stringify(spell(body, context.spelling)),
+  };
+}
+
+/** An error answer for what goes wrong in a host before the router is asked. */
+export function errorReplyOf(status: number, message: string): HttpReply {
+  const error = new RouterError({ status, errorType: TYPE_OF_STATUS[status] ?? 'invalid_request', message });
+  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {} });
+}
+
+/** The answer to a request for a path that does not exist, where no host goes on. */
+export function notFoundReply(): HttpReply {
+  return errorReplyOf(404, 'There is nothing at this path');
+}
+
+const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
+  404: 'not_found',
+  413: 'payload_too_large',
+  500: 'server',
+};
+
+const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '' };
+
+/** The body of an error. A 500 is masked: what failed inside is nobody's business outside. */
+export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody {
+  const shown = wantsMetadata && error.status !== 500 ? error.routerMetadata : undefined;
+  return { error: error.toDetail(), ...(shown === undefined ? {} : { router_metadata: shown }) };
+}
+
+/** Seconds that a caller should wait, as HTTP wants them. */
+export function retryAfterSeconds(ms: number): string {
+  return String(Math.max(0, Math.ceil(ms / 1_000)));
+}
+
+function errorHeaders(error: RouterError): HttpHeaders {
+  return {
+    ...(error.generationId === undefined ? {} : { 'x-generation-id': error.generationId }),
+    ...(error.retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(error.retryAfterMs) }),
+    ...(error.retryable === false ? { 'x-should-retry': 'false' } : {}),
+  };
+}

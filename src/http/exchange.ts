@@ -1,0 +1,60 @@
+/** Reads the bytes of a body that nobody has read yet. */
+export interface UnreadBody {
+  readonly type: 'unread';
+  /**
+   * Collects the body.
+   *
+   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
+   */
+  collect(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+}
+
+/** A body that the host has parsed before us. */
+export interface ParsedBody {
+  readonly type: 'parsed';
+  readonly value: unknown;
+}
+
+/** One request, without anything of the host that received it. */
+export interface HttpCall {
+  /** In capitals. */
+  readonly method: string;
+  /** Path below the mount, beginning with a slash, still escaped, without the query. */
+  readonly path: string;
+  /** Query without the question mark; empty when there is none. */
+  readonly query: string;
+  /** A header by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: UnreadBody | ParsedBody;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Address of the other end of the connection, where the host knows it. */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** Header names and values. */
+export type HttpHeaders = Readonly<Record<string, string>>;
+
+/** The answer to an {@link HttpCall}. */
+export type HttpReply =
+  | { readonly type: 'whole'; readonly status: number; readonly headers: HttpHeaders; readonly body: string }
+  | {
+      readonly type: 'stream';
+      readonly status: number;
+      readonly headers: HttpHeaders;
+      /** To be written one after the other, waiting while the client does not read. Ending early ends the call. */
+      readonly frames: AsyncIterableIterator<string, undefined, undefined>;
+      /** Milliseconds that a client may leave a frame unread before its connection is closed. */
+      readonly stallMs: number;
+    };
+
+/** Why a body could not be read. */
+export class BodyError extends Error {
+  override readonly name = 'BodyError';
+  readonly reason: 'too_large' | 'timeout' | 'incomplete';
+
+  constructor(reason: BodyError['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}

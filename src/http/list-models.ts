@@ -1,0 +1,89 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { Model } from '../catalog/model.ts';
+import { blendedPrice } from '../catalog/price.ts';
+import { selectorIndex } from '../catalog/provider-selector.ts';
+import { RouterError } from '../errors.ts';
+import type { ModelList } from '../protocol/models.ts';
+import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
+
+type Served = { readonly model: Model; readonly endpoints: readonly Endpoint[] };
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 500;
+
+/** Filters of `GET /models` by the name of their query parameter (gaps 10). Lists are separated by commas. */
+const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => boolean>> = {
+  q: (text) => {
+    const wanted = text.toLowerCase();
+    return ({ model }) => `${model.id} ${model.name ?? ''}`.toLowerCase().includes(wanted);
+  },
+  supported_parameters: (list) => (served) => items(list).every((name) => has(served, 'parameters', name)),
+  input_modalities: (list) => (served) => items(list).every((name) => has(served, 'inputModalities', name)),
+  output_modalities: (list) => (served) =>
+    list === 'all' || items(list).every((name) => has(served, 'outputModalities', name)),
+  context: (text) => ({ endpoints }) => endpoints.some((one) => (one.contextLength ?? 0) >= toNumber('context', text)),
+  min_price: (text) => (served) => prices(served).some((price) => price >= toNumber('min_price', text)),
+  max_price: (text) => (served) => prices(served).some((price) => price <= toNumber('max_price', text)),
+  providers: (list) => ({ endpoints }) => endpoints.some((one) => selectorIndex(items(list), one) >= 0),
+  model_authors: (list) => ({ model }) => items(list).includes(modelAuthor(model)),
+  zdr: (flag) => ({ endpoints }) => flag !== 'true' || endpoints.some((one) => one.zeroDataRetention),
+  distillable: (flag) => ({ endpoints }) => flag !== 'true' || endpoints.some((one) => one.distillable === true),
+  variant: (name) => ({ endpoints }) => endpoints.some((one) => one.variant === name),
+};
+
+/** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
+export function listModels(catalog: Catalog, query: URLSearchParams): ModelList {
+  const found = filterModels(catalog, query);
+  const paged = query.has('offset') || query.has('limit');
+  const offset = paged ? toCount('offset', query.get('offset') ?? '0', Number.MAX_SAFE_INTEGER) : 0;
+  const limit = paged ? toCount('limit', query.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT) : found.length;
+  const page = found.slice(offset, offset + limit);
+  const next = new URLSearchParams(query);
+  next.set('offset', String(offset + limit));
+  return {
+    data: page.map(({ model, endpoints }) => modelCard(model, endpoints)),
+    total_count: found.length,
+    links: { next: offset + limit < found.length ? `/models?${next.toString()}` : null },
+  };
+}
+
+/** Models that pass every filter of a query. */
+export function filterModels(catalog: Catalog, query: URLSearchParams): readonly Served[] {
+  const active = [...query].flatMap(([name, value]) => {
+    const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
+    return filter === undefined ? [] : [filter(value)];
+  });
+  return servedModels(catalog).filter((served) => active.every((matches) => matches(served)));
+}
+
+function has(
+  { endpoints }: Served,
+  set: 'parameters' | 'inputModalities' | 'outputModalities',
+  name: string,
+): boolean {
+  return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? true);
+}
+
+function prices({ endpoints }: Served): readonly number[] {
+  return endpoints.map((endpoint) => blendedPrice(endpoint.price)).filter((price) => price !== undefined);
+}
+
+function items(list: string): readonly string[] {
+  return list.split(',').map((item) => item.trim()).filter((item) => item !== '');
+}
+
+function toNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw badQuery(name, 'a number');
+  return value;
+}
+
+function toCount(name: string, text: string, maximum: number): number {
+  if (!/^\d+$/.test(text) || Number(text) > maximum) throw badQuery(name, `a whole number up to ${maximum}`);
+  return Number(text);
+}
+
+function badQuery(name: string, expected: string): RouterError {
+  return new RouterError({ status: 400, errorType: 'invalid_request', message: `The query parameter ${name} must be ${expected}.` });
+}

@@ -1,0 +1,58 @@
+/** What a request asks for. */
+export type Operation =
+  | { readonly name: 'chat' }
+  | { readonly name: 'models' }
+  | { readonly name: 'models_count' }
+  | { readonly name: 'model'; readonly slug: string }
+  | { readonly name: 'endpoints'; readonly slug: string }
+  | { readonly name: 'providers' };
+
+/** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
+export type Match =
+  | { readonly type: 'operation'; readonly operation: Operation }
+  | { readonly type: 'wrong_method'; readonly allow: string }
+  | undefined;
+
+interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly pattern: RegExp;
+  readonly operation: (slug: string) => Operation;
+}
+
+/** A model id in a path: author and slug, with the slash between them escaped or not. */
+const SLUG = '([^/]+(?:/[^/]+)?)';
+
+const ROUTES: readonly Route[] = [
+  { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
+  { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
+  { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
+  { method: 'GET', pattern: new RegExp(`^/models/${SLUG}/endpoints$`), operation: (slug) => ({ name: 'endpoints', slug }) },
+  { method: 'GET', pattern: new RegExp(`^/models?/${SLUG}$`), operation: (slug) => ({ name: 'model', slug }) },
+  { method: 'GET', pattern: /^\/providers$/, operation: () => ({ name: 'providers' }) },
+];
+
+const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
+
+/** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
+export function matchRoute(method: string, path: string): Match {
+  if (path === '/chat/completions' && method === 'POST') return CHAT;
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const allowed: string[] = [];
+  for (const route of ROUTES) {
+    const found = route.pattern.exec(trimmed);
+    if (found === null) continue;
+    if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
+      return { type: 'operation', operation: route.operation(unescape(found[1] ?? '')) };
+    }
+    allowed.push(route.method);
+  }
+  return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', ') };
+}
+
+function unescape(slug: string): string {
+  try {
+    return decodeURIComponent(slug);
+  } catch {
+    return slug;
+  }
+}

@@ -1,0 +1,186 @@
+import * as z from 'zod';
+import { type CacheControl, type TextPart, cacheControlSchema } from './content-part.ts';
+import { identifier, jsonObject, nullish } from './fields.ts';
+import {
+  MAX_FALLBACK_MODELS,
+  MAX_METADATA_KEY_LENGTH,
+  MAX_METADATA_PAIRS,
+  MAX_METADATA_VALUE_LENGTH,
+  MAX_MODEL_SLUG_LENGTH,
+  MAX_SERVER_TOOL_STEPS,
+  MAX_SESSION_ID_LENGTH,
+  MAX_STOP_SEQUENCES,
+  MAX_TOP_LOGPROBS,
+  MAX_USER_LENGTH,
+} from './limits.ts';
+import { type Message, messageSchema } from './message.ts';
+import { type PluginEntry, pluginEntrySchema } from './plugins.ts';
+import { type ProviderPreferences, providerPreferencesSchema } from './provider-preferences.ts';
+import {
+  type ReasoningEffort,
+  type ReasoningOptions,
+  reasoningEffortSchema,
+  reasoningOptionsSchema,
+} from './reasoning.ts';
+import { type ResponseFormat, responseFormatSchema } from './response-format.ts';
+import { type StopCondition, stopConditionsSchema } from './stop-conditions.ts';
+import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tools.ts';
+
+/** Capacity class asked for. `fast` is an alias of `priority`. */
+export type ServiceTier = 'auto' | 'default' | 'fast' | 'flex' | 'priority' | 'scale';
+
+/** What the answer may consist of. */
+export type OutputModality = 'text' | 'image' | 'audio';
+
+/**
+ * Body of `POST /chat/completions` (contract: chat request; gaps 1 to 3).
+ * Null and absent mean the same. Fields that are not listed here are passed on to the provider untouched.
+ *
+ * @typeParam Model - Model ids that complete in the editor; those of the router's providers.
+ */
+export interface ChatRequest<Model extends string = string> {
+  readonly messages: readonly Message[];
+  /** `author/slug` with optional variants such as `:nitro`, an alias, or a router model such as `router/auto`. */
+  readonly model?: Model | null | undefined;
+  /** Up to three models to fall back to, after `model`. */
+  readonly models?: readonly Model[] | null | undefined;
+  readonly stream?: boolean | null | undefined;
+  /** Deprecated and without effect: usage is always sent. */
+  readonly stream_options?: { readonly include_usage?: boolean | undefined } | null | undefined;
+  /** 0 to 2. */
+  readonly temperature?: number | null | undefined;
+  /** 0 to 1. */
+  readonly top_p?: number | null | undefined;
+  /** 0 or more; 0 means off, 1 always takes the likeliest token. */
+  readonly top_k?: number | null | undefined;
+  /** 0 to 1. */
+  readonly min_p?: number | null | undefined;
+  /** 0 to 1. */
+  readonly top_a?: number | null | undefined;
+  /** -2 to 2. */
+  readonly frequency_penalty?: number | null | undefined;
+  /** -2 to 2. */
+  readonly presence_penalty?: number | null | undefined;
+  /** Above 0, up to 2; 1 means none. */
+  readonly repetition_penalty?: number | null | undefined;
+  /** Token id to bias from -100 to 100. */
+  readonly logit_bias?: Readonly<Record<string, number>> | null | undefined;
+  readonly logprobs?: boolean | null | undefined;
+  /** 0 to 20; needs `logprobs: true`. */
+  readonly top_logprobs?: number | null | undefined;
+  readonly max_completion_tokens?: number | null | undefined;
+  /** Deprecated: use `max_completion_tokens`, which wins when both are given. */
+  readonly max_tokens?: number | null | undefined;
+  readonly seed?: number | null | undefined;
+  /** At most 4 sequences. */
+  readonly stop?: string | readonly string[] | null | undefined;
+  /** Stable id of the end user. Never leaves raw: a keyed hash goes upstream. */
+  readonly user?: string | null | undefined;
+  /** At most 256 characters. Requests of one session stick to one provider. */
+  readonly session_id?: string | null | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined;
+  readonly modalities?: readonly OutputModality[] | null | undefined;
+  /** Voice and format of audio output. */
+  readonly audio?: { readonly voice: string; readonly format: string } | null | undefined;
+  readonly parallel_tool_calls?: boolean | null | undefined;
+  readonly tools?: readonly Tool[] | null | undefined;
+  readonly tool_choice?: ToolChoice | null | undefined;
+  /** Steps of server tools in this request, 1 to 30. Default 30. */
+  readonly max_tool_calls?: number | null | undefined;
+  readonly response_format?: ResponseFormat | null | undefined;
+  readonly reasoning?: ReasoningOptions | null | undefined;
+  /** Short for `reasoning.effort`; must not differ from it. */
+  readonly reasoning_effort?: ReasoningEffort | null | undefined;
+  /** Deprecated: `false` means `reasoning.exclude`. */
+  readonly include_reasoning?: boolean | null | undefined;
+  readonly verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+  readonly service_tier?: ServiceTier | null | undefined;
+  readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null | undefined;
+  /** Places one moving cache breakpoint on the last cacheable block. */
+  readonly cache_control?: CacheControl | null | undefined;
+  readonly prompt_cache_key?: string | null | undefined;
+  readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null | undefined } | null | undefined;
+  readonly image_config?: Readonly<Record<string, string | number | readonly unknown[]>> | null | undefined;
+  readonly web_search_options?: Readonly<Record<string, unknown>> | null | undefined;
+  /** `echo_upstream_body` sends each attempt's upstream body as a debug chunk. Streams only. */
+  readonly debug?: { readonly echo_upstream_body?: boolean | null | undefined } | null | undefined;
+  readonly provider?: ProviderPreferences | null | undefined;
+  readonly plugins?: readonly PluginEntry[] | null | undefined;
+  /** Name of a stored set of defaults of this router. */
+  readonly preset?: string | null | undefined;
+  /** Deprecated: `fallback` is `provider.sort.partition: 'model'`, `sort` is `'none'`. */
+  readonly route?: 'fallback' | 'sort' | Readonly<Record<string, unknown>> | null | undefined;
+  /** Ends the loop of server tools when any condition holds. */
+  readonly stop_server_tools_when?: readonly StopCondition[] | StopCondition | null | undefined;
+  /** Observability only; never sent to a provider. */
+  readonly trace?: Readonly<Record<string, unknown>> | null | undefined;
+  /** Deprecated: `['middle-out']` switches context compression on, `[]` off. */
+  readonly transforms?: readonly string[] | null | undefined;
+}
+
+const slug = identifier.pipe(z.string().min(1).max(MAX_MODEL_SLUG_LENGTH));
+const unit = nullish(z.number().min(0).max(1));
+const penalty = nullish(z.number().min(-2).max(2));
+const stopSequence = z.string().min(1);
+
+const metadataSchema = z
+  .record(z.string().max(MAX_METADATA_KEY_LENGTH), z.string().max(MAX_METADATA_VALUE_LENGTH))
+  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `must not hold more than ${MAX_METADATA_PAIRS} pairs`);
+
+/** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
+export const chatRequestSchema = z.looseObject({
+  messages: z.array(messageSchema).min(1),
+  model: nullish(slug),
+  models: nullish(z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`)),
+  stream: nullish(z.boolean()),
+  stream_options: nullish(z.looseObject({ include_usage: nullish(z.boolean()) })),
+  temperature: nullish(z.number().min(0).max(2)),
+  top_p: unit,
+  top_k: nullish(z.int().min(0)),
+  min_p: unit,
+  top_a: unit,
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  repetition_penalty: nullish(z.number().gt(0).max(2)),
+  logit_bias: nullish(z.record(z.string(), z.number().min(-100).max(100))),
+  logprobs: nullish(z.boolean()),
+  top_logprobs: nullish(z.int().min(0).max(MAX_TOP_LOGPROBS)),
+  max_completion_tokens: nullish(z.int().min(1)),
+  max_tokens: nullish(z.int().min(1)),
+  seed: nullish(z.int()),
+  stop: nullish(z.union([stopSequence, z.array(stopSequence).max(MAX_STOP_SEQUENCES)])),
+  user: nullish(identifier.pipe(z.string().max(MAX_USER_LENGTH))),
+  session_id: nullish(identifier.pipe(z.string().max(MAX_SESSION_ID_LENGTH))),
+  metadata: nullish(metadataSchema),
+  modalities: nullish(z.array(z.enum(['text', 'image', 'audio'])).max(3)),
+  audio: nullish(z.looseObject({ voice: z.unknown(), format: z.string() })),
+  parallel_tool_calls: nullish(z.boolean()),
+  tools: nullish(z.array(toolSchema)),
+  tool_choice: nullish(toolChoiceSchema),
+  max_tool_calls: nullish(z.int().min(1).max(MAX_SERVER_TOOL_STEPS)),
+  response_format: nullish(responseFormatSchema),
+  reasoning: nullish(reasoningOptionsSchema),
+  reasoning_effort: nullish(reasoningEffortSchema),
+  include_reasoning: nullish(z.boolean()),
+  verbosity: nullish(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
+  service_tier: nullish(z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  prediction: nullish(
+    z.looseObject({
+      type: z.literal('content'),
+      content: z.union([z.string(), z.array(z.looseObject({ type: z.literal('text'), text: z.string() }))]),
+    }),
+  ),
+  cache_control: nullish(cacheControlSchema),
+  prompt_cache_key: nullish(identifier.pipe(z.string().max(MAX_SESSION_ID_LENGTH))),
+  prompt_cache_options: nullish(z.looseObject({ mode: z.literal('explicit'), ttl: nullish(z.string()) })),
+  image_config: nullish(z.record(z.string(), z.union([z.string(), z.number(), z.array(z.unknown())]))),
+  web_search_options: nullish(jsonObject),
+  debug: nullish(z.looseObject({ echo_upstream_body: nullish(z.boolean()) })),
+  provider: nullish(providerPreferencesSchema),
+  plugins: nullish(z.array(pluginEntrySchema).max(64)),
+  preset: nullish(slug),
+  route: nullish(z.union([z.enum(['fallback', 'sort']), jsonObject])),
+  stop_server_tools_when: nullish(stopConditionsSchema),
+  trace: nullish(jsonObject),
+  transforms: nullish(z.array(z.literal('middle-out')).max(1)),
+});

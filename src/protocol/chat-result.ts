@@ -1,0 +1,110 @@
+import type { ErrorDetail } from './error.ts';
+import type { RouterMetadata } from './metadata.ts';
+import type { ReasoningDetail } from './reasoning.ts';
+import type { Usage } from './usage.ts';
+
+/** Why an answer ended. `native_finish_reason` keeps the provider's own word. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
+
+/** One token and its likelihood. `bytes` matters: a token may be part of a character. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[] | null;
+  readonly top_logprobs: readonly { readonly token: string; readonly logprob: number; readonly bytes: readonly number[] | null }[];
+}
+
+/** Likelihoods of the tokens of an answer. */
+export interface Logprobs {
+  readonly content: readonly TokenLogprob[] | null;
+  readonly refusal?: readonly TokenLogprob[] | null;
+}
+
+/** A source that the answer cites, or a file that was parsed for it. */
+export type Annotation =
+  | {
+      readonly type: 'url_citation';
+      readonly url_citation: {
+        readonly url: string;
+        readonly title?: string;
+        readonly content?: string;
+        readonly start_index?: number;
+        readonly end_index?: number;
+      };
+    }
+  | {
+      readonly type: 'file';
+      readonly file: {
+        readonly hash: string;
+        readonly name?: string;
+        readonly content: readonly (
+          | { readonly type: 'text'; readonly text: string }
+          | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+        )[];
+      };
+    };
+
+/** An image in an answer, as a data URL or http(s) URL. */
+export interface OutputImage {
+  readonly type: 'image_url';
+  readonly image_url: { readonly url: string };
+}
+
+/** Audio in an answer. */
+export interface OutputAudio {
+  readonly id?: string;
+  readonly data?: string;
+  readonly transcript?: string;
+  /** Unix seconds. */
+  readonly expires_at?: number;
+}
+
+/** A finished tool call. `arguments` is JSON as a string. */
+export interface ResultToolCall {
+  readonly id: string;
+  readonly index: number;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** The model's message. */
+export interface ResultMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly refusal: string | null;
+  readonly reasoning: string | null;
+  readonly reasoning_details?: readonly ReasoningDetail[];
+  readonly annotations?: readonly Annotation[];
+  readonly images?: readonly OutputImage[];
+  readonly audio?: OutputAudio;
+  readonly tool_calls?: readonly ResultToolCall[];
+}
+
+/** One answer. `error` stands here when the provider broke off after part of the answer was made. */
+export interface Choice {
+  readonly index: number;
+  readonly finish_reason: FinishReason | null;
+  readonly native_finish_reason: string | null;
+  readonly logprobs: Logprobs | null;
+  readonly message: ResultMessage;
+  readonly error?: ErrorDetail;
+}
+
+/** Body of a whole answer (contract: chat result; gaps 6.1). */
+export interface ChatResult {
+  /** `gen-<unix seconds>-<20 characters>`, the same as in the `X-Generation-Id` header. */
+  readonly id: string;
+  readonly object: 'chat.completion';
+  /** Unix seconds. */
+  readonly created: number;
+  /** Model that answered. */
+  readonly model: string;
+  /** Display name of the provider that answered. */
+  readonly provider?: string;
+  readonly choices: readonly Choice[];
+  readonly system_fingerprint: string | null;
+  readonly service_tier?: string | null;
+  readonly usage?: Usage;
+  /** Present when the request asked for it. */
+  readonly router_metadata?: RouterMetadata;
+}

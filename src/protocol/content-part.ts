@@ -1,0 +1,132 @@
+import * as z from 'zod';
+
+/** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */
+export interface CacheControl {
+  readonly type: 'ephemeral';
+  readonly ttl?: '5m' | '1h' | undefined;
+}
+
+/** Marks a block as a prompt-cache breakpoint, OpenAI style. */
+export interface PromptCacheBreakpoint {
+  readonly mode: 'explicit';
+}
+
+interface CacheMarks {
+  readonly cache_control?: CacheControl | null | undefined;
+  readonly prompt_cache_breakpoint?: PromptCacheBreakpoint | null | undefined;
+}
+
+/** Plain text. */
+export interface TextPart extends CacheMarks {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** An image by http(s) or data URL. `detail: 'original'` is lowered to `high` where a provider lacks it. */
+export interface ImagePart extends CacheMarks {
+  readonly type: 'image_url';
+  readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' | 'original' | undefined };
+}
+
+/** Audio as base64; a URL is not possible here. `format` is `wav`, `mp3`, `flac` and so on. */
+export interface AudioPart extends CacheMarks {
+  readonly type: 'input_audio';
+  readonly input_audio: { readonly data: string; readonly format: string };
+}
+
+/** A video by http(s) or data URL. `input_video` is the deprecated spelling of the same part. */
+export interface VideoPart extends CacheMarks {
+  readonly type: 'video_url' | 'input_video';
+  readonly video_url: { readonly url: string; readonly processing?: 'agentic' | 'static' | undefined };
+}
+
+/** A document: `file_data` is a data URL or an http(s) URL, `file_id` names an uploaded file. */
+export interface FilePart extends CacheMarks {
+  readonly type: 'file';
+  readonly file: {
+    readonly filename?: string | undefined;
+    readonly file_data?: string | undefined;
+    readonly file_id?: string | undefined;
+  };
+}
+
+/** The model's refusal, as assistant history carries it. */
+export interface RefusalPart {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+/** One part of a message's content. */
+export type ContentPart = TextPart | ImagePart | AudioPart | VideoPart | FilePart;
+
+export const cacheControlSchema = z.looseObject({
+  type: z.literal('ephemeral'),
+  ttl: z.enum(['5m', '1h']).optional(),
+});
+
+const cacheMarks = {
+  cache_control: cacheControlSchema.nullable().optional(),
+  prompt_cache_breakpoint: z
+    .looseObject({ mode: z.literal('explicit') })
+    .nullable()
+    .optional(),
+};
+
+/** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
+const mediaUrl = z
+  .string()
+  .min(1)
+  .refine((url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)), 'must be an http(s) URL or a data URL');
+
+const textPartSchema = z.looseObject({ type: z.literal('text'), text: z.string(), ...cacheMarks });
+
+const imagePartSchema = z.looseObject({
+  type: z.literal('image_url'),
+  image_url: z.looseObject({ url: mediaUrl, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
+  ...cacheMarks,
+});
+
+const audioPartSchema = z.looseObject({
+  type: z.literal('input_audio'),
+  input_audio: z.looseObject({ data: z.string().min(1), format: z.string().min(1).max(32) }),
+  ...cacheMarks,
+});
+
+const videoUrl = z.looseObject({ url: mediaUrl, processing: z.enum(['agentic', 'static']).optional() });
+const videoPartSchema = z.looseObject({ type: z.literal('video_url'), video_url: videoUrl, ...cacheMarks });
+const inputVideoPartSchema = z.looseObject({ type: z.literal('input_video'), video_url: videoUrl, ...cacheMarks });
+
+const filePartSchema = z.looseObject({
+  type: z.literal('file'),
+  file: z
+    .looseObject({
+      filename: z.string().max(512).optional(),
+      file_data: mediaUrl.optional(),
+      file_id: z.string().min(1).max(512).optional(),
+    })
+    .refine((file) => file.file_data !== undefined || file.file_id !== undefined, 'needs file_data or file_id'),
+  ...cacheMarks,
+});
+
+const refusalPartSchema = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+
+/** Content of system and developer messages: text only. */
+export const textContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPartSchema]))]);
+
+const anyPart = [
+  textPartSchema,
+  imagePartSchema,
+  audioPartSchema,
+  videoPartSchema,
+  inputVideoPartSchema,
+  filePartSchema,
+] as const;
+
+/** Content of user and tool messages. */
+export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
+
+/** Content of assistant messages: refusals may come back, and null is normal beside tool calls. */
+export const assistantContentSchema = z
+  .union([z.string(), z.array(z.discriminatedUnion('type', [...anyPart, refusalPartSchema]))])
+  .nullable()
+  .optional();

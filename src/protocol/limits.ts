@@ -1,0 +1,66 @@
+/**
+ * Every size and count that a request is held to, in one place.
+ * Those marked "contract" are fixed by the contract's table of limits; the others protect the process and may be
+ * changed with `limits` in the router's configuration.
+ */
+
+/** Contract: sequences in `stop`. */
+export const MAX_STOP_SEQUENCES = 4;
+/** Contract: characters in `session_id`, in the body or in the `x-session-id` header. */
+export const MAX_SESSION_ID_LENGTH = 256;
+/** Contract: pairs in `metadata`. */
+export const MAX_METADATA_PAIRS = 16;
+/** Contract: characters in a key of `metadata`. */
+export const MAX_METADATA_KEY_LENGTH = 64;
+/** Contract: characters in a value of `metadata`. */
+export const MAX_METADATA_VALUE_LENGTH = 512;
+/** Contract: `top_logprobs`. */
+export const MAX_TOP_LOGPROBS = 20;
+/** Entries in `models`; the primary `model` comes on top. */
+export const MAX_FALLBACK_MODELS = 3;
+/** Characters in a model slug. Bounds the work of wildcard patterns. */
+export const MAX_MODEL_SLUG_LENGTH = 256;
+/** Characters in `user`. */
+export const MAX_USER_LENGTH = 512;
+/** Characters in the name of a function or of a JSON schema. */
+export const MAX_NAME_LENGTH = 64;
+/** Contract: patterns in `allowed_models` and `excluded_models`. */
+export const MAX_MODEL_PATTERNS = 1_024;
+/** Contract: characters in one model pattern. */
+export const MAX_MODEL_PATTERN_LENGTH = 1_024;
+/** Contract: characters in all patterns of one list. */
+export const MAX_MODEL_PATTERNS_TOTAL_LENGTH = 65_536;
+/** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
+export const MAX_SERVER_TOOL_STEPS = 30;
+
+/** Limits that the embedding program may change. */
+export interface RequestLimits {
+  /** Bytes in the body of a chat request, after decompression. Default 32,000,000. */
+  readonly bodyBytes: number;
+  /** Nesting depth of the body. Default 64. */
+  readonly depth: number;
+  /** JSON values in the body, containers included. Default 200,000. */
+  readonly nodes: number;
+  /** Items in `messages`. Default 10,000. */
+  readonly messages: number;
+  /** Items in `tools`. Default 512. */
+  readonly tools: number;
+  /** Characters of all tool schemas together, serialised. Default 1,000,000. */
+  readonly toolSchemaLength: number;
+  /** Milliseconds that a client may take to send its body. Default 30,000. */
+  readonly bodyTimeoutMs: number;
+  /** Requests over HTTP handled at the same time, streams included. Default 1,000. */
+  readonly concurrentRequests: number;
+}
+
+/** The defaults of {@link RequestLimits}. */
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
+  bodyBytes: 32_000_000,
+  depth: 64,
+  nodes: 200_000,
+  messages: 10_000,
+  tools: 512,
+  toolSchemaLength: 1_000_000,
+  bodyTimeoutMs: 30_000,
+  concurrentRequests: 1_000,
+};

@@ -1,0 +1,28 @@
+import * as z from 'zod';
+import { nullish } from './fields.ts';
+import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
+
+/**
+ * An entry of `plugins`: the id of a plugin of this router and its options for this request.
+ * `enabled: false` switches an account's default off (contract: plugin objects; gaps 5).
+ */
+export interface PluginEntry {
+  readonly id: string;
+  readonly enabled?: boolean | null | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** Schema of a {@link PluginEntry}; each plugin checks its own options. */
+export const pluginEntrySchema = z.looseObject({
+  id: z.string().min(1).max(64),
+  enabled: nullish(z.boolean()),
+});
+
+/** A list of model patterns with `*` wildcards, within the contract's three limits. */
+export const modelPatternsSchema = z
+  .array(z.string().min(1).max(MAX_MODEL_PATTERN_LENGTH))
+  .max(MAX_MODEL_PATTERNS)
+  .refine(
+    (patterns) => patterns.reduce((total, pattern) => total + pattern.length, 0) <= MAX_MODEL_PATTERNS_TOTAL_LENGTH,
+    `must not hold more than ${MAX_MODEL_PATTERNS_TOTAL_LENGTH} characters in total`,
+  );

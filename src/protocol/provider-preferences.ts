@@ -1,0 +1,114 @@
+import * as z from 'zod';
+import { nullish } from './fields.ts';
+
+/** Weight formats that `quantizations` may name. */
+export const QUANTIZATIONS = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const;
+
+/** Number format of an endpoint's weights. */
+export type Quantization = (typeof QUANTIZATIONS)[number];
+
+/** What endpoints are sorted by. `exacto` sorts by the quality of tool calls. */
+export type SortKey = 'price' | 'throughput' | 'latency' | 'exacto';
+
+/** A threshold: a bare number means the median. */
+export type Percentiles =
+  | number
+  | {
+      readonly p50?: number | null | undefined;
+      readonly p75?: number | null | undefined;
+      readonly p90?: number | null | undefined;
+      readonly p99?: number | null | undefined;
+    };
+
+/** Highest accepted prices: tokens in USD per million, the rest in USD per unit. Numbers or numeric strings. */
+export interface MaxPrice {
+  readonly prompt?: number | string | null | undefined;
+  readonly completion?: number | string | null | undefined;
+  readonly request?: number | string | null | undefined;
+  readonly image?: number | string | null | undefined;
+  readonly audio?: number | string | null | undefined;
+}
+
+/**
+ * Routing preferences (contract: provider preferences; gaps 3.1). Closed: an unknown member is a 400.
+ * Providers are named by slug (`azure`), by endpoint (`deepinfra/turbo`) or by display name, in any case.
+ */
+export interface ProviderPreferences {
+  /** Try these first, in this order. Switches load balancing and sticky sessions off. */
+  readonly order?: readonly string[] | null | undefined;
+  /** Use no other provider than these. */
+  readonly only?: readonly string[] | null | undefined;
+  /** Never use these; added to the account's own list. */
+  readonly ignore?: readonly string[] | null | undefined;
+  /** `false`: only the first candidate, or only those in `order`. Default true. */
+  readonly allow_fallbacks?: boolean | null | undefined;
+  /** Use only endpoints that support every parameter of the request. Default false. */
+  readonly require_parameters?: boolean | null | undefined;
+  /** `deny`: only providers that neither store nor train on user data. Default `allow`. */
+  readonly data_collection?: 'allow' | 'deny' | null | undefined;
+  /** `true`: only endpoints with zero data retention. `false` never relaxes an account's setting. */
+  readonly zdr?: boolean | null | undefined;
+  /** `true`: only models whose author permits distillation of their text. */
+  readonly enforce_distillable_text?: boolean | null | undefined;
+  /** Accepted weight formats. `fp4` includes mxfp4 and nvfp4, `fp8` includes mxfp8. */
+  readonly quantizations?: readonly Quantization[] | null | undefined;
+  /** Sort instead of balancing. `partition: 'none'` sorts the endpoints of all requested models together. */
+  readonly sort?:
+    | SortKey
+    | { readonly by?: SortKey | null | undefined; readonly partition?: 'model' | 'none' | null | undefined }
+    | null
+    | undefined;
+  readonly max_price?: MaxPrice | null | undefined;
+  /** Tokens per second. Reorders, never rejects. */
+  readonly preferred_min_throughput?: Percentiles | null | undefined;
+  /** Seconds to the first token. Reorders, never rejects. */
+  readonly preferred_max_latency?: Percentiles | null | undefined;
+}
+
+const providerList = nullish(z.array(z.string().min(1).max(128)).max(256));
+const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto']);
+const cutoff = nullish(z.number().min(0));
+const percentiles = nullish(
+  z.union([z.number().min(0), z.strictObject({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
+);
+
+const amount = nullish(
+  z.union([
+    z.number().min(0),
+    z.string().regex(/^\d+(?:\.\d+)?$/, 'must be a number of US dollars, such as 0.5 or "0.5"'),
+  ]),
+);
+
+/** Schema of {@link ProviderPreferences}. */
+export const providerPreferencesSchema = z.strictObject({
+  order: providerList,
+  only: providerList,
+  ignore: providerList,
+  allow_fallbacks: nullish(z.boolean()),
+  require_parameters: nullish(z.boolean()),
+  data_collection: nullish(z.enum(['allow', 'deny'])),
+  zdr: nullish(z.boolean()),
+  enforce_distillable_text: nullish(z.boolean()),
+  quantizations: nullish(z.array(z.enum(QUANTIZATIONS)).max(QUANTIZATIONS.length)),
+  sort: nullish(
+    z.union([sortKey, z.strictObject({ by: nullish(sortKey), partition: nullish(z.enum(['model', 'none'])) })]),
+  ),
+  max_price: nullish(
+    z.strictObject({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount }),
+  ),
+  preferred_min_throughput: percentiles,
+  preferred_max_latency: percentiles,
+});

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { type CacheControl, cacheControlSchema } from './content-part.ts';
+import { functionName, jsonObject, nullish } from './fields.ts';
+
+/** A function that the caller runs. `parameters` is a JSON Schema. */
+export interface FunctionTool {
+  readonly type: 'function';
+  readonly function: {
+    /** At most 64 letters, digits, `_` and `-`. */
+    readonly name: string;
+    readonly description?: string | null | undefined;
+    readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
+    readonly strict?: boolean | null | undefined;
+  };
+  readonly cache_control?: CacheControl | null | undefined;
+}
+
+/**
+ * A tool that the router itself runs: `router:web_search`, `router:datetime` and so on, or one of the short forms
+ * `web_search…`. Options stand under `parameters` (contract: plugins; gaps 2.1).
+ */
+export interface ServerTool {
+  readonly type: `router:${string}` | `openrouter:${string}` | `web_search${string}`;
+  readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** An entry of `tools`. */
+export type Tool = FunctionTool | ServerTool;
+
+/** Which tool the model may or must call. An object that names a server tool in `type` forces that tool. */
+export type ToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { readonly type: 'function'; readonly function: { readonly name: string } }
+  | { readonly type: ServerTool['type'] };
+
+/** Short forms of `router:web_search` that other APIs use. */
+export const WEB_SEARCH_SHORT_FORMS = [
+  'web_search',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search_2025_08_26',
+] as const;
+
+/** True for the type of a tool that the router runs itself, in any accepted spelling. */
+export function isServerToolType(type: string): boolean {
+  return /^(?:open)?router:[a-z_]+$/.test(type) || (WEB_SEARCH_SHORT_FORMS as readonly string[]).includes(type);
+}
+
+/** True for a tool that the caller runs. */
+export function isFunctionTool(tool: Tool): tool is FunctionTool {
+  return tool.type === 'function';
+}
+
+const functionToolSchema = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({
+    name: functionName,
+    description: nullish(z.string()),
+    parameters: nullish(jsonObject),
+    strict: nullish(z.boolean()),
+  }),
+  cache_control: nullish(cacheControlSchema),
+});
+
+const serverToolType = z
+  .string()
+  .refine(isServerToolType, 'must be "function", a server tool such as "router:web_search", or "web_search"');
+
+const serverToolSchema = z.looseObject({ type: serverToolType, parameters: nullish(jsonObject) });
+
+/** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
+export const toolSchema = z
+  .looseObject({ type: z.string() })
+  .transform((tool, context) => {
+    const schema = tool.type === 'function' ? functionToolSchema : serverToolSchema;
+    const parsed = schema.safeParse(tool);
+    if (parsed.success) return parsed.data as unknown as Tool;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
+    return z.NEVER;
+  });
+
+/** Schema of {@link ToolChoice}. */
+export const toolChoiceSchema = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1) }) }),
+  z.looseObject({ type: serverToolType }),
+]);

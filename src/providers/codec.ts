@@ -1,0 +1,22 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { DecodedResult } from './openai-compatible/decode-result.ts';
+import type { StreamDecoder } from './piece-stream.ts';
+import type { ErrorContext } from './upstream-failure.ts';
+
+/**
+ * How one wire writes requests and reads answers. Pure: a codec never sends anything. Together with the shared
+ * transport it makes a provider.
+ */
+export interface Codec {
+  /** Path below the base URL. */
+  path(request: NormalizedRequest, endpoint: Endpoint): string;
+  /** Body of the request, to be serialised once. */
+  encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
+  /** Headers that depend on the request, names and values in turn. */
+  headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];
+  /** Reads a whole answer. */
+  decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
+  /** Starts reading a stream. */
+  streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;
+}

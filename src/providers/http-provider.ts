@@ -1,0 +1,128 @@
+import type { Endpoint, EndpointDeclaration } from '../catalog/endpoint.ts';
+import { failure } from '../core/fallback/failure.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { JsonValue } from '../protocol/json.ts';
+import type { Codec } from './codec.ts';
+import { ResponsePieceStream } from './piece-stream.ts';
+import { type Provider, type ProviderCall, type ProviderReply, failedReply } from './provider.ts';
+import { serialize } from './serialize.ts';
+import { loadTransport } from './transport/load.ts';
+import { type Transport, TransportError, type TransportResponse, readText } from './transport/transport.ts';
+import { type ErrorContext, failureOfResponse } from './upstream-failure.ts';
+
+/** What an HTTP provider is made of. */
+export interface HttpProviderOptions<Model extends string> {
+  readonly slug: string;
+  readonly name: string;
+  readonly models: Readonly<Record<Model, EndpointDeclaration | readonly EndpointDeclaration[]>>;
+  readonly acceptsAnyModel: boolean;
+  readonly dataCollection?: boolean | undefined;
+  readonly zeroDataRetention?: boolean | undefined;
+  readonly codec: Codec;
+  /** Base address without a slash at the end. */
+  readonly baseURL: string;
+  /** Query of every request, for example an API version. */
+  readonly query?: string | undefined;
+  readonly apiKey?: string | undefined;
+  /** Names and values of the header that carries the key. */
+  readonly authorization: (apiKey: string) => readonly string[];
+  /** Headers of every request, names and values in turn. */
+  readonly headers: readonly string[];
+  readonly transport?: Transport | undefined;
+}
+
+/** Most bytes of an answer, decompressed: 64 MB whole, 512 MB streamed. */
+const MAX_WHOLE_BYTES = 64_000_000;
+const MAX_STREAM_BYTES = 512_000_000;
+
+/** Builds a provider from a codec and the shared transport. */
+export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
+  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, codec, query } = options;
+  const urls = new Map<string, URL>();
+  let transport: Transport | Promise<Transport> | undefined = options.transport;
+
+  function urlFor(request: NormalizedRequest, endpoint: Endpoint): URL {
+    const path = codec.path(request, endpoint);
+    let url = urls.get(path);
+    if (url === undefined) {
+      url = new URL(`${options.baseURL}${path}${query === undefined ? '' : `?${query}`}`);
+      if (urls.size < 1_000) urls.set(path, url);
+    }
+    return url;
+  }
+
+  async function chat(call: ProviderCall): Promise<ProviderReply> {
+    const { request, endpoint, signal, progress } = call;
+    const body = serialize(codec.encode(request, endpoint));
+    progress.sending(() => JSON.parse(body) as JsonValue);
+    transport ??= loadTransport();
+    if (transport instanceof Promise) transport = await transport;
+    const apiKey = call.apiKey ?? options.apiKey;
+    const context: ErrorContext = { secrets: apiKey === undefined ? [] : [apiKey], wallClock: Date.now() };
+    try {
+      const response = await transport.send({
+        method: 'POST',
+        url: urlFor(request, endpoint),
+        headers: [
+          ...options.headers,
+          ...(apiKey === undefined ? [] : options.authorization(apiKey)),
+          'accept',
+          request.stream ? 'text/event-stream' : 'application/json',
+          ...(codec.headers?.(request, endpoint) ?? []),
+        ],
+        body,
+        signal,
+        maxBytes: request.stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+        connecting: progress.connecting,
+        connected: progress.connected,
+      });
+      return await readReply(response, codec, request, context);
+    } catch (error) {
+      if (error instanceof TransportError) return failedReply(error.failure);
+      throw error;
+    }
+  }
+
+  return {
+    slug,
+    name,
+    models,
+    acceptsAnyModel,
+    dataCollection,
+    zeroDataRetention,
+    chat,
+    async close() {
+      await (await transport)?.close();
+    },
+  };
+}
+
+async function readReply(
+  response: TransportResponse,
+  codec: Codec,
+  request: NormalizedRequest,
+  context: ErrorContext,
+): Promise<ProviderReply> {
+  const { status } = response;
+  if (status < 200 || status >= 300) return readFailure(response, context);
+  if (status !== 200 && status !== 201) {
+    response.cancel();
+    return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
+  }
+  const type = (response.header('content-type') ?? '').toLowerCase();
+  if (type.startsWith('text/event-stream') || (request.stream && !type.startsWith('application/json') && !isPage(type))) {
+    return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(context, request)) };
+  }
+  const decoded = codec.decodeResult(await readText(response), context, request);
+  return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
+}
+
+function isPage(type: string): boolean {
+  return type.startsWith('text/html');
+}
+
+/** An error body that cannot be read must not hide the status. */
+async function readFailure(response: TransportResponse, context: ErrorContext): Promise<ProviderReply> {
+  const body = await readText(response).catch(() => '');
+  return failedReply(failureOfResponse(response.status, (name) => response.header(name), body, context));
+}

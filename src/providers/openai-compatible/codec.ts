@@ -1,0 +1,21 @@
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Codec } from '../codec.ts';
+import { decodeResult } from './decode-result.ts';
+import type { Dialect } from './dialect.ts';
+import { encodeRequest } from './encode-request.ts';
+import { ChatStreamDecoder } from './stream-decoder.ts';
+
+/** The chat completions wire in one dialect. */
+export function chatCompletionsCodec(dialect: Dialect): Codec {
+  return {
+    path: () => '/chat/completions',
+    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
+    decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, idPrefix: idPrefix(request) }),
+    streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, idPrefix: idPrefix(request) }),
+  };
+}
+
+/** Ids made for tool calls are unique among requests, and the same in every repetition of one. */
+function idPrefix(request: NormalizedRequest): string {
+  return `call_${request.id.slice(-12)}`;
+}

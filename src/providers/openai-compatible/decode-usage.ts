@@ -1,0 +1,73 @@
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { Dialect } from './dialect.ts';
+
+/**
+ * Reads a usage object of any server of this wire, or undefined when it holds no counts. What a server does not
+ * report stays absent.
+ */
+export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const prompt = count(value['prompt_tokens']);
+  const reported = count(value['completion_tokens']);
+  if (prompt === undefined && reported === undefined) return undefined;
+  const reasoning = count(objectOf(value['completion_tokens_details'])['reasoning_tokens']);
+  const completion = withReasoning(prompt ?? 0, reported ?? 0, reasoning, count(value['total_tokens']), dialect);
+  return {
+    prompt_tokens: prompt ?? 0,
+    completion_tokens: completion,
+    total_tokens: (prompt ?? 0) + completion,
+    ...promptDetails(value, prompt ?? 0),
+    ...completionDetails(value, completion),
+    ...(typeof value['cost'] === 'number' && value['cost'] >= 0 ? { reportedCost: value['cost'] } : {}),
+    ...(isJsonObject(value['cost_details']) ? { reportedCostDetails: value['cost_details'] } : {}),
+    ...(isJsonObject(value['server_tool_use']) ? { server_tool_use: countsOf(value['server_tool_use']) } : {}),
+  };
+}
+
+/** Some servers count reasoning beside the completion although it is billed like it; the total gives them away. */
+function withReasoning(
+  prompt: number,
+  completion: number,
+  reasoning: number | undefined,
+  total: number | undefined,
+  dialect: Dialect,
+): number {
+  if (dialect.reasoningOutsideCompletion !== true || reasoning === undefined || total === undefined) return completion;
+  return total === prompt + completion + reasoning ? completion + reasoning : completion;
+}
+
+function promptDetails(usage: JsonObject, prompt: number): Pick<ReportedUsage, 'prompt_tokens_details'> {
+  const details = objectOf(usage['prompt_tokens_details']);
+  const cached = count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens']);
+  const known = countsOf(details);
+  const counts = { ...known, ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt) }) };
+  return Object.keys(counts).length > 0 ? { prompt_tokens_details: counts } : {};
+}
+
+function completionDetails(usage: JsonObject, completion: number): Pick<ReportedUsage, 'completion_tokens_details'> {
+  const counts = countsOf(objectOf(usage['completion_tokens_details']));
+  if (counts['reasoning_tokens'] !== undefined) {
+    counts['reasoning_tokens'] = Math.min(counts['reasoning_tokens'], completion);
+  }
+  return Object.keys(counts).length > 0 ? { completion_tokens_details: counts } : {};
+}
+
+/** The members that are proper counts. */
+function countsOf(details: JsonObject): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const [name, value] of Object.entries(details)) {
+    const number = count(value);
+    if (number !== undefined && name !== '__proto__') counts[name] = number;
+  }
+  return counts;
+}
+
+/** A whole number that can be a count; fractions are rounded, nonsense is nothing. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,42 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+
+/** How a server that speaks the chat completions wire differs from the others. Data only. */
+export interface Dialect {
+  /** Field of the token limit. Default `max_tokens`, which more servers know. */
+  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** Field for the hashed end user. Default `user`; `none` for servers that refuse it. */
+  readonly userField?: 'user' | 'safety_identifier' | 'user_id' | 'none' | undefined;
+  /** Whether the role `developer` is known; otherwise it is sent as `system`. Default false. */
+  readonly developerRole?: boolean | undefined;
+  /** Whether `stream_options` may be sent; without it many servers report no usage. Default true. */
+  readonly streamOptions?: boolean | undefined;
+  /** Whether the server pads its chunks unless told not to. Default false. */
+  readonly padsChunks?: boolean | undefined;
+  /** How reasoning is asked for. Default `reasoning_effort`. */
+  readonly reasoning?: 'reasoning_effort' | 'reasoning' | 'thinking' | undefined;
+  /** Efforts the server knows; others are mapped to the nearest. Default: all but `max`, sent as `xhigh`. */
+  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  /** Default `seed`. */
+  readonly seedField?: 'seed' | 'random_seed' | undefined;
+  /** Word for "some tool must be called". Default `required`. */
+  readonly forcedTool?: 'required' | 'any' | undefined;
+  /** Form that tool call ids must have. Default: any. */
+  readonly toolCallIds?: 'any' | 'nine-alphanumeric' | undefined;
+  /** Cache marks that content parts may carry. Default none. */
+  readonly cacheMarks?: 'cache_control' | 'prompt_cache_breakpoint' | undefined;
+  /** Field in which an assistant message's earlier reasoning goes back. Default: it does not. */
+  readonly reasoningHistory?: 'reasoning' | 'reasoning_content' | 'reasoning_details' | undefined;
+  /** Whether messages may carry `name`; otherwise a user's name is put in front of the text. Default true. */
+  readonly messageNames?: boolean | undefined;
+  /** Highest temperature; higher ones are lowered to it. Default 2. */
+  readonly maxTemperature?: number | undefined;
+  /** Service tiers that may be asked for. Default none. */
+  readonly serviceTiers?: readonly string[] | undefined;
+  /** Whether `prompt_cache_key` and `prompt_cache_options` are known. Default false. */
+  readonly promptCacheFields?: boolean | undefined;
+  /** Parameters this vendor never takes, whatever the model. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
+  /** Whether completion tokens leave reasoning tokens out although they are billed. Default false. */
+  readonly reasoningOutsideCompletion?: boolean | undefined;
+}

@@ -1,0 +1,103 @@
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
+import type { Dialect } from './dialect.ts';
+import { nineCharacterIds } from './tool-call-ids.ts';
+
+/**
+ * Writes messages as a server of this dialect accepts them. Members that only this contract knows are taken out:
+ * strict servers refuse what they do not know. Messages that need no change are passed on as they are.
+ */
+export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
+  const ids = dialect.toolCallIds === 'nine-alphanumeric' ? nineCharacterIds() : undefined;
+  return messages.map((message) => encodeMessage(message, dialect, ids));
+}
+
+function encodeMessage(message: Message, dialect: Dialect, ids: ((id: string) => string) | undefined): unknown {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return {
+        role: message.role === 'developer' && dialect.developerRole !== true ? 'system' : message.role,
+        content: encodeContent(message.content, dialect),
+        ...nameOf(message, dialect),
+      };
+    case 'user':
+      return {
+        role: 'user',
+        content: encodeContent(dialect.messageNames === false ? namedContent(message) : message.content, dialect),
+        ...nameOf(message, dialect),
+      };
+    case 'assistant':
+      return encodeAssistant(message, dialect, ids);
+    case 'tool':
+      return {
+        role: 'tool',
+        tool_call_id: ids === undefined ? message.tool_call_id : ids(message.tool_call_id),
+        content: encodeContent(message.content, dialect),
+      };
+  }
+}
+
+function encodeAssistant(
+  message: AssistantMessage,
+  dialect: Dialect,
+  ids: ((id: string) => string) | undefined,
+): unknown {
+  const { content, refusal, audio, tool_calls: calls } = message;
+  return {
+    role: 'assistant',
+    content: content == null ? null : encodeContent(content, dialect),
+    ...nameOf(message, dialect),
+    ...(refusal == null ? {} : { refusal }),
+    ...(audio?.id === undefined ? {} : { audio: { id: audio.id } }),
+    ...reasoningOf(message, dialect),
+    ...(calls?.length ? { tool_calls: calls.map((call) => encodeToolCall(call, ids)) } : {}),
+  };
+}
+
+function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, ids: ((id: string) => string) | undefined): unknown {
+  return { id: ids === undefined ? id : ids(id), type: 'function', function: { name, arguments: text } };
+}
+
+function reasoningOf(message: AssistantMessage, { reasoningHistory }: Dialect): object {
+  if (reasoningHistory === undefined) return {};
+  if (reasoningHistory === 'reasoning_details') {
+    return {
+      ...(message.reasoning == null ? {} : { reasoning: message.reasoning }),
+      ...(message.reasoning_details == null ? {} : { reasoning_details: message.reasoning_details }),
+    };
+  }
+  return message.reasoning == null ? {} : { [reasoningHistory]: message.reasoning };
+}
+
+function nameOf({ name }: { readonly name?: string | null | undefined }, { messageNames }: Dialect): object {
+  return name == null || messageNames === false ? {} : { name };
+}
+
+/** Where names are not known, the text says who speaks. */
+function namedContent({ name, content }: { readonly name?: string | null | undefined; readonly content: string | readonly ContentPart[] }): string | readonly ContentPart[] {
+  if (name == null) return content;
+  if (typeof content === 'string') return `${name}: ${content}`;
+  return [{ type: 'text', text: `${name}:` }, ...content];
+}
+
+function encodeContent(content: AssistantMessage['content'], dialect: Dialect): unknown {
+  return typeof content === 'string' || content == null ? content : content.map((part) => encodePart(part, dialect));
+}
+
+function encodePart(part: ContentPart | { readonly type: 'refusal'; readonly refusal: string }, dialect: Dialect): unknown {
+  if (part.type === 'refusal') return part;
+  const { cache_control: mark, prompt_cache_breakpoint: breakpoint, ...plain } = part;
+  const encoded = plain.type === 'image_url' ? lowerDetail(plain) : plain;
+  const marked = mark != null || breakpoint != null;
+  if (!marked || dialect.cacheMarks === undefined) return encoded;
+  if (dialect.cacheMarks === 'prompt_cache_breakpoint') return { ...encoded, prompt_cache_breakpoint: { mode: 'explicit' } };
+  return { ...encoded, cache_control: mark ?? { type: 'ephemeral' } };
+}
+
+/** `original` is an extension of the contract. */
+function lowerDetail<Part extends { readonly image_url: { readonly url: string; readonly detail?: string | undefined } }>(
+  part: Part,
+): Part {
+  return part.image_url.detail === 'original' ? { ...part, image_url: { ...part.image_url, detail: 'high' } } : part;
+}

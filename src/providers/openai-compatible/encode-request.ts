@@ -1,0 +1,114 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { ParameterName } from '../../catalog/parameters.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ToolChoice } from '../../protocol/tools.ts';
+import type { Dialect } from './dialect.ts';
+import { encodeMessages } from './encode-messages.ts';
+import { encodeReasoning } from './encode-reasoning.ts';
+
+/** A request body for a server of the chat completions wire. */
+export type EncodedBody = Readonly<Record<string, unknown>>;
+
+/**
+ * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
+ * take are left out; those the caller left out stay out.
+ */
+export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
+  const takes = (name: ParameterName): boolean =>
+    dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false;
+  return {
+    ...request.extra,
+    model: endpoint.upstreamModel,
+    messages: encodeMessages(request.messages, dialect),
+    ...encodeParameters(request, dialect, takes),
+    ...encodeTools(request, dialect, takes),
+    ...encodeFormat(request, takes),
+    ...(takesReasoning(takes)
+      ? encodeReasoning(request.reasoning, request.parameters.max_completion_tokens, endpoint, dialect)
+      : {}),
+    ...encodeOutput(request),
+    ...encodeCache(request, dialect),
+    ...encodeTier(request, endpoint, dialect),
+    ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: request.endUser }),
+    ...(request.stream ? encodeStream(dialect) : {}),
+  };
+}
+
+type Takes = (name: ParameterName) => boolean;
+
+function takesReasoning(takes: Takes): boolean {
+  return takes('reasoning') || takes('reasoning_effort');
+}
+
+function encodeParameters({ parameters }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
+  const encoded: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (name === 'max_completion_tokens') {
+      if (takes('max_tokens') || takes('max_completion_tokens')) encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
+    } else if (!takes(name as ParameterName)) continue;
+    else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
+    else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
+    else encoded[name] = value;
+  }
+  return encoded;
+}
+
+function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
+  if (tools.length === 0 || !takes('tools')) return {};
+  return {
+    tools: tools.map(({ function: { name, description, parameters, strict } }) => ({
+      type: 'function',
+      function: {
+        name,
+        ...(description == null ? {} : { description }),
+        ...(parameters == null ? {} : { parameters }),
+        ...(strict == null ? {} : { strict }),
+      },
+    })),
+    ...(toolChoice !== undefined && takes('tool_choice') ? { tool_choice: encodeChoice(toolChoice, dialect) } : {}),
+  };
+}
+
+function encodeChoice(choice: ToolChoice, dialect: Dialect): unknown {
+  return choice === 'required' ? (dialect.forcedTool ?? 'required') : choice;
+}
+
+function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Takes): EncodedBody {
+  if (format === undefined || format.type === 'text') return {};
+  if (format.type === 'json_schema') {
+    if (takes('structured_outputs')) return { response_format: format };
+    return takes('response_format') ? { response_format: { type: 'json_object' } } : {};
+  }
+  return takes('response_format') ? { response_format: format } : {};
+}
+
+function encodeOutput({ outputModalities, audio, imageConfig }: NormalizedRequest): EncodedBody {
+  return {
+    ...(outputModalities === undefined ? {} : { modalities: outputModalities }),
+    ...(audio === undefined ? {} : { audio }),
+    ...(imageConfig === undefined ? {} : { image_config: imageConfig }),
+  };
+}
+
+function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBody {
+  return {
+    ...(cache.control !== undefined && dialect.cacheMarks === 'cache_control' ? { cache_control: cache.control } : {}),
+    ...(cache.key !== undefined && dialect.promptCacheFields === true ? { prompt_cache_key: cache.key } : {}),
+    ...(cache.options !== undefined && dialect.promptCacheFields === true ? { prompt_cache_options: cache.options } : {}),
+  };
+}
+
+/** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
+function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { serviceTiers = [] }: Dialect): EncodedBody {
+  const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
+  const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
+  return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
+}
+
+function encodeStream({ streamOptions, padsChunks }: Dialect): EncodedBody {
+  if (streamOptions === false) return { stream: true };
+  return {
+    stream: true,
+    stream_options: { include_usage: true, ...(padsChunks === true ? { include_obfuscation: false } : {}) },
+  };
+}

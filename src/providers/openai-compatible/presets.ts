@@ -1,0 +1,158 @@
+import type { Dialect } from './dialect.ts';
+
+/** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
+export interface VendorPreset {
+  readonly slug: string;
+  readonly name: string;
+  readonly baseURL: string;
+  /** Environment variables that may hold the key, in order. None: the server needs no key. */
+  readonly apiKeyVariables: readonly string[];
+  /** True: an endpoint that stores or trains on prompts by default. */
+  readonly dataCollection?: boolean | undefined;
+  readonly dialect: Dialect;
+}
+
+const LOCAL: Dialect = { reasoningHistory: 'reasoning', unsupported: ['verbosity', 'prediction', 'web_search_options'] };
+
+/** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
+export const VENDOR_PRESETS = {
+  openai: {
+    slug: 'openai',
+    name: 'OpenAI',
+    baseURL: 'https://api.openai.com/v1',
+    apiKeyVariables: ['OPENAI_API_KEY'],
+    dialect: {
+      maxTokensField: 'max_completion_tokens',
+      userField: 'safety_identifier',
+      developerRole: true,
+      padsChunks: true,
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      cacheMarks: 'prompt_cache_breakpoint',
+      serviceTiers: ['default', 'flex', 'priority', 'scale'],
+      promptCacheFields: true,
+      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+    },
+  },
+  groq: {
+    slug: 'groq',
+    name: 'Groq',
+    baseURL: 'https://api.groq.com/openai/v1',
+    apiKeyVariables: ['GROQ_API_KEY'],
+    dialect: {
+      maxTokensField: 'max_completion_tokens',
+      messageNames: false,
+      efforts: ['none', 'low', 'medium', 'high'],
+      serviceTiers: ['flex'],
+      unsupported: ['logprobs', 'top_logprobs', 'logit_bias', 'top_k', 'min_p', 'top_a', 'repetition_penalty', 'prediction', 'verbosity'],
+    },
+  },
+  together: {
+    slug: 'together',
+    name: 'Together',
+    baseURL: 'https://api.together.xyz/v1',
+    apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
+    dialect: { reasoningHistory: 'reasoning', unsupported: ['top_a', 'verbosity', 'prediction'] },
+  },
+  fireworks: {
+    slug: 'fireworks',
+    name: 'Fireworks',
+    baseURL: 'https://api.fireworks.ai/inference/v1',
+    apiKeyVariables: ['FIREWORKS_API_KEY'],
+    dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity'] },
+  },
+  deepinfra: {
+    slug: 'deepinfra',
+    name: 'DeepInfra',
+    baseURL: 'https://api.deepinfra.com/v1/openai',
+    apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
+    dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity', 'prediction'] },
+  },
+  deepseek: {
+    slug: 'deepseek',
+    name: 'DeepSeek',
+    baseURL: 'https://api.deepseek.com',
+    apiKeyVariables: ['DEEPSEEK_API_KEY'],
+    dataCollection: true,
+    dialect: {
+      userField: 'user_id',
+      reasoning: 'thinking',
+      efforts: ['low', 'high', 'max'],
+      reasoningHistory: 'reasoning_content',
+      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'seed', 'verbosity', 'prediction'],
+    },
+  },
+  mistral: {
+    slug: 'mistral',
+    name: 'Mistral',
+    baseURL: 'https://api.mistral.ai/v1',
+    apiKeyVariables: ['MISTRAL_API_KEY'],
+    dialect: {
+      userField: 'none',
+      streamOptions: false,
+      seedField: 'random_seed',
+      forcedTool: 'any',
+      toolCallIds: 'nine-alphanumeric',
+      messageNames: false,
+      maxTemperature: 1.5,
+      efforts: ['none', 'low', 'medium', 'high', 'max'],
+      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity'],
+    },
+  },
+  xai: {
+    slug: 'xai',
+    name: 'xAI',
+    baseURL: 'https://api.x.ai/v1',
+    apiKeyVariables: ['XAI_API_KEY'],
+    dialect: {
+      maxTokensField: 'max_completion_tokens',
+      efforts: ['none', 'low', 'medium', 'high'],
+      reasoningHistory: 'reasoning_content',
+      reasoningOutsideCompletion: true,
+      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'verbosity', 'prediction'],
+    },
+  },
+  openrouter: {
+    slug: 'openrouter',
+    name: 'OpenRouter',
+    baseURL: 'https://openrouter.ai/api/v1',
+    apiKeyVariables: ['OPENROUTER_API_KEY'],
+    dialect: {
+      reasoning: 'reasoning',
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+      cacheMarks: 'cache_control',
+      reasoningHistory: 'reasoning_details',
+      serviceTiers: ['default', 'flex', 'priority'],
+      promptCacheFields: true,
+    },
+  },
+  ollama: {
+    slug: 'ollama',
+    name: 'Ollama',
+    baseURL: 'http://127.0.0.1:11434/v1',
+    apiKeyVariables: [],
+    dialect: { ...LOCAL, efforts: ['none', 'low', 'medium', 'high'] },
+  },
+  vllm: {
+    slug: 'vllm',
+    name: 'vLLM',
+    baseURL: 'http://127.0.0.1:8000/v1',
+    apiKeyVariables: [],
+    dialect: { ...LOCAL, reasoningHistory: 'reasoning_content' },
+  },
+  lmstudio: {
+    slug: 'lmstudio',
+    name: 'LM Studio',
+    baseURL: 'http://127.0.0.1:1234/v1',
+    apiKeyVariables: [],
+    dialect: LOCAL,
+  },
+} as const satisfies Readonly<Record<string, VendorPreset>>;
+
+/** Dialect of Azure OpenAI, which has no fixed address. */
+export const AZURE_DIALECT: Dialect = {
+  maxTokensField: 'max_completion_tokens',
+  developerRole: true,
+  efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+  promptCacheFields: true,
+  unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+};

@@ -1,0 +1,89 @@
+import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
+import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import { httpProvider } from '../http-provider.ts';
+import type { Provider } from '../provider.ts';
+import type { Transport } from '../transport/transport.ts';
+import { chatCompletionsCodec } from './codec.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Models of a provider: id in this router to how the provider offers it. */
+export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
+
+/** Options that every vendor of the chat completions wire has. */
+export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
+  /** Key for the provider. Default: the vendor's environment variable. */
+  readonly apiKey?: string | undefined;
+  /** Address of the API. Default: the vendor's own. */
+  readonly baseURL?: string | undefined;
+  /** Models on offer. Left out: every model under the provider's slug is passed on, with unknown price and abilities. */
+  readonly models?: Models | undefined;
+  /** Default: the vendor's name. */
+  readonly name?: string | undefined;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** True when prompts are stored or trained on. Default: what the vendor does by default. */
+  readonly dataCollection?: boolean | undefined;
+  /** True when nothing is kept after the answer. Default false. */
+  readonly zeroDataRetention?: boolean | undefined;
+  /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
+  readonly transport?: Transport | undefined;
+}
+
+/** Options of {@link openaiCompatible}. */
+export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
+  /** Name of the provider in preferences: lower-case letters, digits and dashes. */
+  readonly slug: string;
+  readonly baseURL: string;
+  /** How this server differs from the others. */
+  readonly dialect?: Dialect | undefined;
+  /** Query of every request, for example `api-version=2024-10-21`. */
+  readonly query?: string | undefined;
+  /** Header that carries the key. Default `authorization`, with `Bearer` in front. */
+  readonly keyHeader?: string | undefined;
+}
+
+/**
+ * A provider that speaks the chat completions wire.
+ *
+ * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
+ */
+export function openaiCompatible<const Models extends ModelTable>(
+  options: OpenAiCompatibleOptions<Models>,
+): Provider<Extract<keyof Models, string>> {
+  const problems = checkOptions(options);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const { slug, models, keyHeader } = options;
+  return httpProvider<Extract<keyof Models, string>>({
+    slug,
+    name: options.name ?? slug,
+    models: models ?? ({} as Models),
+    acceptsAnyModel: models === undefined,
+    dataCollection: options.dataCollection,
+    zeroDataRetention: options.zeroDataRetention,
+    codec: chatCompletionsCodec(options.dialect ?? {}),
+    baseURL: options.baseURL.replace(/\/+$/, ''),
+    query: options.query,
+    apiKey: options.apiKey,
+    authorization: (key) => (keyHeader === undefined ? ['authorization', `Bearer ${key}`] : [keyHeader, key]),
+    headers: ['content-type', 'application/json', 'accept-encoding', 'identity', ...Object.entries(options.headers ?? {}).flat()],
+    transport: options.transport,
+  });
+}
+
+function checkOptions(options: OpenAiCompatibleOptions): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const where = `providers.${options.slug}`;
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
+    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
+  }
+  const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
+  } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
+    problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
+  }
+  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
+  }
+  return problems;
+}

@@ -1,0 +1,111 @@
+import { ConfigError } from '../../errors.ts';
+import type { Provider } from '../provider.ts';
+import { readEnvironment } from './environment.ts';
+import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
+import { type ChatProviderOptions, type ModelTable, openaiCompatible } from './provider.ts';
+
+/** Model ids of a provider: those declared, or any when none were. */
+export type ModelIds<Models> = [Models] extends [never] ? string : Extract<keyof Models, string>;
+
+/** A function that makes the provider of one vendor. */
+export type VendorFactory = <const Models extends ModelTable = never>(
+  options?: ChatProviderOptions<Models>,
+) => Provider<ModelIds<Models>>;
+
+function vendor(preset: VendorPreset): VendorFactory {
+  return <const Models extends ModelTable = never>(options: ChatProviderOptions<Models> = {}) => {
+    const apiKey = options.apiKey ?? keyFromEnvironment(preset);
+    if (apiKey === undefined && preset.apiKeyVariables.length > 0) {
+      const variables = preset.apiKeyVariables.join(' or ');
+      throw new ConfigError([
+        { path: `providers.${preset.slug}.apiKey`, problem: `is missing: pass apiKey, or set ${variables} in the environment` },
+      ]);
+    }
+    return openaiCompatible({
+      ...options,
+      slug: preset.slug,
+      name: options.name ?? preset.name,
+      dataCollection: options.dataCollection ?? preset.dataCollection,
+      baseURL: options.baseURL ?? preset.baseURL,
+      dialect: preset.dialect,
+      apiKey,
+    }) as unknown as Provider<ModelIds<Models>>;
+  };
+}
+
+/** OpenAI. Key: `OPENAI_API_KEY`. */
+export const openai: VendorFactory = vendor(VENDOR_PRESETS.openai);
+/** Groq. Key: `GROQ_API_KEY`. */
+export const groq: VendorFactory = vendor(VENDOR_PRESETS.groq);
+/** Together. Key: `TOGETHER_API_KEY`. */
+export const together: VendorFactory = vendor(VENDOR_PRESETS.together);
+/** Fireworks. Key: `FIREWORKS_API_KEY`. */
+export const fireworks: VendorFactory = vendor(VENDOR_PRESETS.fireworks);
+/** DeepInfra. Key: `DEEPINFRA_API_KEY`. */
+export const deepinfra: VendorFactory = vendor(VENDOR_PRESETS.deepinfra);
+/** DeepSeek, which keeps prompts unless told otherwise. Key: `DEEPSEEK_API_KEY`. */
+export const deepseek: VendorFactory = vendor(VENDOR_PRESETS.deepseek);
+/** Mistral. Key: `MISTRAL_API_KEY`. */
+export const mistral: VendorFactory = vendor(VENDOR_PRESETS.mistral);
+/** xAI. Key: `XAI_API_KEY`. */
+export const xai: VendorFactory = vendor(VENDOR_PRESETS.xai);
+/** OpenRouter as an upstream. Key: `OPENROUTER_API_KEY`. */
+export const openrouter: VendorFactory = vendor(VENDOR_PRESETS.openrouter);
+/** A local Ollama, at `http://127.0.0.1:11434/v1`. Needs no key. */
+export const ollama: VendorFactory = vendor(VENDOR_PRESETS.ollama);
+/** A vLLM server, by default at `http://127.0.0.1:8000/v1`. Needs no key. */
+export const vllm: VendorFactory = vendor(VENDOR_PRESETS.vllm);
+/** A local LM Studio, at `http://127.0.0.1:1234/v1`. Needs no key. */
+export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
+
+/** Options of {@link azure}. */
+export interface AzureOptions<Models extends ModelTable = ModelTable> extends Omit<ChatProviderOptions<Models>, 'baseURL'> {
+  /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. */
+  readonly resource: string;
+  /** Models on offer; `upstreamModel` is the name of the deployment. */
+  readonly models: Models;
+}
+
+/**
+ * Azure OpenAI on its v1 surface, where a model is the name of a deployment. Key: `AZURE_OPENAI_API_KEY`.
+ *
+ * @throws {@link ConfigError} when the resource's name could change the address, or the key is missing.
+ */
+export function azure<const Models extends ModelTable>(options: AzureOptions<Models>): Provider<Extract<keyof Models, string>> {
+  const { resource, ...rest } = options;
+  if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
+    throw new ConfigError([{ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' }]);
+  }
+  const apiKey = options.apiKey ?? readEnvironment('AZURE_OPENAI_API_KEY');
+  if (apiKey === undefined) {
+    const problem = 'is missing: pass apiKey, or set AZURE_OPENAI_API_KEY in the environment';
+    throw new ConfigError([{ path: 'providers.azure.apiKey', problem }]);
+  }
+  return openaiCompatible({
+    ...rest,
+    slug: 'azure',
+    name: options.name ?? 'Azure',
+    baseURL: `https://${resource}.openai.azure.com/openai/v1`,
+    keyHeader: 'api-key',
+    dialect: AZURE_DIALECT,
+    apiKey,
+  });
+}
+
+/**
+ * The providers whose keys are in the environment. Servers without keys are left out, since nothing says that they
+ * are there.
+ */
+export function providersFromEnvironment(): readonly Provider[] {
+  return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
+    .filter((preset) => keyFromEnvironment(preset) !== undefined)
+    .map((preset) => vendor(preset)() as Provider);
+}
+
+function keyFromEnvironment(preset: VendorPreset): string | undefined {
+  for (const name of preset.apiKeyVariables) {
+    const key = readEnvironment(name);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}

@@ -1,0 +1,69 @@
+import type { CatalogProvider } from '../catalog/catalog.ts';
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { StreamPiece } from '../core/stream/pieces.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { JsonValue } from '../protocol/json.ts';
+
+/** One upstream call, as a provider gets it. */
+export interface ProviderCall {
+  readonly request: NormalizedRequest;
+  readonly endpoint: Endpoint;
+  /** The account's own key, to be used instead of the provider's. */
+  readonly apiKey?: string | undefined;
+  /** Aborted when the caller leaves, when a deadline passes, or when the answer is no longer wanted. */
+  readonly signal: AbortSignal;
+  /** What the provider tells while the call is under way. All are optional to call. */
+  readonly progress: CallProgress;
+}
+
+/** What a provider may tell about a call. */
+export interface CallProgress {
+  /** A connection is being made; the connect timeout runs from here to {@link CallProgress.connected}. */
+  connecting(): void;
+  connected(): void;
+  /** The body that goes to the provider, for `debug.echo_upstream_body`. No headers and no keys. */
+  sending(body: () => JsonValue): void;
+}
+
+/** The pieces of a stream, as they come. */
+export interface PieceStream {
+  /**
+   * The pieces that arrived since the last call, waiting for some if there are none; undefined at the end.
+   * An empty list means that bytes came which mean nothing by themselves, such as a keep-alive comment.
+   * Failures of the connection come as a piece; a rejection counts as a fault of the adapter.
+   */
+  read(): Promise<readonly StreamPiece[] | undefined>;
+  /** Ends the call and frees its connection. May be called more than once, and after the end. */
+  cancel(): void;
+}
+
+/** How a provider answers. A whole answer to a request for a stream, and the reverse, is fine: the router converts. */
+export type ProviderReply =
+  | { readonly type: 'failed'; readonly failure: AttemptFailure }
+  | { readonly type: 'whole'; readonly result: UpstreamResult }
+  | { readonly type: 'stream'; readonly stream: PieceStream };
+
+/**
+ * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the
+ * list of checks that every provider must pass.
+ *
+ * @typeParam Model - Model ids it serves, for completion in the editor.
+ */
+export interface Provider<Model extends string = string> extends CatalogProvider {
+  /** Only for the type system: carries the model ids. */
+  readonly modelIds?: readonly Model[];
+  /**
+   * Makes one upstream call. Resolves when the answer's first bytes are in hand, or with a failure. Never retries:
+   * the router does that.
+   */
+  chat(call: ProviderCall): Promise<ProviderReply>;
+  /** Frees connections. Called by `router.close()`. */
+  close?(): Promise<void>;
+}
+
+/** A reply that says that the call failed. */
+export function failedReply(failure: AttemptFailure): ProviderReply {
+  return { type: 'failed', failure };
+}

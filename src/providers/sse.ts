@@ -1,0 +1,47 @@
+import { type EventSourceParser, createParser } from 'eventsource-parser';
+
+/** One server-sent event. */
+export interface SseEvent {
+  readonly event?: string | undefined;
+  readonly data: string;
+}
+
+/** Characters of one event; a stream with a longer one is broken off. */
+const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
+
+/**
+ * Splits the bytes of an event stream into events. Bytes may be cut anywhere, also inside a character; all forms of
+ * line ends are fine, and a last event without its blank line is not lost.
+ */
+export class SseReader {
+  readonly #decoder = new TextDecoder();
+  readonly #parser: EventSourceParser;
+  #tooLong = false;
+
+  constructor(onEvent: (event: SseEvent) => void) {
+    this.#parser = createParser({
+      onEvent,
+      onError: (error) => {
+        if (error.type === 'max-buffer-size-exceeded') this.#tooLong = true;
+      },
+      maxBufferSize: MAX_EVENT_LENGTH,
+    });
+  }
+
+  /** Reads more bytes. Returns false once an event was longer than is accepted. */
+  push(bytes: Uint8Array): boolean {
+    return this.#feed(this.#decoder.decode(bytes, STREAMED));
+  }
+
+  /** The stream is over: an event that was not closed is closed here. */
+  end(): void {
+    this.#feed(`${this.#decoder.decode()}\n\n`);
+  }
+
+  #feed(text: string): boolean {
+    if (!this.#tooLong) this.#parser.feed(text);
+    return !this.#tooLong;
+  }
+}
+
+const STREAMED = { stream: true } as const;

@@ -1,0 +1,59 @@
+/** Text that cannot be part of a frame by chance; put in the place of a frame's text to find out where that is. */
+const SENTINEL = 'signalbox-sentinel-7f3a';
+
+/** The inside of a JSON string, from `lastIndex` on. */
+const STRING_BODY = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
+
+/** Frames that were parsed without ever matching what was learned before learning is given up. */
+const MAX_LESSONS = 6;
+
+/**
+ * Recognises frames that differ from an earlier, fully parsed one in nothing but their text.
+ *
+ * Most chunks of a stream are alike to the byte except for the text between two quotes. Once one was parsed, what
+ * stands before and after its text is known; a later frame with the same beginning and end, and a valid JSON string
+ * between, can only mean the same thing with another text. Such a frame need not be parsed. Anything else is.
+ */
+export class TextFrames {
+  readonly #marker: RegExp;
+  readonly #readText: (data: string) => string | undefined;
+  #prefix = '';
+  #suffix = '';
+  #lessons = 0;
+
+  /**
+   * @param key - Name of the member that holds the text, for example `content`.
+   * @param readText - Parses a frame and gives its text, if the frame is nothing but text; undefined otherwise.
+   */
+  constructor(key: string, readText: (data: string) => string | undefined) {
+    this.#marker = new RegExp(`"${key}":\\s?"`, 'g');
+    this.#readText = readText;
+  }
+
+  /** The escaped text of a frame that is known to the byte, or undefined. */
+  recognize(data: string): string | undefined {
+    const start = this.#prefix.length;
+    const end = data.length - this.#suffix.length;
+    if (start === 0 || end < start || !data.startsWith(this.#prefix) || !data.endsWith(this.#suffix)) return undefined;
+    STRING_BODY.lastIndex = start;
+    STRING_BODY.test(data);
+    return STRING_BODY.lastIndex === end ? data.slice(start, end) : undefined;
+  }
+
+  /** Learns from a frame that was parsed and is nothing but text. */
+  learn(data: string): void {
+    if (this.#lessons >= MAX_LESSONS) return;
+    this.#lessons += 1;
+    for (const match of data.matchAll(this.#marker)) {
+      const start = match.index + match[0].length;
+      STRING_BODY.lastIndex = start;
+      STRING_BODY.test(data);
+      const prefix = data.slice(0, start);
+      const suffix = data.slice(STRING_BODY.lastIndex);
+      if (this.#readText(`${prefix}${SENTINEL}${suffix}`) !== SENTINEL) continue;
+      this.#prefix = prefix;
+      this.#suffix = suffix;
+      return;
+    }
+  }
+}

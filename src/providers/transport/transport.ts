@@ -1,0 +1,56 @@
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
+
+/** One HTTP request to a provider. */
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Most bytes of a response, after decompression. */
+  readonly maxBytes: number;
+  connecting?(): void;
+  connected?(): void;
+}
+
+/** The answer to a {@link TransportRequest}. Its body must be read to the end or cancelled. */
+export interface TransportResponse {
+  readonly status: number;
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** The bytes that arrived since the last call; undefined at the end. Rejects with a {@link TransportError}. */
+  read(): Promise<readonly Uint8Array[] | undefined>;
+  /** Drops the rest and frees the connection. */
+  cancel(): void;
+}
+
+/** Sends one request and resolves when the response's headers are in. Rejects with a {@link TransportError}. */
+export interface Transport {
+  send(request: TransportRequest): Promise<TransportResponse>;
+  close(): Promise<void>;
+}
+
+/** A failure of the connection, wrapped so that it can travel through promises. Never leaves the providers. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly failure: AttemptFailure;
+
+  constructor(failure: AttemptFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** Reads a body to its end as text. */
+export async function readText(response: TransportResponse): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const chunks = await response.read();
+    if (chunks === undefined) return text + decoder.decode();
+    for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
+  }
+}
+
+const STREAMED = { stream: true } as const;

@@ -1,0 +1,224 @@
+import { buildCatalog } from './catalog/catalog.ts';
+import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
+import { ANONYMOUS, type Account } from './core/account.ts';
+import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
+import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+import { type Explanation, explainPlan } from './explanation.ts';
+import type { ChatRequest } from './protocol/chat-request.ts';
+import type { ChatResult } from './protocol/chat-result.ts';
+import type { ChatChunk } from './protocol/chunk.ts';
+import { parseChatRequest } from './protocol/parse-chat-request.ts';
+import type { Provider } from './providers/provider.ts';
+import { answerWhole } from './runtime/answer-whole.ts';
+import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
+import { ChatStreamSource } from './runtime/chat-stream.ts';
+import { Concurrency } from './runtime/concurrency.ts';
+import { EndUsers } from './runtime/end-users.ts';
+import { EndpointRecords } from './runtime/endpoint-records.ts';
+import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
+import { errorOfFault } from './runtime/router-errors.ts';
+import type { RuntimeServices } from './runtime/services.ts';
+import { StickySessions } from './runtime/sticky-sessions.ts';
+import { boundedMap } from './storage/memory.ts';
+import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
+
+/** What comes with a call besides its body. */
+export interface CallOptions {
+  /** Ends the call, upstream too. */
+  readonly signal?: AbortSignal | undefined;
+  /** On whose behalf. Default: the anonymous account. */
+  readonly account?: Account | undefined;
+  /** Adds `router_metadata` to the answer. Default false. */
+  readonly metadata?: boolean | undefined;
+  /** Session for requests that name none in their body. */
+  readonly sessionId?: string | undefined;
+}
+
+/** An answer on its way, as mounts use it. */
+export type OpenedChat =
+  | { readonly type: 'whole'; readonly id: string; readonly result: Promise<ChatResult> }
+  | { readonly type: 'stream'; readonly id: string; readonly stream: ChatStreamSource };
+
+/**
+ * A model router. Made by {@link createRouter}.
+ *
+ * @typeParam Model - Model ids and aliases that complete in the editor.
+ */
+export interface Router<Model extends string = string> {
+  /**
+   * Answers a chat request as a whole (contract: chat result).
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  chat(request: ChatRequest<Model>, options?: CallOptions): Promise<ChatResult>;
+  /**
+   * Answers a chat request as a stream of chunks (contract: stream chunk). Leaving the loop early ends the call
+   * upstream.
+   *
+   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider broke
+   * off; the signal's reason when aborted.
+   */
+  stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
+  /**
+   * Tells what a request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  explain(request: ChatRequest<Model>, options?: CallOptions): Promise<Explanation>;
+  /** Adds a listener; gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+  /** Frees connections. Calls under way fail. */
+  close(): Promise<void>;
+  /**
+   * Starts answering a body that nobody has checked yet. For people who write mounts; changes with minor versions.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  open(body: unknown, options: CallOptions): Promise<OpenedChat>;
+  /** The parts that mounts need. For people who write mounts; changes with minor versions. */
+  readonly internals: RouterInternals;
+}
+
+/** What mounts need of a router. */
+export interface RouterInternals {
+  readonly config: ResolvedConfig;
+  readonly services: RuntimeServices;
+  /** Places for requests that are handled at the same time. */
+  readonly admission: Concurrency;
+}
+
+/** Endpoints, accounts' users and so on that are remembered at a time. */
+const MAX_RECORDS = 10_000;
+
+/**
+ * Makes a router from its providers and options.
+ *
+ * @example
+ * ```ts
+ * const router = createRouter({ providers: [openai(), groq()] });
+ * const answer = await router.chat({ model: 'openai/gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] });
+ * ```
+ * @throws {@link ConfigError} with everything that is wrong with the options at once.
+ */
+export function createRouter<
+  const Providers extends readonly Provider[],
+  const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
+>(
+  config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined },
+): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
+  const resolved = resolveConfig(config);
+  const services = buildServices(resolved);
+  const { environment, facts, limits, endUsers, records, events } = services;
+  for (const name of ['attempt', 'result', 'error', 'warning'] as const) {
+    const listener = resolved.on[name];
+    if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
+  }
+
+  async function prepare(body: unknown, options: CallOptions, stream?: boolean): Promise<NormalizedRequest> {
+    const parsed = parseChatRequest(body, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const account = options.account ?? ANONYMOUS;
+    const standIn = endUsers.standIn(account.id, parsed.value.user);
+    const created = Math.floor(environment.wallClock() / 1_000);
+    const context: RequestContext = {
+      id: `gen-${created}-${environment.randomText(20)}`,
+      created,
+      account,
+      endUser: typeof standIn === 'string' ? standIn : await standIn,
+      sessionHeader: options.sessionId,
+      wantsMetadata: options.metadata ?? false,
+    };
+    const request = stream === undefined ? parsed.value : { ...parsed.value, stream };
+    const normalized = normalizeChatRequest(request, context, facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return normalized.value;
+  }
+
+  async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
+    return new ChatExecution(services, request, await planRequest(services, request), signal);
+  }
+
+  async function openStream(request: NormalizedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(outer?.reason);
+    if (outer?.aborted === true) abort();
+    outer?.addEventListener('abort', abort);
+    const release = (): void => outer?.removeEventListener('abort', abort);
+    return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
+  }
+
+  async function open(body: unknown, options: CallOptions): Promise<OpenedChat> {
+    const request = await prepare(body, options);
+    const { id } = request;
+    if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
+    return { type: 'whole', id, result: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+  }
+
+  async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
+    const request = await prepare(body, options, false);
+    return answerWhole(services, await execution(request, options.signal ?? NEVER));
+  }
+
+  async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
+    const source = await openStream(await prepare(body, options, true), options.signal);
+    try {
+      for (;;) {
+        const items = await source.next();
+        if (items === undefined) return;
+        for (const item of items) yield typeof item === 'string' ? source.envelope.text(item) : item;
+      }
+    } finally {
+      source.cancel();
+    }
+  }
+
+  async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
+    const request = await prepare(body, options);
+    const plan = await planRequest(services, request);
+    return explainPlan(plan, request, (endpoint) => !records.admission(endpoint).ok);
+  }
+
+  return {
+    chat,
+    stream,
+    explain,
+    open,
+    on: (name, listener) => events.on(name, listener),
+    async close() {
+      await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await resolved.state.close?.();
+    },
+    internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },
+  };
+}
+
+/** A signal that is never aborted, for calls without one. */
+const NEVER = new AbortController().signal;
+
+function buildServices(config: ResolvedConfig): RuntimeServices {
+  const { environment, docsUrl } = config;
+  const facts: RouterFacts = {
+    catalog: buildCatalog(config.providers, config.models, config.aliases),
+    policy: config.policy,
+    defaultModel: config.defaultModel,
+    presets: config.presets,
+    routerModels: new Set(),
+    docsUrl,
+  };
+  return {
+    environment,
+    facts,
+    limits: config.limits,
+    timeouts: config.timeouts,
+    fallback: config.fallback,
+    selection: config.selection,
+    providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
+    records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
+    sticky: new StickySessions(config.state, config.stickyTtlMs),
+    budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    endUsers: new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
+    events: new EventHub(),
+    docsUrl,
+  };
+}

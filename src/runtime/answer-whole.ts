@@ -1,0 +1,69 @@
+import { likelyTokens } from '../core/normalize/token-estimate.ts';
+import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import { settleUsage } from '../core/stream/usage.ts';
+import { RouterError } from '../errors.ts';
+import type { ChatResult, Choice } from '../protocol/chat-result.ts';
+import type { Answer, ChatExecution } from './chat-execution.ts';
+import type { RuntimeServices } from './services.ts';
+import { settleError, settleResult } from './settle.ts';
+
+/** Runs a request to its whole answer. */
+export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<ChatResult> {
+  try {
+    const answer = await execution.run();
+    if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
+    return finish(services, execution, answer, answer.result);
+  } catch (error) {
+    const aborted = execution.signal.aborted;
+    settleError(services, execution, RouterError.isInstance(error) && !aborted ? error : CALLER_GONE, false);
+    throw error;
+  }
+}
+
+const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+
+function finish(
+  services: RuntimeServices,
+  execution: ChatExecution,
+  answer: Answer,
+  result: UpstreamResult,
+): ChatResult {
+  const { request } = execution;
+  const { endpoint } = answer;
+  const { usage } = settleUsage(endpoint, result.usage, {
+    promptTokens: request.needs.promptTokens * 2,
+    completionTokens: likelyTokens(textOf(result.choices)),
+    images: request.needs.images,
+  });
+  const facts = {
+    usage,
+    finishReason: result.choices[0]?.finish_reason ?? null,
+    toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
+  };
+  const attempt = execution.settle(answer, { facts });
+  settleResult(services, execution, answer, facts);
+  return {
+    id: request.id,
+    provider: endpoint.providerName,
+    model: endpoint.model,
+    object: 'chat.completion',
+    created: request.created,
+    choices: request.reasoning?.exclude === true ? result.choices.map(withoutReasoning) : result.choices,
+    system_fingerprint: result.systemFingerprint ?? null,
+    service_tier: result.serviceTier ?? null,
+    usage,
+    ...(request.wantsMetadata
+      ? { router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+      : {}),
+  };
+}
+
+function withoutReasoning(choice: Choice): Choice {
+  const { reasoning_details: _, ...message } = choice.message;
+  return { ...choice, message: { ...message, reasoning: null } };
+}
+
+function textOf(choices: readonly Choice[]): string {
+  return choices.map(({ message }) => `${message.content ?? ''}${message.reasoning ?? ''}`).join('');
+}

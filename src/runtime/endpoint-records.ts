@@ -1,0 +1,53 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
+import { type CallOutcome, type HealthPolicy, UNKNOWN_HEALTH, admission, observe, observeStart } from '../core/fallback/health.ts';
+import type { Admission } from '../core/fallback/health.ts';
+import { type Measurement, UNMEASURED, measure } from '../core/selection/performance.ts';
+import type { EndpointRecord } from '../core/selection/world.ts';
+import type { Environment } from './environment.ts';
+
+/** A bounded map. */
+export interface RecordMap<Value> {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): unknown;
+}
+
+const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
+
+/** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
+export class EndpointRecords {
+  readonly #records: RecordMap<EndpointRecord>;
+  readonly #policy: HealthPolicy;
+  readonly #environment: Environment;
+
+  constructor(records: RecordMap<EndpointRecord>, policy: HealthPolicy, environment: Environment) {
+    this.#records = records;
+    this.#policy = policy;
+    this.#environment = environment;
+  }
+
+  record = (endpoint: Endpoint): EndpointRecord | undefined => this.#records.get(endpoint.id);
+
+  admission = (endpoint: Endpoint): Admission => {
+    const record = this.#records.get(endpoint.id);
+    return record === undefined ? ADMITTED : admission(record.health, this.#policy, this.#environment.now());
+  };
+
+  /** Notes that a call goes out; the result belongs to the breaker's current generation. */
+  started(endpoint: Endpoint): number {
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const health = observeStart(record.health, this.#policy, this.#environment.now());
+    if (health !== record.health) this.#records.set(endpoint.id, { ...record, health });
+    return health.breaker.generation;
+  }
+
+  /** Notes how a call ended. */
+  ended(endpoint: Endpoint, outcome: CallOutcome, measurement?: Measurement): void {
+    const now = this.#environment.now();
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const health = observe(record.health, this.#policy, outcome, now);
+    const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
+    this.#records.set(endpoint.id, { health, performance });
+  }
+}
+
+const ADMITTED: Admission = { ok: true };

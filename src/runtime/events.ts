@@ -1,0 +1,100 @@
+import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { Usage } from '../protocol/usage.ts';
+
+/** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
+export interface RequestFacts {
+  /** Generation id. */
+  readonly id: string;
+  readonly account: string;
+  readonly requested: string;
+  readonly stream: boolean;
+  readonly session?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly trace?: JsonObject | undefined;
+}
+
+/** One upstream call ended. */
+export interface AttemptEvent {
+  readonly request: RequestFacts;
+  /** Counted from 1. */
+  readonly attempt: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly endpoint: string;
+  readonly durationMs: number;
+  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  readonly firstTokenMs?: number | undefined;
+  /** Absent when the call succeeded. */
+  readonly failure?: AttemptFailure | undefined;
+}
+
+/** A request was answered. */
+export interface ResultEvent {
+  readonly request: RequestFacts;
+  readonly provider: string;
+  readonly model: string;
+  readonly attempts: number;
+  readonly durationMs: number;
+  readonly usage: Usage;
+  readonly finishReason: string | null;
+}
+
+/** A request failed, or its caller went away. */
+export interface ErrorEvent {
+  readonly request: RequestFacts;
+  /** HTTP status of the answer; 499 when the caller went away. */
+  readonly status: number;
+  readonly errorType: string;
+  readonly attempts: number;
+  readonly durationMs: number;
+  /** True when part of a stream had been sent. */
+  readonly committed: boolean;
+}
+
+/** The router notices something that its operator should know. */
+export interface WarningEvent {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Events by name. */
+export interface RouterEvents {
+  readonly attempt: AttemptEvent;
+  readonly result: ResultEvent;
+  readonly error: ErrorEvent;
+  readonly warning: WarningEvent;
+}
+
+/** A function that is told of one kind of event. What it throws is ignored. */
+export type RouterListener<Name extends keyof RouterEvents> = (event: RouterEvents[Name]) => void;
+
+/** Calls listeners. Costs nothing where nobody listens: events are only built when {@link EventHub.heard} says so. */
+export class EventHub {
+  readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
+
+  /** Adds a listener and gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void {
+    let listeners = this.#listeners.get(name);
+    if (listeners === undefined) {
+      listeners = new Set();
+      this.#listeners.set(name, listeners);
+    }
+    listeners.add(listener as (event: never) => void);
+    return () => listeners.delete(listener as (event: never) => void);
+  }
+
+  heard(name: keyof RouterEvents): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
+  emit<Name extends keyof RouterEvents>(name: Name, event: RouterEvents[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        (listener as RouterListener<Name>)(event);
+      } catch {
+        // A listener observes; it must not be able to break a request.
+      }
+    }
+  }
+}

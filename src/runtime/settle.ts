@@ -1,0 +1,101 @@
+import type { Attempt } from '../core/fallback/attempt.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { Measurement } from '../core/selection/performance.ts';
+import type { RouterError } from '../errors.ts';
+import type { Usage } from '../protocol/usage.ts';
+import type { Answer, ChatExecution } from './chat-execution.ts';
+import type { RequestFacts } from './events.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** What a successful answer showed, besides that it succeeded. */
+export interface AnswerFacts {
+  readonly usage: Usage;
+  readonly finishReason: string | null;
+  /** Present when the request had tools and the answer called some: whether the calls were valid. */
+  readonly toolCalls?: 'valid' | 'invalid' | undefined;
+}
+
+/** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
+export function settleAttempt(
+  services: RuntimeServices,
+  execution: ChatExecution,
+  attempt: Attempt,
+  answer: Answer,
+  facts?: AnswerFacts,
+): void {
+  const { outcome } = attempt;
+  const { generation, endpoint } = answer;
+  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measurementOf(attempt, answer, facts));
+  else services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation });
+  if (!services.events.heard('attempt')) return;
+  services.events.emit('attempt', {
+    request: factsOf(execution.request),
+    attempt: execution.attempts.length,
+    provider: endpoint.provider,
+    model: endpoint.model,
+    endpoint: endpoint.id,
+    durationMs: attempt.endedAt - attempt.startedAt,
+    firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
+    failure: outcome.ok ? undefined : outcome.failure,
+  });
+}
+
+/** Records that a request was answered: the sticky session and the `result` event. */
+export function settleResult(services: RuntimeServices, execution: ChatExecution, answer: Answer, facts: AnswerFacts): void {
+  const { request } = execution;
+  services.sticky.remember(request, answer.endpoint, facts.usage)?.catch(() => {
+    services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
+  });
+  if (!services.events.heard('result')) return;
+  services.events.emit('result', {
+    request: factsOf(request),
+    provider: answer.endpoint.provider,
+    model: answer.endpoint.model,
+    attempts: execution.attempts.length,
+    durationMs: services.environment.now() - execution.startedAt,
+    usage: facts.usage,
+    finishReason: facts.finishReason,
+  });
+}
+
+/** Records that a request failed, or that its caller went away. */
+export function settleError(
+  services: RuntimeServices,
+  execution: ChatExecution,
+  error: Pick<RouterError, 'status' | 'errorType'>,
+  committed: boolean,
+): void {
+  if (!services.events.heard('error')) return;
+  services.events.emit('error', {
+    request: factsOf(execution.request),
+    status: error.status,
+    errorType: error.errorType,
+    attempts: execution.attempts.length,
+    durationMs: services.environment.now() - execution.startedAt,
+    committed,
+  });
+}
+
+/** The facts about a request that events carry. */
+export function factsOf(request: NormalizedRequest): RequestFacts {
+  return {
+    id: request.id,
+    account: request.account.id,
+    requested: request.requested,
+    stream: request.stream,
+    session: request.session.id,
+    metadata: request.metadata,
+    trace: request.trace,
+  };
+}
+
+function measurementOf(attempt: Attempt, answer: Answer, facts: AnswerFacts | undefined): Measurement {
+  const tokens = facts?.usage.completion_tokens;
+  const streamed = answer.result === undefined;
+  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
+  return {
+    latencyMs: answer.firstTokenAt - answer.startedAt,
+    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    toolCalls: facts?.toolCalls,
+  };
+}

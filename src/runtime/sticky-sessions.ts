@@ -1,0 +1,52 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { Usage } from '../protocol/usage.ts';
+import type { StateStore } from '../storage/state-store.ts';
+
+/**
+ * Keeps the requests of one conversation with one endpoint, so that its prompt cache is used (gaps 3.5). A preference,
+ * never a constraint: an endpoint that is filtered out or fails is passed over, and an error does not pin anything.
+ */
+export class StickySessions {
+  readonly #store: StateStore;
+  readonly #ttlMs: number;
+
+  constructor(store: StateStore, ttlMs: number) {
+    this.#store = store;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** The endpoint that a session sticks to, if any. Nothing is looked up where there is nothing to choose. */
+  find(request: NormalizedRequest): Promise<string | undefined> | string | undefined {
+    if (!matters(request)) return undefined;
+    const found = this.#store.get(keyOf(request));
+    return found instanceof Promise ? found.then(asText) : asText(found);
+  }
+
+  /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
+  remember(request: NormalizedRequest, endpoint: Endpoint, usage: Usage | undefined): Promise<void> | undefined {
+    if (!matters(request) || endpoint.byok !== undefined) return undefined;
+    if (!request.session.explicit && !cacheAtWork(endpoint, usage)) return undefined;
+    const stored = this.#store.set(keyOf(request), endpoint.id, this.#ttlMs);
+    return stored instanceof Promise ? stored : undefined;
+  }
+}
+
+/** `order` switches stickiness off, and a single endpoint leaves no choice. */
+function matters({ preferences, targets }: NormalizedRequest): boolean {
+  return preferences.order.length === 0 && targets.some((target) => target.endpoints.length > 1);
+}
+
+function keyOf({ account, targets, session }: NormalizedRequest): string {
+  return `sticky\n${account.id}\n${targets[0]?.model ?? ''}\n${session.key}`;
+}
+
+function cacheAtWork({ price }: Endpoint, usage: Usage | undefined): boolean {
+  const details = usage?.prompt_tokens_details;
+  if (!details?.cached_tokens && !details?.cache_write_tokens) return false;
+  return price === undefined || (price.cacheRead !== undefined && price.cacheRead < price.prompt);
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

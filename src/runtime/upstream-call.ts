@@ -1,0 +1,253 @@
+import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { ResultCollector } from '../core/stream/collect.ts';
+import { type StreamPiece, commits } from '../core/stream/pieces.ts';
+import { scatter } from '../core/stream/scatter.ts';
+import { StreamTracker } from '../core/stream/stream-tracker.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../providers/provider.ts';
+import { Deadline, type Phase } from './deadline.ts';
+import type { Environment } from './environment.ts';
+import type { Timeouts } from './timeouts.ts';
+
+/** What one upstream call needs. */
+export interface UpstreamCallOptions {
+  readonly environment: Environment;
+  readonly timeouts: Timeouts;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  readonly provider: Provider;
+  readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
+  readonly onSending: CallProgress['sending'];
+}
+
+/** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
+export type CallResult =
+  | { readonly type: 'failed'; readonly failure: AttemptFailure }
+  | { readonly type: 'whole'; readonly result: UpstreamResult }
+  | { readonly type: 'committed'; readonly firstTokenAt: number };
+
+/** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
+const CALL_OVER = new DOMException('The call is over', 'AbortError');
+
+/** Marks a wait that was ended by the clock or by the caller. */
+const INTERRUPTED = Symbol('interrupted');
+
+/** Pieces that say nothing to the caller may come this often before the first that does. */
+const MAX_SILENT_PIECES = 100_000;
+
+/**
+ * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its caller
+ * leaves, also if the provider's adapter ignores the signal; then nothing of it stays behind.
+ */
+export class UpstreamCall {
+  readonly tracker = new StreamTracker();
+  readonly #options: UpstreamCallOptions;
+  readonly #controller = new AbortController();
+  readonly #deadline: Deadline;
+  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  #stream: PieceStream | undefined;
+  #held: readonly StreamPiece[] = [];
+  #interruption: AttemptFailure | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: UpstreamCallOptions) {
+    this.#options = options;
+    this.#deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+  }
+
+  /** Makes the call and waits until it either failed, is complete, or has committed. */
+  async open(): Promise<CallResult> {
+    const { signal, call, provider } = this.#options;
+    signal.addEventListener('abort', this.#onCallerAbort);
+    if (signal.aborted) this.#onCallerAbort();
+    this.#awaitAnswer();
+    const reply = await this.#waitFor(() => this.#ask(provider, call));
+    if (reply === INTERRUPTED) return this.#failed(this.#interruption ?? expired('total'));
+    if (reply.type === 'failed') return this.#failed(reply.failure);
+    if (reply.type === 'stream') {
+      this.#stream = reply.stream;
+      return call.request.stream ? this.#untilCommit() : this.#untilEnd();
+    }
+    if (!call.request.stream) return this.#whole(reply.result);
+    this.#stream = streamOf(scatter(reply.result));
+    return this.#untilCommit();
+  }
+
+  /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
+  async read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#held.length > 0) {
+      const held = this.#held;
+      this.#held = [];
+      return held;
+    }
+    this.#deadline.enter('idle', this.#options.timeouts.idleMs);
+    const pieces = await this.#readPieces();
+    this.#deadline.pause();
+    return pieces;
+  }
+
+  /** Frees everything; the provider is told if it is still at work. */
+  close(): void {
+    this.#deadline.clear();
+    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
+    this.#stream?.cancel();
+  }
+
+  async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
+    const progress: CallProgress = {
+      connecting: () => this.#deadline.enter('connect', this.#options.timeouts.connectMs),
+      connected: () => this.#awaitAnswer(),
+      sending: this.#options.onSending,
+    };
+    try {
+      const reply: unknown = await provider.chat({ ...call, signal: this.#controller.signal, progress });
+      return isReply(reply) ? reply : misbehaved();
+    } catch {
+      return misbehaved();
+    }
+  }
+
+  #awaitAnswer(): void {
+    const { timeouts, call } = this.#options;
+    if (call.request.stream) this.#deadline.enter('first_token', timeouts.firstTokenMs);
+    else this.#deadline.enter('answer', timeouts.answerMs);
+  }
+
+  async #untilCommit(): Promise<CallResult> {
+    for (let silent = 0; silent < MAX_SILENT_PIECES; ) {
+      const pieces = await this.#readPieces();
+      if (pieces === undefined) return this.#withoutContent();
+      for (const [position, piece] of pieces.entries()) {
+        if (commits(piece)) return this.#committed(pieces.slice(position));
+        const problem = this.#observe(piece);
+        if (problem !== undefined) return this.#failed(problem);
+        if (this.tracker.ended) return this.#withoutContent();
+        silent += 1;
+      }
+    }
+    return this.#failed(failure('bad_response', 'The provider sent events without end and nothing in them'));
+  }
+
+  #committed(held: readonly StreamPiece[]): CallResult {
+    this.#held = held;
+    this.#deadline.liftTotal();
+    this.#deadline.pause();
+    return { type: 'committed', firstTokenAt: this.#options.environment.now() };
+  }
+
+  async #untilEnd(): Promise<CallResult> {
+    const collector = new ResultCollector();
+    while (!this.tracker.ended) {
+      const pieces = await this.#readPieces();
+      if (pieces === undefined) break;
+      for (const piece of pieces) {
+        const problem = this.#observe(piece);
+        if (problem !== undefined) return this.#failed(problem);
+        if (typeof piece === 'string' || piece.type !== 'finish') collector.add(piece);
+      }
+    }
+    const end = this.tracker.end();
+    if (!end.ok) return this.#failed(end.failure);
+    for (const finish of end.finishes) collector.add(finish);
+    return this.#whole(collector.result());
+  }
+
+  #whole(result: UpstreamResult): CallResult {
+    this.close();
+    return { type: 'whole', result };
+  }
+
+  #withoutContent(): CallResult {
+    const end = this.tracker.end();
+    return this.#failed(end.ok ? failure('bad_response', 'The provider sent an empty answer') : end.failure);
+  }
+
+  #failed(reason: AttemptFailure): CallResult {
+    this.close();
+    this.#controller.abort(CALL_OVER);
+    return { type: 'failed', failure: reason };
+  }
+
+  /** Lets the tracker see a piece; gives the failure if it is one. */
+  #observe(piece: StreamPiece): AttemptFailure | undefined {
+    if (typeof piece === 'string') this.tracker.countText(piece.length);
+    else if (piece.type === 'failure') return piece.failure;
+    else if (piece.type === 'finish' && piece.reason === 'error') return endedInError();
+    else this.tracker.observe(piece);
+    return undefined;
+  }
+
+  /** Pieces from the provider; an interruption comes as a failure piece. */
+  async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
+    const stream = this.#stream;
+    if (stream === undefined) return undefined;
+    const pieces = await this.#waitFor(() => stream.read().catch(brokenStream));
+    if (pieces !== INTERRUPTED) return pieces;
+    return [{ type: 'failure', failure: this.#interruption ?? expired('total') }];
+  }
+
+  /** Waits for the provider, but not longer than the clock and the caller allow. */
+  #waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
+    if (this.#interruption !== undefined) return Promise.resolve(INTERRUPTED);
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve(INTERRUPTED);
+      start().then(resolve, reject);
+    });
+  }
+
+  #interrupt(reason: AttemptFailure): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = reason;
+    this.#stream?.cancel();
+    this.#controller.abort(CALL_OVER);
+    this.#wake?.();
+  }
+}
+
+function expired(phase: Phase): AttemptFailure {
+  switch (phase) {
+    case 'connect':
+      return failure('timeout', 'The provider did not take the connection in time');
+    case 'first_token':
+      return failure('timeout', 'The provider did not begin its answer in time');
+    case 'answer':
+      return failure('timeout', 'The provider did not finish its answer in time');
+    case 'idle':
+      return failure('timeout', 'The provider stopped in the middle of its answer');
+    case 'total':
+      return failure('deadline', 'The request took longer than it may');
+  }
+}
+
+function endedInError(): AttemptFailure {
+  return failure('server', 'The provider ended its answer with an error');
+}
+
+function misbehaved(): ProviderReply {
+  return { type: 'failed', failure: failure('adapter', 'The provider could not be called') };
+}
+
+function brokenStream(): readonly StreamPiece[] {
+  return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+}
+
+function isReply(value: unknown): value is ProviderReply {
+  const type = (value as { type?: unknown } | null | undefined)?.type;
+  return type === 'failed' || type === 'whole' || type === 'stream';
+}
+
+function streamOf(pieces: readonly StreamPiece[]): PieceStream {
+  let left: readonly StreamPiece[] | undefined = pieces;
+  return {
+    read() {
+      const next = left;
+      left = undefined;
+      return Promise.resolve(next);
+    },
+    cancel() {
+      left = undefined;
+    },
+  };
+}
