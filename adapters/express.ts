@@ -36,12 +36,7 @@ export function expressRouter(router: Router): ExpressHandlers {
       .catch(next);
   }
 
-  function signalboxErrors(
-    error: unknown,
-    request: ExpressRequest,
-    response: ServerResponse,
-    next: ExpressNext,
-  ): void {
+  function signalboxErrors(error: unknown, request: ExpressRequest, response: ServerResponse, next: ExpressNext): void {
     const problem = bodyParserProblem(error);
     if (problem === undefined || response.headersSent) return next(error);
     void writeReply(request, response, errorReplyOf(problem.status, problem.message));
@@ -61,7 +56,10 @@ function bodyParserProblem(error: unknown): { status: number; message: string } 
     case 'request.size.invalid':
       return { status: 400, message: 'The request body is not valid JSON, or is not complete' };
     case 'entity.too.large':
-      return { status: 413, message: `The request body must not be larger than the ${String(limit)} bytes this server parses` };
+      return {
+        status: 413,
+        message: `The request body must not be larger than the ${String(limit)} bytes this server parses`,
+      };
     case 'encoding.unsupported':
     case 'charset.unsupported':
       return { status: 415, message: 'The request body is in an encoding that this server does not read' };

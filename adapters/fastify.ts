@@ -27,7 +27,10 @@ export interface FastifyInstanceLike {
   readonly prefix: string;
   removeAllContentTypeParsers(): unknown;
   // Method shorthand keeps the parameters bivariant, so that Fastify's own richer types fit.
-  addContentTypeParser(type: string, parser: (request: never, payload: never, done: (error: Error | null) => void) => void): unknown;
+  addContentTypeParser(
+    type: string,
+    parser: (request: never, payload: never, done: (error: Error | null) => void) => void,
+  ): unknown;
   setErrorHandler(handler: (error: Error, request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
   all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
 }

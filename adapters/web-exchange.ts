@@ -31,13 +31,14 @@ async function collect(request: Request, maxBytes: number, timeoutMs: number): P
     void reader.cancel();
   }, timeoutMs);
   try {
-    return await readAll(reader, maxBytes);
+    const bytes = await readAll(reader, maxBytes);
+    if (!timedOut) return bytes;
   } catch (error) {
-    throw error instanceof BodyError ? error : new BodyError('incomplete');
+    if (!timedOut) throw error instanceof BodyError ? error : new BodyError('incomplete');
   } finally {
     clearTimeout(timer);
-    if (timedOut) throw new BodyError('timeout');
   }
+  throw new BodyError('timeout');
 }
 
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
@@ -73,7 +74,10 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
  */
 export function webResponse(request: Request, reply: HttpReply): Response {
   if (reply.type === 'whole') {
-    return new Response(request.method === 'HEAD' ? null : reply.body, { status: reply.status, headers: reply.headers });
+    return new Response(request.method === 'HEAD' ? null : reply.body, {
+      status: reply.status,
+      headers: reply.headers,
+    });
   }
   const { frames } = reply;
   const encoder = new TextEncoder();

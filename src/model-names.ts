@@ -1,7 +1,8 @@
 import type { Provider } from './providers/provider.ts';
 
 /** Ids of the models that a list of providers serves. */
-export type ModelOf<Providers extends readonly Provider[]> = Providers[number] extends Provider<infer Model> ? Model : never;
+export type ModelOf<Providers extends readonly Provider[]> =
+  Providers[number] extends Provider<infer Model> ? Model : never;
 
 /** Names of the aliases of a configuration. */
 export type AliasOf<Aliases> = Extract<keyof Aliases, string>;
@@ -15,4 +16,10 @@ type RoutingVariant = 'nitro' | 'floor' | 'exacto' | 'online' | 'free' | 'extend
  */
 export type RequestModel<Model extends string, Alias extends string = never> = string extends Model
   ? string
-  : Model | `${Model}:${RoutingVariant}` | Alias | `router/${string}` | `~${string}/${string}-latest` | `@preset/${string}`;
+  :
+      | Model
+      | `${Model}:${RoutingVariant}`
+      | Alias
+      | `router/${string}`
+      | `~${string}/${string}-latest`
+      | `@preset/${string}`;

@@ -115,7 +115,7 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
 
-  async function prepare(body: unknown, options: CallOptions, stream?: boolean): Promise<NormalizedRequest> {
+  async function prepare(body: unknown, options: CallOptions, streamed?: boolean): Promise<NormalizedRequest> {
     const parsed = parseChatRequest(body, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const account = options.account ?? ANONYMOUS;
@@ -129,7 +129,7 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
     };
-    const request = stream === undefined ? parsed.value : { ...parsed.value, stream };
+    const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     return normalized.value;

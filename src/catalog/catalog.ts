@@ -50,12 +50,18 @@ export function buildCatalog(
   }
   const undeclared = new Map<string, readonly Endpoint[]>();
   const open = new Map(providers.filter((one) => one.acceptsAnyModel).map((one) => [one.slug, one]));
-  const freeEndpoints = [...endpointsByModel.values()].flat().filter((one) => isFree(one.price) && one.variant !== 'batch');
+  const freeEndpoints = [...endpointsByModel.values()]
+    .flat()
+    .filter((one) => isFree(one.price) && one.variant !== 'batch');
 
   function addEndpoint(endpoint: Endpoint): void {
     const known = endpointsByModel.get(endpoint.model);
     if (known === undefined) endpointsByModel.set(endpoint.model, [endpoint]);
-    else known.push({ ...endpoint, id: known.some((one) => one.id === endpoint.id) ? `${endpoint.id}#${known.length}` : endpoint.id });
+    else
+      known.push({
+        ...endpoint,
+        id: known.some((one) => one.id === endpoint.id) ? `${endpoint.id}#${known.length}` : endpoint.id,
+      });
     if (!modelById.has(endpoint.model)) modelById.set(endpoint.model, { id: endpoint.model });
   }
 

@@ -26,8 +26,7 @@ interface BilledTokens {
  */
 export function priceUsage(price: Price, usage: Usage, inputImages = 0): Cost {
   const webSearches = usage.server_tool_use?.web_search_requests ?? 0;
-  const perUnit =
-    (price.request ?? 0) + inputImages * (price.image ?? 0) + webSearches * (price.webSearch ?? 0);
+  const perUnit = (price.request ?? 0) + inputImages * (price.image ?? 0) + webSearches * (price.webSearch ?? 0);
   const prompt = promptCost(price, billedPrompt(usage), picoFromUsd(perUnit));
   const completion = completionCost(price, usage);
   return { promptNanoUsd: prompt, completionNanoUsd: completion, totalNanoUsd: prompt + completion };

@@ -76,7 +76,9 @@ function withTimeout<Value>(promise: Promise<Value>, environment: Environment): 
 
 function bearerOf(call: HttpCall): string | undefined {
   const header = call.header('authorization');
-  return header !== undefined && /^bearer /i.test(header) ? header.slice('bearer '.length).trim() || undefined : undefined;
+  return header !== undefined && /^bearer /i.test(header)
+    ? header.slice('bearer '.length).trim() || undefined
+    : undefined;
 }
 
 function unauthenticated(key: string | undefined): RouterError {

@@ -62,7 +62,7 @@ async function decompress(bytes: Uint8Array, coding: string | undefined, limits:
   } catch (error) {
     throw RouterError.isInstance(error) ? error : invalid(`The request body is not valid ${format}`);
   }
-  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 /** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */

@@ -21,17 +21,26 @@ const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [
 ];
 
 /** Whether a call wants `router_metadata`, and how its answer is spelled (gaps 0.2, 6.5). */
-export function negotiate(call: HttpCall, configured: Brand): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
+export function negotiate(
+  call: HttpCall,
+  configured: Brand,
+): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
   for (const [name, brand] of METADATA_HEADERS) {
     const value = call.header(name);
     if (value === undefined) continue;
-    return { wantsMetadata: value.trim().toLowerCase() === 'enabled', spelling: SPELLINGS[brand === 'openrouter' ? brand : configured] };
+    return {
+      wantsMetadata: value.trim().toLowerCase() === 'enabled',
+      spelling: SPELLINGS[brand === 'openrouter' ? brand : configured],
+    };
   }
   return { wantsMetadata: false, spelling: SPELLINGS[configured] };
 }
 
 /** Gives the metadata member its name in this answer. */
-export function spell<Body extends { readonly router_metadata?: unknown }>(body: Body, { metadataField }: Spelling): object {
+export function spell<Body extends { readonly router_metadata?: unknown }>(
+  body: Body,
+  { metadataField }: Spelling,
+): object {
   if (metadataField === 'router_metadata' || body.router_metadata === undefined) return body;
   const { router_metadata: metadata, ...rest } = body;
   return { ...rest, [metadataField]: metadata };

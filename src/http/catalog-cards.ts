@@ -7,7 +7,14 @@ import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
 import { type PercentileValues, latencyOf, throughputOf } from '../core/selection/performance.ts';
 import type { EndpointRecord } from '../core/selection/world.ts';
-import type { Architecture, EndpointCard, ModelCard, PercentileCard, PricingCard, ProviderCard } from '../protocol/models.ts';
+import type {
+  Architecture,
+  EndpointCard,
+  ModelCard,
+  PercentileCard,
+  PricingCard,
+  ProviderCard,
+} from '../protocol/models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 
@@ -53,7 +60,12 @@ export function architectureOf(model: Model, endpoints: readonly Endpoint[]): Ar
 }
 
 /** An endpoint with what is known of how it does. */
-export function endpointCard(endpoint: Endpoint, model: Model, record: EndpointRecord | undefined, now: number): EndpointCard {
+export function endpointCard(
+  endpoint: Endpoint,
+  model: Model,
+  record: EndpointRecord | undefined,
+  now: number,
+): EndpointCard {
   const uptime = (spanMs: number): number | null => {
     const share = record && uptimeOf(record.health, now, spanMs, MINIMUM_CALLS);
     return share === undefined ? null : Math.round(share * 10_000) / 100;
@@ -99,7 +111,9 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
 }
 
 /** All models that somebody serves and that can be called directly. */
-export function servedModels(catalog: Catalog): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
+export function servedModels(
+  catalog: Catalog,
+): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
   return [...catalog.models.values()]
     .map((model) => ({ model, endpoints: catalog.endpoints(model.id) }))
     .filter(({ endpoints }) => endpoints.length > 0);
@@ -112,7 +126,8 @@ export function modelAuthor(model: Model): string {
 
 function cheapest(endpoints: readonly Endpoint[]): Endpoint | undefined {
   return endpoints.reduce<Endpoint | undefined>(
-    (best, one) => (one.price !== undefined && (best?.price === undefined || one.price.prompt < best.price.prompt) ? one : best),
+    (best, one) =>
+      one.price !== undefined && (best?.price === undefined || one.price.prompt < best.price.prompt) ? one : best,
     endpoints[0],
   );
 }

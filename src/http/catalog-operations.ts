@@ -53,5 +53,9 @@ export function answerCatalog(
 }
 
 function unknownModel(slug: string): RouterError {
-  return new RouterError({ status: 404, errorType: 'not_found', message: `There is no model "${slug.slice(0, 256)}" here` });
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: `There is no model "${slug.slice(0, 256)}" here`,
+  });
 }

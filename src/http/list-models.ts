@@ -22,14 +22,32 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
   input_modalities: (list) => (served) => items(list).every((name) => has(served, 'inputModalities', name)),
   output_modalities: (list) => (served) =>
     list === 'all' || items(list).every((name) => has(served, 'outputModalities', name)),
-  context: (text) => ({ endpoints }) => endpoints.some((one) => (one.contextLength ?? 0) >= toNumber('context', text)),
+  context:
+    (text) =>
+    ({ endpoints }) =>
+      endpoints.some((one) => (one.contextLength ?? 0) >= toNumber('context', text)),
   min_price: (text) => (served) => prices(served).some((price) => price >= toNumber('min_price', text)),
   max_price: (text) => (served) => prices(served).some((price) => price <= toNumber('max_price', text)),
-  providers: (list) => ({ endpoints }) => endpoints.some((one) => selectorIndex(items(list), one) >= 0),
-  model_authors: (list) => ({ model }) => items(list).includes(modelAuthor(model)),
-  zdr: (flag) => ({ endpoints }) => flag !== 'true' || endpoints.some((one) => one.zeroDataRetention),
-  distillable: (flag) => ({ endpoints }) => flag !== 'true' || endpoints.some((one) => one.distillable === true),
-  variant: (name) => ({ endpoints }) => endpoints.some((one) => one.variant === name),
+  providers:
+    (list) =>
+    ({ endpoints }) =>
+      endpoints.some((one) => selectorIndex(items(list), one) >= 0),
+  model_authors:
+    (list) =>
+    ({ model }) =>
+      items(list).includes(modelAuthor(model)),
+  zdr:
+    (flag) =>
+    ({ endpoints }) =>
+      flag !== 'true' || endpoints.some((one) => one.zeroDataRetention),
+  distillable:
+    (flag) =>
+    ({ endpoints }) =>
+      flag !== 'true' || endpoints.some((one) => one.distillable === true),
+  variant:
+    (name) =>
+    ({ endpoints }) =>
+      endpoints.some((one) => one.variant === name),
 };
 
 /** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
@@ -57,11 +75,7 @@ export function filterModels(catalog: Catalog, query: URLSearchParams): readonly
   return servedModels(catalog).filter((served) => active.every((matches) => matches(served)));
 }
 
-function has(
-  { endpoints }: Served,
-  set: 'parameters' | 'inputModalities' | 'outputModalities',
-  name: string,
-): boolean {
+function has({ endpoints }: Served, set: 'parameters' | 'inputModalities' | 'outputModalities', name: string): boolean {
   return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? true);
 }
 
@@ -70,7 +84,10 @@ function prices({ endpoints }: Served): readonly number[] {
 }
 
 function items(list: string): readonly string[] {
-  return list.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  return list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 function toNumber(name: string, text: string): number {
@@ -85,5 +102,9 @@ function toCount(name: string, text: string, maximum: number): number {
 }
 
 function badQuery(name: string, expected: string): RouterError {
-  return new RouterError({ status: 400, errorType: 'invalid_request', message: `The query parameter ${name} must be ${expected}.` });
+  return new RouterError({
+    status: 400,
+    errorType: 'invalid_request',
+    message: `The query parameter ${name} must be ${expected}.`,
+  });
 }

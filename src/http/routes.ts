@@ -26,7 +26,11 @@ const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
-  { method: 'GET', pattern: new RegExp(`^/models/${SLUG}/endpoints$`), operation: (slug) => ({ name: 'endpoints', slug }) },
+  {
+    method: 'GET',
+    pattern: new RegExp(`^/models/${SLUG}/endpoints$`),
+    operation: (slug) => ({ name: 'endpoints', slug }),
+  },
   { method: 'GET', pattern: new RegExp(`^/models?/${SLUG}$`), operation: (slug) => ({ name: 'model', slug }) },
   { method: 'GET', pattern: /^\/providers$/, operation: () => ({ name: 'providers' }) },
 ];

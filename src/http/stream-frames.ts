@@ -99,7 +99,8 @@ export class StreamFrames implements AsyncIterableIterator<string, undefined, un
     const { source, spelling } = this.#options;
     let frames = '';
     for (const item of items ?? []) {
-      frames += typeof item === 'string' ? source.envelope.textFrame(item) : dataFrame(JSON.stringify(spell(item, spelling)));
+      frames +=
+        typeof item === 'string' ? source.envelope.textFrame(item) : dataFrame(JSON.stringify(spell(item, spelling)));
     }
     if (items === undefined || source.ended) {
       this.#end();

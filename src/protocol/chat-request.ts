@@ -99,7 +99,10 @@ export interface ChatRequest<Model extends string = string> {
   /** Places one moving cache breakpoint on the last cacheable block. */
   readonly cache_control?: CacheControl | null | undefined;
   readonly prompt_cache_key?: string | null | undefined;
-  readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null | undefined } | null | undefined;
+  readonly prompt_cache_options?:
+    | { readonly mode: 'explicit'; readonly ttl?: string | null | undefined }
+    | null
+    | undefined;
   readonly image_config?: Readonly<Record<string, string | number | readonly unknown[]>> | null | undefined;
   readonly web_search_options?: Readonly<Record<string, unknown>> | null | undefined;
   /** `echo_upstream_body` sends each attempt's upstream body as a debug chunk. Streams only. */
@@ -125,13 +128,18 @@ const stopSequence = z.string().min(1);
 
 const metadataSchema = z
   .record(z.string().max(MAX_METADATA_KEY_LENGTH), z.string().max(MAX_METADATA_VALUE_LENGTH))
-  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `must not hold more than ${MAX_METADATA_PAIRS} pairs`);
+  .refine(
+    (pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
+    `must not hold more than ${MAX_METADATA_PAIRS} pairs`,
+  );
 
 /** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
 export const chatRequestSchema = z.looseObject({
   messages: z.array(messageSchema).min(1),
   model: nullish(slug),
-  models: nullish(z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`)),
+  models: nullish(
+    z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`),
+  ),
   stream: nullish(z.boolean()),
   stream_options: nullish(z.looseObject({ include_usage: nullish(z.boolean()) })),
   temperature: nullish(z.number().min(0).max(2)),

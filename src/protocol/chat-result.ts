@@ -11,7 +11,11 @@ export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
   readonly bytes: readonly number[] | null;
-  readonly top_logprobs: readonly { readonly token: string; readonly logprob: number; readonly bytes: readonly number[] | null }[];
+  readonly top_logprobs: readonly {
+    readonly token: string;
+    readonly logprob: number;
+    readonly bytes: readonly number[] | null;
+  }[];
 }
 
 /** Likelihoods of the tokens of an answer. */

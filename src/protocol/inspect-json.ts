@@ -1,7 +1,9 @@
 import { formatPath } from './issues.ts';
 
 /** What a walk over a value found. `ok` values are plain JSON within the limits. */
-export type Inspection = { readonly ok: true } | { readonly ok: false; readonly path: string; readonly problem: string };
+export type Inspection =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly path: string; readonly problem: string };
 
 /**
  * Walks a value once and refuses what would hurt later: nesting that overflows the stack of a serialiser, more values

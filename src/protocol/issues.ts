@@ -149,7 +149,7 @@ function nameOf(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
   if (typeof value === 'string') return echo(value);
-  return echo(String(value));
+  return echo(JSON.stringify(value) ?? typeof value);
 }
 
 function echo(text: string): string {

@@ -106,7 +106,5 @@ function checkToolChoice({ tools, tool_choice: choice }: ChatRequest): RequestFa
 }
 
 function checkLogprobs({ logprobs, top_logprobs: top }: ChatRequest): RequestFault | undefined {
-  return top != null && top > 0 && logprobs !== true
-    ? faultAt('top_logprobs', 'needs logprobs: true', 422)
-    : undefined;
+  return top != null && top > 0 && logprobs !== true ? faultAt('top_logprobs', 'needs logprobs: true', 422) : undefined;
 }

@@ -72,15 +72,13 @@ const serverToolType = z
 const serverToolSchema = z.looseObject({ type: serverToolType, parameters: nullish(jsonObject) });
 
 /** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
-export const toolSchema = z
-  .looseObject({ type: z.string() })
-  .transform((tool, context) => {
-    const schema = tool.type === 'function' ? functionToolSchema : serverToolSchema;
-    const parsed = schema.safeParse(tool);
-    if (parsed.success) return parsed.data as unknown as Tool;
-    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
-    return z.NEVER;
-  });
+export const toolSchema = z.looseObject({ type: z.string() }).transform((tool, context) => {
+  const schema = tool.type === 'function' ? functionToolSchema : serverToolSchema;
+  const parsed = schema.safeParse(tool);
+  if (parsed.success) return parsed.data as unknown as Tool;
+  for (const issue of parsed.error.issues) context.addIssue({ ...issue });
+  return z.NEVER;
+});
 
 /** Schema of {@link ToolChoice}. */
 export const toolChoiceSchema = z.union([

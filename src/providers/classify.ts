@@ -3,11 +3,20 @@ import type { ErrorShape } from './error-shape.ts';
 
 /** Words by which providers say the same thing. Asked in this order: the most specific first. */
 const BY_TEXT: readonly (readonly [RegExp, FailureKind])[] = [
-  [/context_length|context length|context window|prompt is too long|too many tokens|input token count|maximum.{0,40}tokens/i, 'context_length'],
+  [
+    /context_length|context length|context window|prompt is too long|too many tokens|input token count|maximum.{0,40}tokens/i,
+    'context_length',
+  ],
   [/content_filter|content_policy|responsibleai|content management policy|safety system|moderation/i, 'content_policy'],
-  [/insufficient_quota|credit_balance|spend_limit|usage_limit|insufficient balance|billing|prepay|specified API usage limits/i, 'quota'],
+  [
+    /insufficient_quota|credit_balance|spend_limit|usage_limit|insufficient balance|billing|prepay|specified API usage limits/i,
+    'quota',
+  ],
   [/api_key_invalid|invalid_api_key|invalid api key|incorrect api key|authentication/i, 'credentials'],
-  [/unsupported_parameter|unsupported_value|extra inputs are not permitted|unrecognized request argument/i, 'unsupported_parameter'],
+  [
+    /unsupported_parameter|unsupported_value|extra inputs are not permitted|unrecognized request argument/i,
+    'unsupported_parameter',
+  ],
   [/tool_use_failed/i, 'server'],
 ];
 

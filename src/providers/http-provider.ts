@@ -110,7 +110,10 @@ async function readReply(
     return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
   }
   const type = (response.header('content-type') ?? '').toLowerCase();
-  if (type.startsWith('text/event-stream') || (request.stream && !type.startsWith('application/json') && !isPage(type))) {
+  if (
+    type.startsWith('text/event-stream') ||
+    (request.stream && !type.startsWith('application/json') && !isPage(type))
+  ) {
     return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(context, request)) };
   }
   const decoded = codec.decodeResult(await readText(response), context, request);

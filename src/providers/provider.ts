@@ -21,10 +21,10 @@ export interface ProviderCall {
 /** What a provider may tell about a call. */
 export interface CallProgress {
   /** A connection is being made; the connect timeout runs from here to {@link CallProgress.connected}. */
-  connecting(): void;
-  connected(): void;
+  readonly connecting: () => void;
+  readonly connected: () => void;
   /** The body that goes to the provider, for `debug.echo_upstream_body`. No headers and no keys. */
-  sending(body: () => JsonValue): void;
+  readonly sending: (body: () => JsonValue) => void;
 }
 
 /** The pieces of a stream, as they come. */

@@ -19,7 +19,8 @@ export function presentable(text: string, secrets: readonly string[]): string | 
   if (trimmed === '' || trimmed.startsWith('<')) return undefined;
   let safe = trimmed.slice(0, 4 * MAX_PROVIDER_TEXT);
   for (const secret of secrets) if (secret.length >= 4) safe = safe.replaceAll(secret, REDACTED);
-  for (const form of SECRET_FORMS) safe = safe.replace(form, (_, kept) => `${typeof kept === 'string' ? kept : ''}${REDACTED}`);
+  for (const form of SECRET_FORMS)
+    safe = safe.replace(form, (_, kept) => `${typeof kept === 'string' ? kept : ''}${REDACTED}`);
   return safe.length > MAX_PROVIDER_TEXT ? `${safe.slice(0, MAX_PROVIDER_TEXT - 1)}…` : safe;
 }
 

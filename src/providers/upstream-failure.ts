@@ -48,11 +48,15 @@ function build(
   details: Pick<AttemptFailure, 'status' | 'retryAfterMs'>,
   { secrets }: ErrorContext,
 ): AttemptFailure {
-  return failure(kind, presentable(shape.message ?? '', secrets) ?? `The provider answered ${details.status ?? 'with an error'}`, {
-    ...details,
-    providerCode: shape.code ?? shape.type,
-    raw: presentable(raw, secrets),
-  });
+  return failure(
+    kind,
+    presentable(shape.message ?? '', secrets) ?? `The provider answered ${details.status ?? 'with an error'}`,
+    {
+      ...details,
+      providerCode: shape.code ?? shape.type,
+      raw: presentable(raw, secrets),
+    },
+  );
 }
 
 function parseOrText(body: string): unknown {

@@ -1,5 +1,12 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import { type CallOutcome, type HealthPolicy, UNKNOWN_HEALTH, admission, observe, observeStart } from '../core/fallback/health.ts';
+import {
+  type CallOutcome,
+  type HealthPolicy,
+  UNKNOWN_HEALTH,
+  admission,
+  observe,
+  observeStart,
+} from '../core/fallback/health.ts';
 import type { Admission } from '../core/fallback/health.ts';
 import { type Measurement, UNMEASURED, measure } from '../core/selection/performance.ts';
 import type { EndpointRecord } from '../core/selection/world.ts';

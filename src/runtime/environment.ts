@@ -7,15 +7,15 @@ export type Timer = unknown;
  */
 export interface Environment {
   /** Milliseconds that never go back in one process and mean about the same in all of them. */
-  now(): number;
+  readonly now: () => number;
   /** Epoch milliseconds, for display and for dates from outside. */
-  wallClock(): number;
+  readonly wallClock: () => number;
   /** A number from 0 (included) to 1 (excluded). */
-  random(): number;
+  readonly random: () => number;
   /** Letters and digits, unguessable. */
-  randomText(length: number): string;
-  setTimer(callback: () => void, ms: number): Timer;
-  clearTimer(timer: Timer): void;
+  readonly randomText: (length: number) => string;
+  readonly setTimer: (callback: () => void, ms: number) => Timer;
+  readonly clearTimer: (timer: Timer) => void;
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -45,8 +45,8 @@ export function systemEnvironment(): Environment {
 
   return {
     now: () => performance.timeOrigin + performance.now(),
-    wallClock: Date.now,
-    random: Math.random,
+    wallClock: () => Date.now(),
+    random: () => Math.random(),
     randomText,
     setTimer: (callback, ms) => setTimeout(callback, Math.min(Math.max(0, ms), MAX_TIMER_MS)),
     clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),

@@ -80,8 +80,8 @@ export class EventHub {
       listeners = new Set();
       this.#listeners.set(name, listeners);
     }
-    listeners.add(listener as (event: never) => void);
-    return () => listeners.delete(listener as (event: never) => void);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   heard(name: keyof RouterEvents): boolean {

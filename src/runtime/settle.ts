@@ -41,7 +41,12 @@ export function settleAttempt(
 }
 
 /** Records that a request was answered: the sticky session and the `result` event. */
-export function settleResult(services: RuntimeServices, execution: ChatExecution, answer: Answer, facts: AnswerFacts): void {
+export function settleResult(
+  services: RuntimeServices,
+  execution: ChatExecution,
+  answer: Answer,
+  facts: AnswerFacts,
+): void {
   const { request } = execution;
   services.sticky.remember(request, answer.endpoint, facts.usage)?.catch(() => {
     services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });

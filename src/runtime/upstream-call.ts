@@ -116,7 +116,7 @@ export class UpstreamCall {
   }
 
   async #untilCommit(): Promise<CallResult> {
-    for (let silent = 0; silent < MAX_SILENT_PIECES; ) {
+    for (let silent = 0; silent < MAX_SILENT_PIECES;) {
       const pieces = await this.#readPieces();
       if (pieces === undefined) return this.#withoutContent();
       for (const [position, piece] of pieces.entries()) {

@@ -37,7 +37,9 @@ export function memoryStore({ maxEntries = 100_000, now }: MemoryStoreOptions = 
 }
 
 /** A map that forgets the least recently used entry when it is full. */
-export function boundedMap<Value extends object>(maxEntries: number): {
+export function boundedMap<Value extends object>(
+  maxEntries: number,
+): {
   get(key: string): Value | undefined;
   set(key: string, value: Value): unknown;
 } {

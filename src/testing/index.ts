@@ -1,1 +1,2 @@
-export {};
+export { fakeEnvironment, seededRandom } from './fake-environment.ts';
+export type { FakeEnvironment, FakeEnvironmentOptions } from './fake-environment.ts';

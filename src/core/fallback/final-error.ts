@@ -39,7 +39,12 @@ export function finalError(
   const last = failures.at(-1);
   const retryAfterMs = smallest(failures.map(({ outcome }) => outcome.failure.retryAfterMs));
   const lasting = failures.length > 0 && failures.every(({ outcome }) => LASTING.has(outcome.failure.kind));
-  const base = { retryAfterMs, attempt: last, previous: failures.slice(0, -1), ...(lasting ? { retryable: false } : {}) };
+  const base = {
+    retryAfterMs,
+    attempt: last,
+    previous: failures.slice(0, -1),
+    ...(lasting ? { retryable: false } : {}),
+  };
   if (last === undefined) return { ...base, ...ruled('deadline'), message: 'The request took longer than it may' };
   const { failure } = last.outcome;
   if (failure.kind === 'deadline' || failure.kind === 'aborted' || reason === 'deadline') {
@@ -47,7 +52,12 @@ export function finalError(
     return { ...base, ...ruled(kind), message: 'The request took longer than it may' };
   }
   if (!options.allowFallbacks && failure.status !== undefined && RELAYED.has(failure.status)) {
-    return { ...base, status: failure.status, errorType: FAILURE_RULES[failure.kind].errorType, message: failure.message };
+    return {
+      ...base,
+      status: failure.status,
+      errorType: FAILURE_RULES[failure.kind].errorType,
+      message: failure.message,
+    };
   }
   const ofLastModel = failures.filter((one) => one.step.endpoint.model === last.step.endpoint.model);
   return { ...base, ...combined(ofLastModel.map(({ outcome }) => outcome.failure)), message: failure.message };
@@ -95,7 +105,9 @@ function combined(failures: readonly AttemptFailure[]): { status: number; errorT
   const [kind] = failures.map((one) => one.kind);
   const same = kind !== undefined && failures.every((one) => one.kind === kind);
   if (same && UNIFORM.has(kind)) return ruled(kind);
-  return failures.every((one) => isOverload(one) || one.kind === 'rate_limited') ? ruled('overloaded') : ruled('server');
+  return failures.every((one) => isOverload(one) || one.kind === 'rate_limited')
+    ? ruled('overloaded')
+    : ruled('server');
 }
 
 /** Kinds that keep their own status when all attempts failed in the same way; any other mixture is a 502. */

@@ -25,8 +25,8 @@ export interface Totals {
 export function addOutcome(window: OutcomeWindow, shape: WindowShape, now: number, succeeded: boolean): OutcomeWindow {
   const start = Math.floor(now / shape.sliceMs) * shape.sliceMs;
   const last = window.at(-1);
+  if (last !== undefined && last.start >= start) return window.with(-1, counted(last, succeeded));
   const kept = window.filter((slice) => slice.start > start - shape.slices * shape.sliceMs);
-  if (last !== undefined && last.start >= start) return [...kept.slice(0, -1), counted(last, succeeded)];
   return [...kept, counted({ start, succeeded: 0, failed: 0 }, succeeded)];
 }
 

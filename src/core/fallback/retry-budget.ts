@@ -39,11 +39,12 @@ export function mayRepeat(budget: RetryBudget, policy: RetryBudgetPolicy, now: n
 export function spend(budget: RetryBudget, what: 'request' | 'repetition', now: number): RetryBudget {
   const second = Math.floor(now / 1_000);
   const last = budget.seconds.at(-1);
-  const current = last !== undefined && last.second >= second ? last : { second, requests: 0, repetitions: 0 };
-  const kept = budget.seconds.filter((entry) => entry !== current && entry.second >= second - SPAN_SECONDS);
+  const isCurrent = last !== undefined && last.second >= second;
+  const current = isCurrent ? last : { second, requests: 0, repetitions: 0 };
   const counted =
     what === 'request'
       ? { ...current, requests: current.requests + 1 }
       : { ...current, repetitions: current.repetitions + 1 };
-  return { seconds: [...kept, counted] };
+  if (isCurrent) return { seconds: budget.seconds.with(-1, counted) };
+  return { seconds: [...budget.seconds.filter((entry) => entry.second >= second - SPAN_SECONDS), counted] };
 }

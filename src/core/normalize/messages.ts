@@ -18,7 +18,7 @@ function needsRewrite(message: Message): boolean {
 function normalizeMessage(message: Message): Message {
   if (!needsRewrite(message)) return message;
   const { cache_control: mark, ...rest } = message;
-  const content = markLastText(renameParts(message.content as AssistantMessage['content']), mark);
+  const content = markLastText(renameParts(message.content), mark);
   const rewritten = { ...rest, content } as Message;
   return rewritten.role === 'assistant' ? renameReasoning(rewritten) : rewritten;
 }

@@ -40,4 +40,3 @@ function usedParameters(asking: Asking): readonly ParameterName[] {
   else if (format !== undefined && format !== 'text') used.push('response_format');
   return used;
 }
-

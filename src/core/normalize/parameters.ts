@@ -77,7 +77,7 @@ export function collectParameters(request: ChatRequest): RequestParameters {
   if (request.stop != null && request.stop.length > 0) {
     parameters['stop'] = typeof request.stop === 'string' ? [request.stop] : request.stop;
   }
-  return parameters as RequestParameters;
+  return parameters;
 }
 
 /** Collects the fields that only some provider understands. */

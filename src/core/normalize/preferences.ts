@@ -23,8 +23,7 @@ export function normalizePreferences(
       provider?.data_collection === 'deny' || policies.some((policy) => policy.dataCollection === 'deny'),
     zeroDataRetention: provider?.zdr === true || policies.some((policy) => policy.zeroDataRetention === true),
     distillableOnly:
-      provider?.enforce_distillable_text === true ||
-      policies.some((policy) => policy.enforceDistillableText === true),
+      provider?.enforce_distillable_text === true || policies.some((policy) => policy.enforceDistillableText === true),
     quantizations: provider?.quantizations?.length ? new Set(provider.quantizations) : undefined,
     sort: sort?.by ?? undefined,
     sortWithinModel: partition === 'model',

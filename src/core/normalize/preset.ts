@@ -10,10 +10,7 @@ export type Preset = Partial<ChatRequest>;
  * Puts the fields of a preset under those of the request (gaps 2.6). A preset is named by `preset`, by the model
  * `@preset/name`, or by `author/slug@preset/name`. Fields of the request win; tools of both are kept.
  */
-export function applyPreset(
-  request: ChatRequest,
-  presets: Readonly<Record<string, Preset>>,
-): Checked<ChatRequest> {
+export function applyPreset(request: ChatRequest, presets: Readonly<Record<string, Preset>>): Checked<ChatRequest> {
   const { name, model, path } = presetOf(request);
   if (name === undefined) return passed(request);
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;

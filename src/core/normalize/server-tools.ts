@@ -1,4 +1,10 @@
-import { type FunctionTool, type ServerTool, type Tool, WEB_SEARCH_SHORT_FORMS, isFunctionTool } from '../../protocol/tools.ts';
+import {
+  type FunctionTool,
+  type ServerTool,
+  type Tool,
+  WEB_SEARCH_SHORT_FORMS,
+  isFunctionTool,
+} from '../../protocol/tools.ts';
 
 /** Tools, told apart by who runs them. */
 export interface SortedTools {

@@ -45,7 +45,11 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
     if (!resolved.ok) return failed({ ...resolved.fault, path });
     for (const target of resolved.value) {
       if (targets.some((known) => known.model === target.model && known.sort === variants.sort)) continue;
-      targets.push({ ...target, sort: variants.sort ?? target.sort, admitTier: variants.admitTier ?? target.admitTier });
+      targets.push({
+        ...target,
+        sort: variants.sort ?? target.sort,
+        admitTier: variants.admitTier ?? target.admitTier,
+      });
     }
   }
   return passed({ targets, online });

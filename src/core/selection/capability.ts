@@ -3,7 +3,11 @@ import type { ParameterName } from '../../catalog/parameters.ts';
 import type { SelectionPolicy } from './world.ts';
 
 /** Whether a set holds a value; a set that nobody declared gives the answer of the policy. */
-export function supports<Value>(declared: ReadonlySet<Value> | undefined, value: Value, policy: SelectionPolicy): boolean {
+export function supports<Value>(
+  declared: ReadonlySet<Value> | undefined,
+  value: Value,
+  policy: SelectionPolicy,
+): boolean {
   return declared === undefined ? policy.unknownCapability === 'allow' : declared.has(value);
 }
 

@@ -24,9 +24,24 @@ export function toolQualities(endpoints: readonly Endpoint[], world: World): Rea
   const measures = endpoints.map((endpoint) => measuresOf(endpoint, world));
   const providers = new Set(endpoints.map((endpoint) => endpoint.provider));
   const comparable = providers.size >= MINIMUM_PROVIDERS;
-  const slow = comparable ? cutoff(measures.map((one) => one.throughput), THROUGHPUT_DEVIATIONS) : undefined;
-  const failing = comparable ? cutoff(measures.map((one) => one.success), QUALITY_DEVIATIONS) : undefined;
-  const weak = comparable ? cutoff(measures.map((one) => one.benchmark), QUALITY_DEVIATIONS) : undefined;
+  const slow = comparable
+    ? cutoff(
+        measures.map((one) => one.throughput),
+        THROUGHPUT_DEVIATIONS,
+      )
+    : undefined;
+  const failing = comparable
+    ? cutoff(
+        measures.map((one) => one.success),
+        QUALITY_DEVIATIONS,
+      )
+    : undefined;
+  const weak = comparable
+    ? cutoff(
+        measures.map((one) => one.benchmark),
+        QUALITY_DEVIATIONS,
+      )
+    : undefined;
   const qualities = new Map<string, ToolQuality>();
   for (const [index, endpoint] of endpoints.entries()) {
     const own = measures[index];
@@ -55,8 +70,7 @@ function measuresOf(endpoint: Endpoint, world: World): Measures {
     benchmark,
     throughput:
       recent.requests < MINIMUM_REQUESTS ? undefined : throughputOf(performance, world.now, HALF_HOUR_MS)?.p50,
-    success:
-      longer.toolRequests < MINIMUM_TOOL_REQUESTS ? undefined : 1 - longer.badToolCalls / longer.toolRequests,
+    success: longer.toolRequests < MINIMUM_TOOL_REQUESTS ? undefined : 1 - longer.badToolCalls / longer.toolRequests,
   };
 }
 

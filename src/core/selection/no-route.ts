@@ -31,7 +31,9 @@ export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docs
       retryable: false,
       requested_models: request.targets.map((target) => target.requested),
       docs_url: `${docsUrl}#${code}`,
-      ...(plan.rejected.length === 0 ? {} : { affected_providers: providersOf(plan.rejected), excluded_by: reasonsOf(plan.rejected) }),
+      ...(plan.rejected.length === 0
+        ? {}
+        : { affected_providers: providersOf(plan.rejected), excluded_by: reasonsOf(plan.rejected) }),
       ...(code === 'constraint_filtered' && furthest !== undefined
         ? { constraint: { field: fieldOf(furthest.reason), detail: furthest.detail ?? furthest.reason } }
         : {}),
@@ -60,7 +62,10 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Nor
       };
     case 'data_policy:training':
     case 'data_policy:zdr':
-      return { code: 'privacy_restricted', message: `No endpoints found matching your data policy for ${plan.requested}` };
+      return {
+        code: 'privacy_restricted',
+        message: `No endpoints found matching your data policy for ${plan.requested}`,
+      };
     case 'input_modality':
       return { code: 'no_endpoints', message: `No endpoints found that support ${furthest.detail} input` };
     case 'output_modality':
@@ -73,7 +78,10 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Nor
         message: `No endpoints found that support the provided 'tool_choice' value "${furthest.detail}"`,
       };
     case 'reasoning':
-      return { code: 'constraint_filtered', message: `${plan.requested} always reasons: reasoning.effort must not be "none"` };
+      return {
+        code: 'constraint_filtered',
+        message: `${plan.requested} always reasons: reasoning.effort must not be "none"`,
+      };
     case 'plugin':
       return { code: 'no_endpoints', message: 'No models match your request and model restrictions' };
     default:

@@ -86,7 +86,9 @@ function withinFallbacks(
   rejected: Rejection[],
 ): readonly PlanStep[] {
   if (preferences.allowFallbacks) return steps;
-  const kept = steps.filter((step, index) => (preferences.order.length > 0 ? step.why.startsWith('order[') : index === 0));
+  const kept = steps.filter((step, index) =>
+    preferences.order.length > 0 ? step.why.startsWith('order[') : index === 0,
+  );
   for (const step of steps) {
     if (!kept.includes(step)) rejected.push({ endpoint: step.endpoint, reason: 'allow_fallbacks' });
   }

@@ -20,7 +20,11 @@ function compare(left: number, right: number): number {
 }
 
 /** Gives the number by which endpoints are sorted; smaller is better. */
-function valueFor(key: SortKey, endpoints: readonly Endpoint[], world: World): (endpoint: Endpoint) => number | undefined {
+function valueFor(
+  key: SortKey,
+  endpoints: readonly Endpoint[],
+  world: World,
+): (endpoint: Endpoint) => number | undefined {
   switch (key) {
     case 'price':
       return (endpoint) => blendedPrice(endpoint.price);

@@ -14,7 +14,13 @@ export function scatter(result: UpstreamResult): readonly StreamPiece[] {
   ];
 }
 
-function scatterChoice({ index, message, finish_reason: reason, native_finish_reason: native, logprobs }: Choice): StreamPiece[] {
+function scatterChoice({
+  index,
+  message,
+  finish_reason: reason,
+  native_finish_reason: native,
+  logprobs,
+}: Choice): StreamPiece[] {
   const { content, reasoning, refusal } = message;
   const delta: Delta = {
     ...(reasoning ? { reasoning } : {}),

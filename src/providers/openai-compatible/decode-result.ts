@@ -26,7 +26,8 @@ export function decodeResult(body: string, context: StreamContext): DecodedResul
   const parsed = parse(text);
   if (parsed === undefined) return bad('The provider sent an answer that is not valid JSON');
   if (isErrorBody(parsed)) return { ok: false, failure: failureInBand(parsed, context) };
-  const choices = isJsonObject(parsed) && Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
+  const choices =
+    isJsonObject(parsed) && Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
   if (!isJsonObject(parsed) || choices.length === 0) return bad('The provider sent an answer without choices');
   const decoded = choices.map((choice, position) => decodeChoice(choice, position, parsed, context));
   if (decoded.some((choice) => choice === undefined)) return bad('The provider sent an impossible answer');

@@ -39,7 +39,8 @@ function withReasoning(
 
 function promptDetails(usage: JsonObject, prompt: number): Pick<ReportedUsage, 'prompt_tokens_details'> {
   const details = objectOf(usage['prompt_tokens_details']);
-  const cached = count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens']);
+  const cached =
+    count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens']);
   const known = countsOf(details);
   const counts = { ...known, ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt) }) };
   return Object.keys(counts).length > 0 ? { prompt_tokens_details: counts } : {};

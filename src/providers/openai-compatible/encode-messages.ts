@@ -55,7 +55,10 @@ function encodeAssistant(
   };
 }
 
-function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, ids: ((id: string) => string) | undefined): unknown {
+function encodeToolCall(
+  { id, function: { name, arguments: text } }: ToolCall,
+  ids: ((id: string) => string) | undefined,
+): unknown {
   return { id: ids === undefined ? id : ids(id), type: 'function', function: { name, arguments: text } };
 }
 
@@ -75,7 +78,13 @@ function nameOf({ name }: { readonly name?: string | null | undefined }, { messa
 }
 
 /** Where names are not known, the text says who speaks. */
-function namedContent({ name, content }: { readonly name?: string | null | undefined; readonly content: string | readonly ContentPart[] }): string | readonly ContentPart[] {
+function namedContent({
+  name,
+  content,
+}: {
+  readonly name?: string | null | undefined;
+  readonly content: string | readonly ContentPart[];
+}): string | readonly ContentPart[] {
   if (name == null) return content;
   if (typeof content === 'string') return `${name}: ${content}`;
   return [{ type: 'text', text: `${name}:` }, ...content];
@@ -85,19 +94,23 @@ function encodeContent(content: AssistantMessage['content'], dialect: Dialect): 
   return typeof content === 'string' || content == null ? content : content.map((part) => encodePart(part, dialect));
 }
 
-function encodePart(part: ContentPart | { readonly type: 'refusal'; readonly refusal: string }, dialect: Dialect): unknown {
+function encodePart(
+  part: ContentPart | { readonly type: 'refusal'; readonly refusal: string },
+  dialect: Dialect,
+): unknown {
   if (part.type === 'refusal') return part;
   const { cache_control: mark, prompt_cache_breakpoint: breakpoint, ...plain } = part;
   const encoded = plain.type === 'image_url' ? lowerDetail(plain) : plain;
   const marked = mark != null || breakpoint != null;
   if (!marked || dialect.cacheMarks === undefined) return encoded;
-  if (dialect.cacheMarks === 'prompt_cache_breakpoint') return { ...encoded, prompt_cache_breakpoint: { mode: 'explicit' } };
+  if (dialect.cacheMarks === 'prompt_cache_breakpoint')
+    return { ...encoded, prompt_cache_breakpoint: { mode: 'explicit' } };
   return { ...encoded, cache_control: mark ?? { type: 'ephemeral' } };
 }
 
 /** `original` is an extension of the contract. */
-function lowerDetail<Part extends { readonly image_url: { readonly url: string; readonly detail?: string | undefined } }>(
-  part: Part,
-): Part {
+function lowerDetail<
+  Part extends { readonly image_url: { readonly url: string; readonly detail?: string | undefined } },
+>(part: Part): Part {
   return part.image_url.detail === 'original' ? { ...part, image_url: { ...part.image_url, detail: 'high' } } : part;
 }

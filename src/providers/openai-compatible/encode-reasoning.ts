@@ -56,7 +56,9 @@ export function nearestEffort(
   known: readonly ReasoningEffort[] | undefined,
   mandatory = false,
 ): ReasoningEffort {
-  const usable = (known ?? REASONING_EFFORTS).filter((effort) => effort !== 'none' || (wanted === 'none' && !mandatory));
+  const usable = (known ?? REASONING_EFFORTS).filter(
+    (effort) => effort !== 'none' || (wanted === 'none' && !mandatory),
+  );
   if (usable.includes(wanted)) return wanted;
   const position = REASONING_EFFORTS.indexOf(wanted);
   let nearest: ReasoningEffort = usable[0] ?? wanted;

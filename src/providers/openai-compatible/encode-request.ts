@@ -44,7 +44,8 @@ function encodeParameters({ parameters }: NormalizedRequest, dialect: Dialect, t
   const encoded: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(parameters)) {
     if (name === 'max_completion_tokens') {
-      if (takes('max_tokens') || takes('max_completion_tokens')) encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
+      if (takes('max_tokens') || takes('max_completion_tokens'))
+        encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
     } else if (!takes(name as ParameterName)) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
     else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
@@ -94,12 +95,18 @@ function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBod
   return {
     ...(cache.control !== undefined && dialect.cacheMarks === 'cache_control' ? { cache_control: cache.control } : {}),
     ...(cache.key !== undefined && dialect.promptCacheFields === true ? { prompt_cache_key: cache.key } : {}),
-    ...(cache.options !== undefined && dialect.promptCacheFields === true ? { prompt_cache_options: cache.options } : {}),
+    ...(cache.options !== undefined && dialect.promptCacheFields === true
+      ? { prompt_cache_options: cache.options }
+      : {}),
   };
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
-function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { serviceTiers = [] }: Dialect): EncodedBody {
+function encodeTier(
+  { serviceTier }: NormalizedRequest,
+  endpoint: Endpoint,
+  { serviceTiers = [] }: Dialect,
+): EncodedBody {
   const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
   const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};

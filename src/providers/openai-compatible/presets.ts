@@ -12,7 +12,10 @@ export interface VendorPreset {
   readonly dialect: Dialect;
 }
 
-const LOCAL: Dialect = { reasoningHistory: 'reasoning', unsupported: ['verbosity', 'prediction', 'web_search_options'] };
+const LOCAL: Dialect = {
+  reasoningHistory: 'reasoning',
+  unsupported: ['verbosity', 'prediction', 'web_search_options'],
+};
 
 /** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
 export const VENDOR_PRESETS = {
@@ -43,7 +46,17 @@ export const VENDOR_PRESETS = {
       messageNames: false,
       efforts: ['none', 'low', 'medium', 'high'],
       serviceTiers: ['flex'],
-      unsupported: ['logprobs', 'top_logprobs', 'logit_bias', 'top_k', 'min_p', 'top_a', 'repetition_penalty', 'prediction', 'verbosity'],
+      unsupported: [
+        'logprobs',
+        'top_logprobs',
+        'logit_bias',
+        'top_k',
+        'min_p',
+        'top_a',
+        'repetition_penalty',
+        'prediction',
+        'verbosity',
+      ],
     },
   },
   together: {
@@ -95,7 +108,16 @@ export const VENDOR_PRESETS = {
       messageNames: false,
       maxTemperature: 1.5,
       efforts: ['none', 'low', 'medium', 'high', 'max'],
-      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity'],
+      unsupported: [
+        'top_k',
+        'min_p',
+        'top_a',
+        'repetition_penalty',
+        'logit_bias',
+        'logprobs',
+        'top_logprobs',
+        'verbosity',
+      ],
     },
   },
   xai: {

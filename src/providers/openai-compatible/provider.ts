@@ -65,7 +65,13 @@ export function openaiCompatible<const Models extends ModelTable>(
     query: options.query,
     apiKey: options.apiKey,
     authorization: (key) => (keyHeader === undefined ? ['authorization', `Bearer ${key}`] : [keyHeader, key]),
-    headers: ['content-type', 'application/json', 'accept-encoding', 'identity', ...Object.entries(options.headers ?? {}).flat()],
+    headers: [
+      'content-type',
+      'application/json',
+      'accept-encoding',
+      'identity',
+      ...Object.entries(options.headers ?? {}).flat(),
+    ],
     transport: options.transport,
   });
 }

@@ -86,7 +86,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   #choice(choice: JsonObject, pieces: StreamPiece[]): void {
     const index = choice['index'] ?? 0;
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) {
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a choice with an impossible index') });
+      pieces.push({
+        type: 'failure',
+        failure: failure('bad_response', 'The provider sent a choice with an impossible index'),
+      });
       return;
     }
     const source = choice['delta'] ?? choice['message'];
@@ -100,7 +103,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
     const calls = this.#indexer(index).read(source['tool_calls'] ?? legacyCall(source['function_call']));
     if (calls === undefined) {
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent an impossible number of tool calls') });
+      pieces.push({
+        type: 'failure',
+        failure: failure('bad_response', 'The provider sent an impossible number of tool calls'),
+      });
       return;
     }
     const content = decodeContent(source);
@@ -116,10 +122,15 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #readFacts(chunk: JsonObject, pieces: StreamPiece[]): void {
     const { id, system_fingerprint: fingerprint, service_tier: tier } = chunk;
-    const key = `${text(id) ?? ''} ${text(fingerprint) ?? ''} ${text(tier) ?? ''}`;
+    const key = `${textOf(id) ?? ''} ${textOf(fingerprint) ?? ''} ${textOf(tier) ?? ''}`;
     if (key === this.#facts || key === '  ') return;
     this.#facts = key;
-    pieces.push({ type: 'facts', upstreamId: text(id), systemFingerprint: text(fingerprint), serviceTier: text(tier) });
+    pieces.push({
+      type: 'facts',
+      upstreamId: textOf(id),
+      systemFingerprint: textOf(fingerprint),
+      serviceTier: textOf(tier),
+    });
   }
 
   #indexer(choice: number): ToolCallIndexer {
@@ -143,7 +154,7 @@ function plainText(data: string): string | undefined {
   const choices = chunk?.['choices'];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const delta = isJsonObject(choice) ? choice['delta'] : undefined;
-  return isJsonObject(delta) ? text(delta['content']) : undefined;
+  return isJsonObject(delta) ? textOf(delta['content']) : undefined;
 }
 
 function parseObject(data: string): JsonObject | undefined {
@@ -181,6 +192,6 @@ function legacyCall(call: unknown): unknown {
   return isJsonObject(call) ? [{ index: 0, function: call }] : undefined;
 }
 
-function text(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -18,7 +18,10 @@ function vendor(preset: VendorPreset): VendorFactory {
     if (apiKey === undefined && preset.apiKeyVariables.length > 0) {
       const variables = preset.apiKeyVariables.join(' or ');
       throw new ConfigError([
-        { path: `providers.${preset.slug}.apiKey`, problem: `is missing: pass apiKey, or set ${variables} in the environment` },
+        {
+          path: `providers.${preset.slug}.apiKey`,
+          problem: `is missing: pass apiKey, or set ${variables} in the environment`,
+        },
       ]);
     }
     return openaiCompatible({
@@ -59,7 +62,10 @@ export const vllm: VendorFactory = vendor(VENDOR_PRESETS.vllm);
 export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
 
 /** Options of {@link azure}. */
-export interface AzureOptions<Models extends ModelTable = ModelTable> extends Omit<ChatProviderOptions<Models>, 'baseURL'> {
+export interface AzureOptions<Models extends ModelTable = ModelTable> extends Omit<
+  ChatProviderOptions<Models>,
+  'baseURL'
+> {
   /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. */
   readonly resource: string;
   /** Models on offer; `upstreamModel` is the name of the deployment. */
@@ -71,7 +77,9 @@ export interface AzureOptions<Models extends ModelTable = ModelTable> extends Om
  *
  * @throws {@link ConfigError} when the resource's name could change the address, or the key is missing.
  */
-export function azure<const Models extends ModelTable>(options: AzureOptions<Models>): Provider<Extract<keyof Models, string>> {
+export function azure<const Models extends ModelTable>(
+  options: AzureOptions<Models>,
+): Provider<Extract<keyof Models, string>> {
   const { resource, ...rest } = options;
   if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
     throw new ConfigError([{ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' }]);
@@ -99,7 +107,7 @@ export function azure<const Models extends ModelTable>(options: AzureOptions<Mod
 export function providersFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => keyFromEnvironment(preset) !== undefined)
-    .map((preset) => vendor(preset)() as Provider);
+    .map((preset) => vendor(preset)());
 }
 
 function keyFromEnvironment(preset: VendorPreset): string | undefined {

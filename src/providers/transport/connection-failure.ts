@@ -12,15 +12,15 @@ const UNREACHABLE = new Set([
 ]);
 
 /** Codes of errors that mean: it took too long. */
-const TIMED_OUT = new Set([
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-]);
+const TIMED_OUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 /** Codes of errors that are ours: a malformed header value or address. */
-const OURS = new Set(['UND_ERR_INVALID_ARG', 'ERR_INVALID_URL', 'ERR_INVALID_CHAR', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH']);
+const OURS = new Set([
+  'UND_ERR_INVALID_ARG',
+  'ERR_INVALID_URL',
+  'ERR_INVALID_CHAR',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+]);
 
 /**
  * The one place where errors of sockets, TLS and HTTP parsers become failures. Their texts may hold addresses and
@@ -30,7 +30,8 @@ export function connectionFailure(error: unknown): AttemptFailure {
   const code = codeOf(error);
   const detail = code === undefined ? '' : ` (${code})`;
   if (code !== undefined && OURS.has(code)) return failure('adapter', `The request could not be sent${detail}`);
-  if (code !== undefined && TIMED_OUT.has(code)) return failure('timeout', `The provider did not answer in time${detail}`);
+  if (code !== undefined && TIMED_OUT.has(code))
+    return failure('timeout', `The provider did not answer in time${detail}`);
   if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('ERR_TLS'))) {
     return failure('unreachable', `The provider cannot be reached${detail}`);
   }

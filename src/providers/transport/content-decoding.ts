@@ -17,7 +17,7 @@ export function needsDecoding(encoding: string | string[] | undefined): boolean 
  */
 export function startDecoding(response: UndiciResponse, encoding: string): AttemptFailure | undefined {
   const codings = encoding.split(',').map((coding) => coding.trim().toLowerCase());
-  const steps = codings.reverse().map(decoderOf);
+  const steps = codings.toReversed().map(decoderOf);
   const [first] = steps;
   if (codings.length > MAX_CODINGS || first === undefined || steps.includes(undefined)) {
     return failure('bad_response', 'The provider sent a body in an encoding that is not accepted');
@@ -39,7 +39,9 @@ export function startDecoding(response: UndiciResponse, encoding: string): Attem
   return undefined;
 }
 
-function decoderOf(coding: string): ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress> | undefined {
+function decoderOf(
+  coding: string,
+): ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress> | undefined {
   switch (coding) {
     case 'gzip':
     case 'x-gzip':

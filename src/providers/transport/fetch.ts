@@ -1,6 +1,6 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import { type Transport, TransportError, type TransportResponse } from './transport.ts';
 
 /** Transport over the runtime's own `fetch`, for every runtime that is not Node. */
 export function createTransport(fetchFunction: typeof fetch = globalThis.fetch): Transport {

@@ -10,8 +10,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** Most bytes of a response, after decompression. */
   readonly maxBytes: number;
-  connecting?(): void;
-  connected?(): void;
+  readonly connecting?: () => void;
+  readonly connected?: () => void;
 }
 
 /** The answer to a {@link TransportRequest}. Its body must be read to the end or cancelled. */

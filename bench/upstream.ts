@@ -1,0 +1,47 @@
+import { createServer } from 'node:http';
+
+/** An upstream that answers at once, with a 1 kB answer or a burst of 102 events. */
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-bench',
+  object: 'chat.completion',
+  created: 1_700_000_000,
+  model: 'upstream-model',
+  system_fingerprint: 'fp_bench',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: 'word '.repeat(140) }, logprobs: null, finish_reason: 'stop' },
+  ],
+  usage: { prompt_tokens: 20, completion_tokens: 140, total_tokens: 160 },
+});
+
+const head = {
+  id: 'chatcmpl-bench',
+  object: 'chat.completion.chunk',
+  created: 1_700_000_000,
+  model: 'upstream-model',
+  system_fingerprint: 'fp_bench',
+};
+const event = (rest: object): string => `data: ${JSON.stringify({ ...head, ...rest })}\n\n`;
+const choice = (delta: object, finish: string | null = null): object => ({
+  choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+});
+
+const EVENTS = [
+  event(choice({ role: 'assistant', content: '' })),
+  ...Array.from({ length: 99 }, (_, index) => event(choice({ content: ` word${index}` }))),
+  event(choice({}, 'stop')),
+  event({ choices: [], usage: { prompt_tokens: 20, completion_tokens: 99, total_tokens: 119 } }),
+  'data: [DONE]\n\n',
+];
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const streamed = Buffer.concat(chunks).includes('"stream":true');
+    response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
+    if (!streamed) return response.end(ANSWER);
+    for (const one of EVENTS) response.write(one);
+    response.end();
+  });
+});
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
