@@ -1,8 +1,151 @@
+// The router.
 export { createRouter } from './router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
+export type { Brand, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
+export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
+export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
+export { ConfigError, RouterError } from './errors.ts';
+export type { ConfigProblem, RouterErrorOptions } from './errors.ts';
+
+// Who calls.
+export { apiKeys } from './auth/api-keys.ts';
+export type { ApiKey } from './auth/api-keys.ts';
+export type { Authenticate, Credentials } from './auth/authenticate.ts';
+export type { Account, AccountProviderKey, RoutingPolicy, Scope } from './core/account.ts';
+
+// Who answers.
+export {
+  azure,
+  deepinfra,
+  deepseek,
+  fireworks,
+  groq,
+  lmstudio,
+  mistral,
+  ollama,
+  openai,
+  openrouter,
+  providersFromEnvironment,
+  together,
+  vllm,
+  xai,
+} from './providers/openai-compatible/vendors.ts';
+export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-compatible/vendors.ts';
+export { openaiCompatible } from './providers/openai-compatible/provider.ts';
+export type {
+  ChatProviderOptions,
+  ModelTable,
+  OpenAiCompatibleOptions,
+} from './providers/openai-compatible/provider.ts';
+export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { ModelInfo } from './catalog/model.ts';
+export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
+export type { Price } from './catalog/price.ts';
+
+// To bring a provider of your own.
+export { failedReply } from './providers/provider.ts';
+export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type { Endpoint } from './catalog/endpoint.ts';
+export { failure } from './core/fallback/failure.ts';
+export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
+export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type {
+  DeltaPiece,
+  EndPiece,
+  FactsPiece,
+  FailurePiece,
+  FinishPiece,
+  ReportedUsage,
+  StreamPiece,
+  UsagePiece,
+} from './core/stream/pieces.ts';
+export type { UpstreamResult } from './core/stream/upstream-result.ts';
+export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
+
+// Where state lives, and what happens.
+export { memoryStore } from './storage/memory.ts';
+export type { MemoryStoreOptions } from './storage/memory.ts';
+export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export type {
+  AttemptEvent,
+  ErrorEvent,
+  RequestFacts,
+  ResultEvent,
+  RouterEvents,
+  RouterListener,
+  WarningEvent,
+} from './runtime/events.ts';
+export type { Environment } from './runtime/environment.ts';
+
+// To bring a mount of your own.
 export { handle } from './http/handle.ts';
 export { errorReplyOf, notFoundReply } from './http/error-reply.ts';
 export { BodyError } from './http/exchange.ts';
 export type { HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from './http/exchange.ts';
-export { openaiCompatible } from './providers/openai-compatible/provider.ts';
-export type { Transport } from './providers/transport/transport.ts';
+
+// The wire.
+export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';
+export type {
+  AudioPart,
+  CacheControl,
+  ContentPart,
+  FilePart,
+  ImagePart,
+  PromptCacheBreakpoint,
+  RefusalPart,
+  TextPart,
+  VideoPart,
+} from './protocol/content-part.ts';
+export type {
+  AssistantMessage,
+  Message,
+  SystemMessage,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from './protocol/message.ts';
+export type { FunctionTool, ServerTool, Tool, ToolChoice } from './protocol/tools.ts';
+export type { JsonSchemaFormat, ResponseFormat } from './protocol/response-format.ts';
+export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from './protocol/reasoning.ts';
+export type {
+  MaxPrice,
+  Percentiles,
+  ProviderPreferences,
+  Quantization,
+  SortKey,
+} from './protocol/provider-preferences.ts';
+export type { PluginEntry } from './protocol/plugins.ts';
+export type { StopCondition } from './protocol/stop-conditions.ts';
+export type {
+  Annotation,
+  ChatResult,
+  Choice,
+  FinishReason,
+  Logprobs,
+  OutputAudio,
+  OutputImage,
+  ResultMessage,
+  ResultToolCall,
+  TokenLogprob,
+} from './protocol/chat-result.ts';
+export type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from './protocol/chunk.ts';
+export type { CompletionTokensDetails, CostDetails, PromptTokensDetails, Usage } from './protocol/usage.ts';
+export type { PipelineStage, RouterMetadata, RoutingStrategy } from './protocol/metadata.ts';
+export type {
+  Availability,
+  AvailabilityCode,
+  ErrorBody,
+  ErrorDetail,
+  ErrorMetadata,
+  ErrorType,
+} from './protocol/error.ts';
+export type {
+  EndpointCard,
+  EndpointList,
+  ModelCard,
+  ModelList,
+  ProviderCard,
+  ProviderList,
+} from './protocol/models.ts';
+export type { JsonObject, JsonValue } from './protocol/json.ts';
