@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Router, errorReplyOf, handle } from '../src/index.ts';
+import { type HttpReply, type Router, errorReplyOf, handle } from '../src/index.ts';
 import { locate, nodeCall, writeReply } from './node-exchange.ts';
 
 /** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */
@@ -22,6 +22,12 @@ export interface FastifyReplyLike {
   callNotFound(): unknown;
 }
 
+/** The parts of an error of Fastify, or of a hook, that are needed. */
+export interface FastifyErrorLike {
+  readonly message: string;
+  readonly statusCode?: number | undefined;
+}
+
 /** The parts of a Fastify instance that are needed; satisfied by Fastify 5. */
 export interface FastifyInstanceLike {
   readonly prefix: string;
@@ -31,7 +37,9 @@ export interface FastifyInstanceLike {
     type: string,
     parser: (request: never, payload: never, done: (error: Error | null) => void) => void,
   ): unknown;
-  setErrorHandler(handler: (error: Error, request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
+  setErrorHandler(
+    handler: (error: FastifyErrorLike, request: FastifyRequestLike, reply: FastifyReplyLike) => unknown,
+  ): unknown;
   all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => unknown): unknown;
 }
 
@@ -48,7 +56,7 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
   instance.removeAllContentTypeParsers();
   // The body is left unread: who calls is checked first, and the router's own limits apply.
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  instance.setErrorHandler((_error, request, reply) => send(request, reply, errorReplyOf(500, 'The server failed')));
+  instance.setErrorHandler((error, request, reply) => send(request, reply, replyOfError(error)));
   instance.all('/*', async (request, reply) => {
     const location = locate(request.url, instance.prefix);
     const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
@@ -57,11 +65,17 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
   return Promise.resolve();
 }
 
+/** What hooks of the app refuse keeps its status and its words; what fails in them is nobody's business outside. */
+function replyOfError({ statusCode = 500, message }: FastifyErrorLike): HttpReply {
+  const refused = statusCode >= 400 && statusCode < 500;
+  return refused ? errorReplyOf(statusCode, message) : errorReplyOf(500, 'The server failed');
+}
+
 /** Writes past Fastify, with the headers that its hooks have set so far. */
 async function send(
   request: FastifyRequestLike,
   reply: FastifyReplyLike,
-  answer: Parameters<typeof writeReply>[2],
+  answer: HttpReply,
 ): Promise<FastifyReplyLike> {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {

@@ -3,7 +3,7 @@ import { type WebCallOptions, webCall, webResponse } from './web-exchange.ts';
 
 /** Options of {@link fetchRouter}. */
 export interface FetchRouterOptions {
-  /** Path that the API stands under, without a slash at the end. Default `/v1`. */
+  /** Path that the API stands under. Default `/v1`. */
   readonly basePath?: string | undefined;
   /**
    * Address of the client, where the runtime tells it. Only needed for routers without authentication, which answer
@@ -24,8 +24,9 @@ export function fetchRouter(
   router: Router,
   { basePath = '/v1', remoteAddress }: FetchRouterOptions = {},
 ): (request: Request) => Promise<Response> {
+  const base = basePath.replace(/\/+$/, '');
   return async function signalbox(request) {
-    const call = webCall(request, basePath, { remoteAddress });
+    const call = webCall(request, base, { remoteAddress });
     const reply: HttpReply | undefined = call && (await handle(router, call));
     return webResponse(request, reply ?? notFoundReply());
   };

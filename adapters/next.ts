@@ -12,6 +12,8 @@ export interface NextHandlers {
   readonly GET: (request: Request) => Promise<Response>;
   readonly POST: (request: Request) => Promise<Response>;
   readonly DELETE: (request: Request) => Promise<Response>;
+  /** Answers browsers that ask before they call; only needed where pages of other sites may, see the option `cors`. */
+  readonly OPTIONS: (request: Request) => Promise<Response>;
 }
 
 /**
@@ -25,5 +27,5 @@ export interface NextHandlers {
  */
 export function nextRouter(router: Router, { basePath = '/api/v1' }: NextRouterOptions = {}): NextHandlers {
   const signalbox = fetchRouter(router, { basePath });
-  return { GET: signalbox, POST: signalbox, DELETE: signalbox };
+  return { GET: signalbox, POST: signalbox, DELETE: signalbox, OPTIONS: signalbox };
 }

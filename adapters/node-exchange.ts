@@ -7,6 +7,11 @@ export interface Location {
   readonly query: string;
 }
 
+/** A base path without a slash at its end, as everything here expects it. */
+export function trimSlash(basePath: string): string {
+  return basePath.replace(/\/+$/, '');
+}
+
 /** Splits an address into path and query, below a base path; undefined when it is not below it. */
 export function locate(url: string, basePath: string): Location | undefined {
   if (!url.startsWith(basePath)) return undefined;
@@ -22,7 +27,7 @@ export function nodeCall(
   request: IncomingMessage,
   response: ServerResponse,
   { path, query }: Location,
-  body: HttpCall['body'] = unreadBody(request),
+  given?: HttpCall['body'],
 ): HttpCall {
   const controller = new AbortController();
   response.once('close', () => {
@@ -33,8 +38,9 @@ export function nodeCall(
     method: request.method ?? 'GET',
     path,
     query,
-    header: (name) => headerOf(request, name),
-    body,
+    // A parser of the host has undone the compression that the header still tells of.
+    header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
   };
@@ -65,6 +71,8 @@ function unreadBody(request: IncomingMessage): UnreadBody {
 
 function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
+    // Read by somebody else, or gone with its client: nothing will come any more.
+    if (request.readableEnded || request.destroyed) return reject(new BodyError('incomplete'));
     const chunks: Buffer[] = [];
     let length = 0;
     const timer = setTimeout(() => settle(new BodyError('timeout')), timeoutMs);
@@ -87,19 +95,40 @@ function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number):
   });
 }
 
+/** Milliseconds for which a body that nobody wants is still taken: a closed door would hide the answer. */
+const LINGER_MS = 2_000;
+
 /** Writes an answer. Headers that the host has set before stay, unless the answer sets them itself. */
 export async function writeReply(request: IncomingMessage, response: ServerResponse, reply: HttpReply): Promise<void> {
   if (reply.type === 'stream') return writeFrames(response, reply);
-  if (response.destroyed) return;
-  const length = Buffer.byteLength(reply.body);
+  if (response.destroyed || response.headersSent) return;
   // What is left of a body that nobody reads would be taken for the next request.
   const close = request.complete ? {} : { connection: 'close' };
-  response.writeHead(reply.status, { ...reply.headers, ...close, 'content-length': length });
-  response.end(request.method === 'HEAD' ? undefined : reply.body);
+  const length = reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  response.writeHead(reply.status, { ...reply.headers, ...close, ...length });
+  const body = request.method === 'HEAD' ? '' : reply.body;
+  if (request.complete) return void response.end(body);
+  response.write(body);
+  await drop(request);
+  response.end();
+}
+
+/** Throws away what is left of a body. */
+function drop(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (request.destroyed) return resolve();
+    const finish = (): void => {
+      clearTimeout(timer);
+      request.off('end', finish).off('close', finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, LINGER_MS);
+    request.on('end', finish).on('close', finish).on('error', ignore).resume();
+  });
 }
 
 async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, { type: 'stream' }>): Promise<void> {
-  if (response.destroyed) {
+  if (response.destroyed || response.headersSent) {
     await reply.frames.return?.();
     return;
   }

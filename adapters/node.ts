@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpReply, type Router, handle, notFoundReply } from '../src/index.ts';
-import { locate, nodeCall, writeReply } from './node-exchange.ts';
+import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
-  /** Path that the API stands under, without a slash at the end. Default `/v1`. */
+  /** Path that the API stands under. Default `/v1`. */
   readonly basePath?: string | undefined;
 }
 
@@ -23,15 +23,16 @@ export function nodeRouter(
   router: Router,
   { basePath = '/v1' }: NodeRouterOptions = {},
 ): (request: IncomingMessage, response: ServerResponse, next?: Next) => void {
+  const base = trimSlash(basePath);
   return function signalbox(request, response, next) {
-    const location = locate(request.url ?? '/', basePath);
+    const location = locate(request.url ?? '/', base);
     const goOn = (): void => {
       if (next === undefined) void writeReply(request, response, notFoundReply());
       else next();
     };
     if (location === undefined) return goOn();
-    void handle(router, nodeCall(request, response, location)).then((reply: HttpReply | undefined) =>
-      reply === undefined ? goOn() : writeReply(request, response, reply),
-    );
+    handle(router, nodeCall(request, response, location))
+      .then((reply: HttpReply | undefined) => (reply === undefined ? goOn() : writeReply(request, response, reply)))
+      .catch(() => response.destroy());
   };
 }

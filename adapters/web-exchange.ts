@@ -68,31 +68,40 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return whole;
 }
 
+/** Statuses whose answers have no body, not even an empty one. */
+const BODILESS = new Set([204, 205, 304]);
+
 /**
  * An answer as a Web response. Frames are pulled one by one, so a client that does not read holds everything back.
  * The request is kept alive as long as the response: once it is collected, its signal is never aborted.
  */
 export function webResponse(request: Request, reply: HttpReply): Response {
+  const { status, headers } = reply;
   if (reply.type === 'whole') {
-    return new Response(request.method === 'HEAD' ? null : reply.body, {
-      status: reply.status,
-      headers: reply.headers,
-    });
+    const empty = request.method === 'HEAD' || BODILESS.has(status);
+    return new Response(empty ? null : reply.body, { status, headers });
   }
-  const { frames } = reply;
+  const { frames, stallMs } = reply;
   const encoder = new TextEncoder();
+  let stalled: ReturnType<typeof setTimeout> | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        clearTimeout(stalled);
         const { done, value } = await frames.next();
-        if (done === true || request.signal.aborted) controller.close();
-        else controller.enqueue(encoder.encode(value));
+        if (done === true || request.signal.aborted) return controller.close();
+        controller.enqueue(encoder.encode(value));
+        stalled = setTimeout(() => {
+          controller.error(new DOMException('The client does not read on', 'TimeoutError'));
+          void frames.return?.();
+        }, stallMs);
       },
       async cancel() {
+        clearTimeout(stalled);
         await frames.return?.();
       },
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, { status: reply.status, headers: reply.headers });
+  return new Response(body, { status, headers });
 }

@@ -10,9 +10,12 @@ import type { Preset } from './core/normalize/preset.ts';
 import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from './core/selection/world.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
+import { providersFromEnvironment } from './providers/openai-compatible/vendors.ts';
 import type { Provider } from './providers/provider.ts';
+import { simulated } from './providers/simulated/provider.ts';
 import { type Environment, systemEnvironment } from './runtime/environment.ts';
 import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import { Secret } from './runtime/secret.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './runtime/timeouts.ts';
 import type { Authenticate } from './auth/authenticate.ts';
 import { memoryStore } from './storage/memory.ts';
@@ -26,8 +29,11 @@ type Partially<Options> = { readonly [Name in keyof Options]?: Options[Name] | u
 
 /** Options of `createRouter`. */
 export interface RouterConfig<Providers extends readonly Provider[] = readonly Provider[]> {
-  /** Who serves models. At least one. */
-  readonly providers: Providers;
+  /**
+   * Who serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
+   * provider when there are none; the router then says so in a `warning` with the code `simulated`.
+   */
+  readonly providers?: Providers | undefined;
   /** What is known about models, by id: names, descriptions, families, aliases. */
   readonly models?: Readonly<Record<string, ModelInfo>> | undefined;
   /** Names of your own for a model, or for a list of models to fall back through. */
@@ -45,6 +51,8 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly authenticate?: Authenticate | undefined;
   /** True: callers need no credentials, wherever they are. Default false. */
   readonly allowAnonymous?: boolean | undefined;
+  /** Sites whose pages may call from a browser. Default: none. */
+  readonly cors?: Cors | undefined;
   /** Default `router`. */
   readonly brand?: Brand | undefined;
   readonly limits?: Partially<RequestLimits> | undefined;
@@ -81,9 +89,17 @@ export interface KeepAlive {
   readonly everyMs: number;
 }
 
+/** Which sites' pages may call from a browser. */
+export interface Cors {
+  /** Origins such as `https://app.example.com`; `'*'` for pages of all sites. */
+  readonly origins: '*' | readonly string[];
+}
+
 /** A configuration in which nothing is missing. */
 export interface ResolvedConfig {
   readonly providers: readonly Provider[];
+  /** True when answers are simulated because nobody said who should answer. */
+  readonly simulatedByDefault: boolean;
   readonly models: Readonly<Record<string, ModelInfo>>;
   readonly aliases: Readonly<Record<string, string | readonly string[]>>;
   readonly presets: Readonly<Record<string, Preset>>;
@@ -91,6 +107,7 @@ export interface ResolvedConfig {
   readonly policy: RoutingPolicy;
   readonly authenticate: Authenticate | undefined;
   readonly allowAnonymous: boolean;
+  readonly cors: Cors | undefined;
   readonly brand: Brand;
   readonly limits: RequestLimits;
   readonly timeouts: Timeouts;
@@ -101,7 +118,7 @@ export interface ResolvedConfig {
   readonly stickyTtlMs: number;
   readonly keepAlive: KeepAlive;
   readonly state: StateStore;
-  readonly identitySecret: string;
+  readonly identitySecret: Secret;
   readonly docsUrl: string;
   readonly on: NonNullable<RouterConfig['on']>;
   readonly environment: Environment;
@@ -127,7 +144,7 @@ const SECRET_LENGTH = 43;
 export function resolveConfig(config: RouterConfig): ResolvedConfig {
   const environment = config.environment ?? systemEnvironment();
   const resolved: ResolvedConfig = {
-    providers: config.providers,
+    ...chooseProviders(config.providers, environment),
     models: config.models ?? {},
     aliases: config.aliases ?? {},
     presets: config.presets ?? {},
@@ -135,6 +152,7 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     policy: config.policy ?? {},
     authenticate: config.authenticate,
     allowAnonymous: config.allowAnonymous ?? false,
+    cors: config.cors,
     brand: config.brand ?? 'router',
     limits: over(DEFAULT_REQUEST_LIMITS, config.limits),
     timeouts: over(DEFAULT_TIMEOUTS, config.timeouts),
@@ -148,7 +166,7 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     stickyTtlMs: config.stickyTtlMs ?? 600_000,
     keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
     state: config.state ?? memoryStore({ now: environment.now }),
-    identitySecret: config.identitySecret ?? environment.randomText(SECRET_LENGTH),
+    identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
     docsUrl: config.docsUrl ?? 'docs/fallback-and-errors.md',
     on: config.on ?? {},
     environment,
@@ -156,6 +174,16 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
   const problems = [...findProblems(resolved)];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
+}
+
+/** Who answers: those of the configuration, those of the environment, and in the end nobody real. */
+function chooseProviders(
+  configured: readonly Provider[] | undefined,
+  environment: Environment,
+): Pick<ResolvedConfig, 'providers' | 'simulatedByDefault'> {
+  const found = configured ?? providersFromEnvironment();
+  if (configured !== undefined || found.length > 0) return { providers: found, simulatedByDefault: false };
+  return { providers: [simulated({ environment })], simulatedByDefault: true };
 }
 
 /** Options over defaults; an option that is undefined counts as left out. */
@@ -172,6 +200,7 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
     if (slugs.has(provider.slug)) yield { path, problem: `must be unique, but "${provider.slug}" is there twice` };
     slugs.add(provider.slug);
   }
+  yield* corsProblems(config.cors);
   for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
     for (const [name, value] of Object.entries(config[group])) {
       if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
@@ -182,5 +211,20 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
   if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
+  }
+}
+
+function* corsProblems(cors: Cors | undefined): Generator<ConfigProblem> {
+  if (cors === undefined || cors.origins === '*') return;
+  if (!Array.isArray(cors.origins)) {
+    yield { path: 'cors.origins', problem: "must be '*' or a list of origins such as https://app.example.com" };
+    return;
+  }
+  for (const [index, origin] of (cors.origins as readonly unknown[]).entries()) {
+    if (typeof origin === 'string' && URL.canParse(origin) && new URL(origin).origin === origin) continue;
+    yield {
+      path: `cors.origins[${index}]`,
+      problem: 'must be an origin such as https://app.example.com, without a path',
+    };
   }
 }

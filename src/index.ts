@@ -1,7 +1,7 @@
 // The router.
 export { createRouter } from './router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
-export type { Brand, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
+export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
 export { ConfigError, RouterError } from './errors.ts';
@@ -38,6 +38,12 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export { simulated } from './providers/simulated/provider.ts';
+export type { SimulatedModelIds } from './providers/simulated/provider.ts';
+export type { SimulatedModel } from './providers/simulated/models.ts';
+export type { SimulatedOptions } from './providers/simulated/options.ts';
+export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
+export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
 export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
 export type { ModelInfo } from './catalog/model.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';

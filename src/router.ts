@@ -20,6 +20,7 @@ import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import type { RuntimeServices } from './runtime/services.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
+import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 
@@ -92,7 +93,8 @@ export interface RouterInternals {
 const MAX_RECORDS = 10_000;
 
 /**
- * Makes a router from its providers and options.
+ * Makes a router from its providers and options. Without any, the keys in the environment decide which providers there
+ * are; with no keys either, answers are simulated.
  *
  * @example
  * ```ts
@@ -102,10 +104,10 @@ const MAX_RECORDS = 10_000;
  * @throws {@link ConfigError} with everything that is wrong with the options at once.
  */
 export function createRouter<
-  const Providers extends readonly Provider[],
+  const Providers extends readonly Provider[] = readonly Provider[],
   const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
 >(
-  config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined },
+  config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
 ): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
   const resolved = resolveConfig(config);
   const services = buildServices(resolved);
@@ -114,6 +116,7 @@ export function createRouter<
     const listener = resolved.on[name];
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
+  if (resolved.simulatedByDefault) warn(events, SIMULATED);
 
   async function prepare(body: unknown, options: CallOptions, streamed?: boolean): Promise<NormalizedRequest> {
     const parsed = parseChatRequest(body, limits);
@@ -193,6 +196,13 @@ export function createRouter<
   };
 }
 
+const SIMULATED = {
+  code: 'simulated',
+  message:
+    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, GROQ_API_KEY or ' +
+    'OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+} as const;
+
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
@@ -217,7 +227,7 @@ function buildServices(config: ResolvedConfig): RuntimeServices {
     records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
-    endUsers: new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
+    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events: new EventHub(),
     docsUrl,
   };

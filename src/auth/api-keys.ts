@@ -55,8 +55,9 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
   };
 }
 
-function checkKey({ key, sha256: digest }: ApiKey, index: number): ConfigProblem[] {
+function checkKey({ id, key, sha256: digest }: ApiKey, index: number): ConfigProblem[] {
   const path = `apiKeys[${index}]`;
+  if (!id) return [{ path: `${path}.id`, problem: 'must name the account that the key belongs to' }];
   if (digest !== undefined) {
     return /^[0-9a-f]{64}$/i.test(digest) ? [] : [{ path: `${path}.sha256`, problem: 'must be 64 hexadecimal digits' }];
   }

@@ -44,10 +44,11 @@ export function buildCatalog(
     }
   }
   for (const [id, info] of Object.entries(models)) modelById.set(id, { ...info, id });
-  for (const id of modelById.keys()) {
-    spellings.set(foldSlug(id), id);
-    for (const alias of modelById.get(id)?.aliases ?? []) spellings.set(foldSlug(alias), id);
+  for (const { id, aliases: others = [] } of modelById.values()) {
+    for (const alias of others) spellings.set(foldSlug(alias), id);
   }
+  // Ids come last: no alias may take another model's name away.
+  for (const id of modelById.keys()) spellings.set(foldSlug(id), id);
   const undeclared = new Map<string, readonly Endpoint[]>();
   const open = new Map(providers.filter((one) => one.acceptsAnyModel).map((one) => [one.slug, one]));
   const freeEndpoints = [...endpointsByModel.values()]

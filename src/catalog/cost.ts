@@ -26,7 +26,8 @@ interface BilledTokens {
  */
 export function priceUsage(price: Price, usage: Usage, inputImages = 0): Cost {
   const webSearches = usage.server_tool_use?.web_search_requests ?? 0;
-  const perUnit = (price.request ?? 0) + inputImages * (price.image ?? 0) + webSearches * (price.webSearch ?? 0);
+  const perUnit =
+    (price.request ?? 0) + inputImages * (price.image ?? 0) + Math.max(0, webSearches) * (price.webSearch ?? 0);
   const prompt = promptCost(price, billedPrompt(usage), picoFromUsd(perUnit));
   const completion = completionCost(price, usage);
   return { promptNanoUsd: prompt, completionNanoUsd: completion, totalNanoUsd: prompt + completion };
@@ -43,7 +44,7 @@ export function nanoFromUsd(usd: number): number {
 }
 
 function billedPrompt(usage: Usage): BilledTokens {
-  let rest = usage.prompt_tokens;
+  let rest = Math.max(0, usage.prompt_tokens);
   const take = (count: number | undefined): number => {
     const taken = Math.min(Math.max(0, count ?? 0), rest);
     rest -= taken;
@@ -71,7 +72,7 @@ function promptCost(price: Price, tokens: BilledTokens, perUnitPico: number): nu
 
 function completionCost(price: Price, usage: Usage): number {
   const details = usage.completion_tokens_details;
-  let rest = usage.completion_tokens;
+  let rest = Math.max(0, usage.completion_tokens);
   const take = (count: number | undefined): number => {
     const taken = Math.min(Math.max(0, count ?? 0), rest);
     rest -= taken;

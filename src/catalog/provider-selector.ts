@@ -6,10 +6,19 @@ import type { Endpoint } from './endpoint.ts';
  * exactly the endpoint with that tag. Case does not matter.
  */
 export function selectsEndpoint(selector: string, endpoint: Endpoint): boolean {
+  if (namesEndpoint(selector, endpoint)) return true;
+  return endpoint.tier === 'default' && namesProvider(selector, endpoint);
+}
+
+/** True when a selector is the slug of exactly this endpoint, as in `openai/priority`. */
+export function namesEndpoint(selector: string, { tag }: Endpoint): boolean {
+  return selector.toLowerCase() === tag.toLowerCase();
+}
+
+/** True when a selector means the endpoint's provider as a whole, by slug or by display name. */
+export function namesProvider(selector: string, { provider, providerName }: Endpoint): boolean {
   const wanted = selector.toLowerCase();
-  if (wanted === endpoint.tag) return true;
-  if (endpoint.tier !== 'default') return false;
-  return wanted === endpoint.provider || wanted === endpoint.providerName.toLowerCase();
+  return wanted === provider.toLowerCase() || wanted === providerName.toLowerCase();
 }
 
 /** Position of the first selector that means the endpoint, or -1. */

@@ -13,12 +13,12 @@ export interface SlugVariants {
 }
 
 /** Variants that change how endpoints are chosen (gaps 3.6). */
-const ROUTING_VARIANTS: Readonly<Record<string, Omit<SlugVariants, 'slug'>>> = {
-  nitro: { sort: 'throughput', admitTier: 'priority', online: false },
-  floor: { sort: 'price', admitTier: 'flex', online: false },
-  exacto: { sort: 'exacto', online: false },
-  online: { online: true },
-};
+const ROUTING_VARIANTS: ReadonlyMap<string, Omit<SlugVariants, 'slug'>> = new Map<string, Omit<SlugVariants, 'slug'>>([
+  ['nitro', { sort: 'throughput', admitTier: 'priority', online: false }],
+  ['floor', { sort: 'price', admitTier: 'flex', online: false }],
+  ['exacto', { sort: 'exacto', online: false }],
+  ['online', { online: true }],
+]);
 
 /**
  * Splits the routing variants off the end of a slug: `a/b:free:nitro` is `a/b:free`, sorted by throughput.
@@ -29,7 +29,7 @@ export function splitVariants(slug: string): SlugVariants {
   let found: Omit<SlugVariants, 'slug'> = { online: false };
   for (;;) {
     const colon = rest.lastIndexOf(':');
-    const variant = colon < 0 ? undefined : ROUTING_VARIANTS[rest.slice(colon + 1)];
+    const variant = colon < 0 ? undefined : ROUTING_VARIANTS.get(rest.slice(colon + 1));
     if (variant === undefined) return { ...found, slug: rest };
     found = { ...found, ...variant, online: found.online || variant.online };
     rest = rest.slice(0, colon);

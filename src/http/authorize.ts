@@ -1,15 +1,22 @@
-import type { Authenticate } from '../auth/authenticate.ts';
+import type { Authenticate, Credentials } from '../auth/authenticate.ts';
+import type { Cors } from '../config.ts';
 import { ANONYMOUS, type Account, type Scope, hasScope } from '../core/account.ts';
 import { RouterError } from '../errors.ts';
 import type { Environment } from '../runtime/environment.ts';
+import type { EventHub } from '../runtime/events.ts';
+import { warn } from '../runtime/warn.ts';
 import type { HttpCall } from './exchange.ts';
 
-/** What authorisation depends on. */
+/** What authorisation depends on: the part of a router's internals that it uses. */
 export interface AuthorizeOptions {
-  readonly authenticate: Authenticate | undefined;
-  /** True when calls without authentication are allowed from anywhere. */
-  readonly allowAnonymous: boolean;
-  readonly environment: Environment;
+  readonly config: {
+    readonly authenticate: Authenticate | undefined;
+    /** True when calls without authentication are allowed from anywhere. */
+    readonly allowAnonymous: boolean;
+    readonly cors: Cors | undefined;
+    readonly environment: Environment;
+  };
+  readonly services: { readonly events: EventHub };
 }
 
 /** Milliseconds that the host's own check may take. */
@@ -21,18 +28,18 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
 export async function authorize(call: HttpCall, scope: Scope, options: AuthorizeOptions): Promise<Account> {
-  const { authenticate } = options;
-  if (authenticate === undefined) return anonymous(call, options);
+  const { authenticate } = options.config;
+  if (authenticate === undefined) return anonymous(call, options.config);
   const key = bearerOf(call) ?? call.header('x-api-key');
-  const account = await checked(authenticate, { key, header: call.header }, options.environment);
+  const account = await checked(authenticate, { key, header: call.header }, options);
   if (account === undefined) throw unauthenticated(key);
   if (!hasScope(account, scope)) throw forbidden(scope);
   return account;
 }
 
 /** Without authentication, only this machine may call: a forgotten option must not open a router to the world. */
-function anonymous(call: HttpCall, { allowAnonymous }: AuthorizeOptions): Account {
-  if (allowAnonymous || isLocal(call)) return ANONYMOUS;
+function anonymous(call: HttpCall, { allowAnonymous, cors }: AuthorizeOptions['config']): Account {
+  if (allowAnonymous || (isLocal(call) && isLocalPage(call.header('origin'), cors))) return ANONYMOUS;
   throw new RouterError({
     status: 401,
     errorType: 'authentication',
@@ -42,35 +49,63 @@ function anonymous(call: HttpCall, { allowAnonymous }: AuthorizeOptions): Accoun
   });
 }
 
+/** Headers that tell of a proxy: behind one, the nearest address says nothing about the caller. */
+const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-real-ip', 'via', 'cf-connecting-ip'];
+
 function isLocal({ remoteAddress, header }: HttpCall): boolean {
-  if (remoteAddress === undefined || header('x-forwarded-for') !== undefined || header('forwarded') !== undefined) {
-    return false;
-  }
-  return remoteAddress === '::1' || /^(?:::ffff:)?127\./.test(remoteAddress);
+  if (remoteAddress === undefined || PROXY_HEADERS.some((name) => header(name) !== undefined)) return false;
+  return isLoopback(remoteAddress);
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address);
+}
+
+/** Pages of any site can make a browser on this machine call; only its own pages may, and those of named sites. */
+function isLocalPage(origin: string | undefined, cors: Cors | undefined): boolean {
+  if (origin === undefined || (cors !== undefined && cors.origins !== '*' && cors.origins.includes(origin)))
+    return true;
+  const host = URL.canParse(origin) ? new URL(origin).hostname : '';
+  return host === 'localhost' || host === '[::1]' || host.endsWith('.localhost') || isLoopback(host);
 }
 
 async function checked(
   authenticate: Authenticate,
-  credentials: Parameters<Authenticate>[0],
-  environment: Environment,
+  credentials: Credentials,
+  { config, services }: AuthorizeOptions,
 ): Promise<Account | undefined> {
-  let account: unknown;
   try {
-    const answer = authenticate(credentials);
-    account = answer instanceof Promise ? await withTimeout(answer, environment) : answer;
+    const answer: unknown = authenticate(credentials);
+    const account: unknown = isThenable(answer) ? await withTimeout(answer, config.environment) : answer;
+    if (account === undefined || account === null || account === false) return undefined;
+    if (isAccount(account)) return account;
+    throw new TypeError('authenticate must give an account with an id, or undefined');
   } catch (error) {
     if (RouterError.isInstance(error)) throw error;
+    const reason = error instanceof Error ? error.name : typeof error;
+    // Not the error's own words: they may repeat the key.
+    warn(services.events, { code: 'authenticate', message: `authenticate failed (${reason}); callers get a 503` });
     throw unavailable();
   }
-  if (account === undefined || account === null || account === false) return undefined;
-  if (typeof (account as { id?: unknown }).id !== 'string') throw unavailable();
-  return account as Account;
 }
 
-function withTimeout<Value>(promise: Promise<Value>, environment: Environment): Promise<Value> {
+/** Promises of other realms and of query builders are no instances of our Promise. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+function isAccount(value: unknown): value is Account {
+  const { id, scopes } = value as { id?: unknown; scopes?: unknown };
+  return typeof id === 'string' && id !== '' && (scopes === undefined || Array.isArray(scopes));
+}
+
+function withTimeout(answer: PromiseLike<unknown>, environment: Environment): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const timer = environment.setTimer(() => reject(unavailable()), AUTHENTICATE_TIMEOUT_MS);
-    promise.then(resolve, reject).finally(() => environment.clearTimer(timer));
+    const tooLate = new DOMException('authenticate did not answer in time', 'TimeoutError');
+    const timer = environment.setTimer(() => reject(tooLate), AUTHENTICATE_TIMEOUT_MS);
+    Promise.resolve(answer)
+      .finally(() => environment.clearTimer(timer))
+      .then(resolve, reject);
   });
 }
 

@@ -1,6 +1,7 @@
 import { RouterError } from '../errors.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
+import { mistakeInJson } from './json-position.ts';
 
 /**
  * Reads the JSON body of a call, or takes the one that the host has parsed already.
@@ -9,10 +10,10 @@ import { BodyError, type HttpCall } from './exchange.ts';
  * that is too large, 415 for another content type or coding.
  */
 export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promise<unknown> {
-  if (call.body.type === 'parsed') return call.body.value;
-  checkContentType(call.header('content-type'));
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
+  if (call.body.type === 'parsed') return call.body.value;
+  checkContentType(call.header('content-type'));
   const bytes = await collect(call.body, limits);
   return parseJson(decode(await decompress(bytes, call.header('content-encoding'), limits)));
 }
@@ -80,15 +81,11 @@ function parseJson(text: string): unknown {
   if (text.trim() === '') throw invalid('The request body is empty; it must be a JSON object');
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw invalid(`The request body is not valid JSON${positionIn(error)}`);
+  } catch {
+    // The engine's own message would repeat the body.
+    const mistake = mistakeInJson(text);
+    throw invalid(`The request body is not valid JSON${mistake === undefined ? '' : `: ${mistake}`}`);
   }
-}
-
-/** Only the position: the rest of the message would repeat the body. */
-function positionIn(error: unknown): string {
-  const found = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message) : null;
-  return found === null ? '' : ` (at character ${found[1]})`;
 }
 
 function invalid(message: string): RouterError {

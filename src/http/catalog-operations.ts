@@ -1,4 +1,5 @@
 import { RouterError } from '../errors.ts';
+import { shortened } from '../protocol/echo.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/services.ts';
 import { architectureOf, endpointCard, modelCard, providerCard } from './catalog-cards.ts';
@@ -56,6 +57,6 @@ function unknownModel(slug: string): RouterError {
   return new RouterError({
     status: 404,
     errorType: 'not_found',
-    message: `There is no model "${slug.slice(0, 256)}" here`,
+    message: `There is no model "${shortened(slug)}" here`,
   });
 }

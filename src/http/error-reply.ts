@@ -38,8 +38,14 @@ export function notFoundReply(): HttpReply {
 }
 
 const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
+  401: 'authentication',
+  402: 'payment_required',
+  403: 'permission_denied',
   404: 'not_found',
+  408: 'timeout',
   413: 'payload_too_large',
+  422: 'unprocessable',
+  429: 'rate_limit_exceeded',
   500: 'server',
 };
 

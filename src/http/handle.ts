@@ -5,13 +5,11 @@ import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
+import { corsHeaders, preflightReply } from './cors.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpReply } from './exchange.ts';
 import { type Operation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
-
-/** Milliseconds that a client may leave a frame unread. */
-const STALL_MS = 60_000;
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -29,13 +27,16 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   if (match === undefined) return undefined;
   const { config } = router.internals;
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
-  const headers = { 'x-request-id': `req_${config.environment.randomText(24)}` };
+  const cors = corsHeaders(config.cors, call.header('origin'));
+  const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
   const context: ErrorReplyContext & { account?: string } = { spelling, wantsMetadata, headers };
   try {
-    if (match.type === 'wrong_method') return wrongMethod(match.allow, context);
+    if (match.type === 'wrong_method') {
+      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
+    }
     const { operation } = match;
     if (operation.name !== 'chat') return catalogReply(router, operation, call, headers);
-    const account = await authorize(call, 'inference', config);
+    const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
     return await chat(router, call, account, context);
   } catch (error) {
@@ -45,9 +46,11 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
 
 async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
   const { config, admission } = router.internals;
+  // Who sends slowly holds no place; who would find none is not made to send.
+  admission.check();
+  const body = await readJsonBody(call, config.limits);
   const slot = admission.enter();
   try {
-    const body = await readJsonBody(call, config.limits);
     const opened = await router.open(body, {
       account,
       signal: call.signal,
@@ -68,7 +71,8 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     const { keepAlive, environment } = config;
     const frames = new StreamFrames({ ...context, source: opened.stream, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
-    return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs: STALL_MS };
+    const stallMs = config.limits.writeStallMs;
+    return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
     slot.leave();
     throw error;

@@ -50,6 +50,9 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
       endpoints.some((one) => one.variant === name),
 };
 
+/** Models that only make images or sounds are listed when they are asked for. */
+const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
+
 /** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
 export function listModels(catalog: Catalog, query: URLSearchParams): ModelList {
   const found = filterModels(catalog, query);
@@ -68,7 +71,8 @@ export function listModels(catalog: Catalog, query: URLSearchParams): ModelList 
 
 /** Models that pass every filter of a query. */
 export function filterModels(catalog: Catalog, query: URLSearchParams): readonly Served[] {
-  const active = [...query].flatMap(([name, value]) => {
+  const asked = query.has('output_modalities') ? [...query] : [...query, DEFAULT_OUTPUT];
+  const active = asked.flatMap(([name, value]) => {
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     return filter === undefined ? [] : [filter(value)];
   });

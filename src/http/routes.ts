@@ -48,7 +48,7 @@ export function matchRoute(method: string, path: string): Match {
     if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
       return { type: 'operation', operation: route.operation(unescape(found[1] ?? '')) };
     }
-    allowed.push(route.method);
+    allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
   return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', ') };
 }

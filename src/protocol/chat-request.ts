@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type CacheControl, type TextPart, cacheControlSchema } from './content-part.ts';
-import { identifier, jsonObject, nullish } from './fields.ts';
+import { identifier, jsonObject, mapOf, nullish } from './fields.ts';
 import {
   MAX_FALLBACK_MODELS,
   MAX_METADATA_KEY_LENGTH,
@@ -121,17 +121,15 @@ export interface ChatRequest<Model extends string = string> {
   readonly transforms?: readonly string[] | null | undefined;
 }
 
-const slug = identifier.pipe(z.string().min(1).max(MAX_MODEL_SLUG_LENGTH));
+const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 const unit = nullish(z.number().min(0).max(1));
 const penalty = nullish(z.number().min(-2).max(2));
 const stopSequence = z.string().min(1);
 
-const metadataSchema = z
-  .record(z.string().max(MAX_METADATA_KEY_LENGTH), z.string().max(MAX_METADATA_VALUE_LENGTH))
-  .refine(
-    (pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
-    `must not hold more than ${MAX_METADATA_PAIRS} pairs`,
-  );
+const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
+  pairs: MAX_METADATA_PAIRS,
+  keyLength: MAX_METADATA_KEY_LENGTH,
+});
 
 /** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
 export const chatRequestSchema = z.looseObject({
@@ -150,15 +148,15 @@ export const chatRequestSchema = z.looseObject({
   frequency_penalty: penalty,
   presence_penalty: penalty,
   repetition_penalty: nullish(z.number().gt(0).max(2)),
-  logit_bias: nullish(z.record(z.string(), z.number().min(-100).max(100))),
+  logit_bias: nullish(mapOf(z.number().min(-100).max(100))),
   logprobs: nullish(z.boolean()),
   top_logprobs: nullish(z.int().min(0).max(MAX_TOP_LOGPROBS)),
   max_completion_tokens: nullish(z.int().min(1)),
   max_tokens: nullish(z.int().min(1)),
   seed: nullish(z.int()),
   stop: nullish(z.union([stopSequence, z.array(stopSequence).max(MAX_STOP_SEQUENCES)])),
-  user: nullish(identifier.pipe(z.string().max(MAX_USER_LENGTH))),
-  session_id: nullish(identifier.pipe(z.string().max(MAX_SESSION_ID_LENGTH))),
+  user: nullish(identifier(0, MAX_USER_LENGTH)),
+  session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
   modalities: nullish(z.array(z.enum(['text', 'image', 'audio'])).max(3)),
   audio: nullish(z.looseObject({ voice: z.unknown(), format: z.string() })),
@@ -179,9 +177,9 @@ export const chatRequestSchema = z.looseObject({
     }),
   ),
   cache_control: nullish(cacheControlSchema),
-  prompt_cache_key: nullish(identifier.pipe(z.string().max(MAX_SESSION_ID_LENGTH))),
+  prompt_cache_key: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   prompt_cache_options: nullish(z.looseObject({ mode: z.literal('explicit'), ttl: nullish(z.string()) })),
-  image_config: nullish(z.record(z.string(), z.union([z.string(), z.number(), z.array(z.unknown())]))),
+  image_config: nullish(mapOf(z.union([z.string(), z.number(), z.array(z.unknown())]))),
   web_search_options: nullish(jsonObject),
   debug: nullish(z.looseObject({ echo_upstream_body: nullish(z.boolean()) })),
   provider: nullish(providerPreferencesSchema),

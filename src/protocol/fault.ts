@@ -27,12 +27,13 @@ export function failed(fault: RequestFault): Checked<never> {
   return { ok: false, fault };
 }
 
-/** Builds a fault with the sentence "`path` problem." */
+/** Builds a fault with the sentence "`path` problem."; a problem that begins with its subject in quotes is a sentence. */
 export function faultAt(path: string, problem: string, status: RequestFault['status'] = 400): RequestFault {
   const errorType = status === 422 ? 'unprocessable' : status === 413 ? 'payload_too_large' : typeOfPath(path);
   const subject = path === '' ? 'The request body' : path;
   const end = /[.!?]$/.test(problem) ? '' : '.';
-  return { status, errorType, path, message: `${subject} ${problem}${end}` };
+  const start = problem.startsWith("'") ? '' : `${subject} `;
+  return { status, errorType, path, message: `${start}${problem}${end}` };
 }
 
 function typeOfPath(path: string): ErrorType {

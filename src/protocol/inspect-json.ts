@@ -15,8 +15,7 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
 
   function visit(current: unknown): string | undefined {
     nodes += 1;
-    if (nodes > limits.nodes) return `must not hold more than ${limits.nodes.toLocaleString('en-US')} JSON values`;
-    if (typeof current !== 'object') return isScalar(current) ? undefined : 'must be JSON';
+    if (typeof current !== 'object') return problemOfScalar(current);
     if (current === null) return undefined;
     if (path.length >= limits.depth) return `must not be nested more than ${limits.depth} levels deep`;
     return Array.isArray(current) ? visitItems(current) : visitMembers(current as Record<string, unknown>);
@@ -34,7 +33,7 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
       if (problem !== undefined) return problem;
       path.pop();
     }
-    return undefined;
+    return nodes > limits.nodes ? TOO_MANY : undefined;
   }
 
   function visitMembers(members: Record<string, unknown>): string | undefined {
@@ -50,22 +49,33 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
       if (problem !== undefined) return problem;
       path.pop();
     }
-    return undefined;
+    return nodes > limits.nodes ? TOO_MANY : undefined;
   }
 
   const problem = visit(value);
-  return problem === undefined ? { ok: true } : { ok: false, path: formatPath(path.slice(0, 4)), problem };
+  if (problem === undefined) return { ok: true };
+  if (problem !== TOO_MANY) return { ok: false, path: formatPath(path.slice(0, SHOWN_STEPS)), problem };
+  return {
+    ok: false,
+    path: '',
+    problem: `must not hold more than ${limits.nodes.toLocaleString('en-US')} JSON values`,
+  };
 }
 
-function isScalar(value: unknown): boolean {
+const TOO_MANY = 'holds too much';
+
+/** Steps of a path that are shown: enough to find the place, and little of what the caller sent. */
+const SHOWN_STEPS = 3;
+
+function problemOfScalar(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
     case 'undefined':
-      return true;
+      return undefined;
     case 'number':
-      return Number.isFinite(value);
+      return Number.isFinite(value) ? undefined : `must be a finite number, not ${value}`;
     default:
-      return false;
+      return `must be JSON, not a ${typeof value}`;
   }
 }

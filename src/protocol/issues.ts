@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { nearName } from './near-name.ts';
+import { echo, echoKey } from './echo.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -10,38 +10,50 @@ export interface Problem {
   readonly problem: string;
 }
 
-/** Characters of a caller's own value that an error may repeat. */
-const MAX_ECHO = 100;
-
 /** Turns the issues of a schema into the one sentence that helps most. */
 export function describeIssues(issues: readonly Issue[], input: unknown): Problem {
   const { issue, path } = mostSpecific(issues, []);
   return { path: formatPath(path), problem: describe(issue, valueAt(input, path)) };
 }
 
-/** `['messages', 2, 'content']` as `messages[2].content`. */
+/** `['messages', 2, 'content']` as `messages[2].content`. Keys that the caller made up are cut. */
 export function formatPath(path: Path): string {
   let text = '';
   for (const step of path) {
+    const name = echoKey(String(step));
     if (typeof step === 'number') text += `[${step}]`;
-    else if (/^[a-zA-Z_][\w-]*$/.test(String(step))) text += text === '' ? String(step) : `.${String(step)}`;
-    else text += `[${echo(String(step))}]`;
+    else if (/^[a-zA-Z_][\w-]*…?$/.test(name)) text += text === '' ? name : `.${name}`;
+    else text += `[${JSON.stringify(name)}]`;
   }
   return text;
 }
 
-/** Follows unions to the branch that understood the input best: the one that failed deepest inside. */
-function mostSpecific(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path } {
+interface Located {
+  readonly issue: Issue;
+  readonly path: Path;
+}
+
+/** Follows unions to the branch that was meant: the one that got deepest, or that objects to more than the kind. */
+function mostSpecific(issues: readonly Issue[], prefix: Path): Located {
   const issue = issues[0];
   if (issue === undefined) throw new RangeError('a failed parse has at least one issue');
   const path = [...prefix, ...issue.path];
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return { issue, path };
-  const branches = issue.errors.filter((branch) => branch.length > 0).map((branch) => mostSpecific(branch, path));
-  const deepest = branches.reduce<{ issue: Issue; path: Path } | undefined>(
-    (best, branch) => (best === undefined || branch.path.length > best.path.length ? branch : best),
-    undefined,
-  );
-  return deepest !== undefined && deepest.path.length > path.length ? deepest : { issue, path };
+  const meant = issue.errors
+    .filter((branch) => branch.length > 0)
+    .map((branch) => mostSpecific(branch, path))
+    .filter((branch) => branch.path.length > path.length || !isAboutKind(branch.issue));
+  return meant.reduce<Located | undefined>(deeper, undefined) ?? { issue, path };
+}
+
+/** Of two as deep, the one whose `type` was right. */
+function deeper(best: Located | undefined, branch: Located): Located {
+  if (best === undefined || branch.path.length > best.path.length) return branch;
+  return branch.path.length === best.path.length && best.path.at(-1) === 'type' ? branch : best;
+}
+
+function isAboutKind({ code }: Issue): boolean {
+  return code === 'invalid_type' || code === 'invalid_value' || code === 'invalid_union';
 }
 
 function valueAt(input: unknown, path: Path): unknown {
@@ -54,55 +66,53 @@ function valueAt(input: unknown, path: Path): unknown {
 }
 
 function describe(issue: Issue, value: unknown): string {
+  if (issue.message.startsWith(MUST_BE)) return mustBe(issue.message.slice(MUST_BE.length), value);
   switch (issue.code) {
     case 'invalid_type':
-      return value === undefined
-        ? `is required and must be ${article(issue.expected)}`
-        : `must be ${article(issue.expected)}, not ${nameOf(value)}`;
+      return mustBe(article(issue.expected), value);
     case 'invalid_value':
-      return `must be ${oneOf(issue.values)}, not ${nameOf(value)}`;
+      return mustBe(oneOf(issue.values), value);
     case 'too_small':
       return `must ${bound(issue.origin, 'least', Number(issue.minimum), issue.inclusive)}${got(value)}`;
     case 'too_big':
       if (!issue.message.startsWith('Too big')) return issue.message;
       return `must ${bound(issue.origin, 'most', Number(issue.maximum), issue.inclusive)}${got(value)}`;
-    case 'unrecognized_keys':
-      return unknownMembers(issue.keys);
     case 'invalid_union':
-      return describeUnion(issue, value);
-    case 'invalid_key':
-      return `has a key that ${firstMessage(issue.issues)}`;
+      return mustBe(formsOf(issue), value);
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}${got(value)}`;
     default:
-      return sentence(issue.message);
+      return inOwnWords(issue.message, value);
   }
 }
 
-function describeUnion(issue: Extract<Issue, { code: 'invalid_union' }>, value: unknown): string {
+/** How messages of our own schemas begin that say what a value has to be. */
+const MUST_BE = 'must be ';
+
+function mustBe(expected: string, value: unknown): string {
+  return value === undefined ? `is required and must be ${expected}` : `must be ${expected}, not ${nameOf(value)}`;
+}
+
+/** What a union accepts: the words of a discriminator, or the kinds of its branches. */
+function formsOf(issue: Extract<Issue, { code: 'invalid_union' }>): string {
   const { options } = issue as { options?: readonly unknown[] };
-  if (options !== undefined) return `must be ${oneOf(options)}, not ${nameOf(value)}`;
-  const forms = issue.errors.flatMap((branch) => {
-    const first = branch[0];
-    if (first === undefined || first.path.length > 0) return [];
-    if (first.code === 'invalid_type') return [article(first.expected)];
-    if (first.code === 'invalid_value') return [oneOf(first.values)];
-    return [];
+  if (options !== undefined) return oneOf(options);
+  const forms = issue.errors.flatMap(([first]) => {
+    if (first?.code === 'invalid_type') return [article(first.expected)];
+    return first?.code === 'invalid_value' ? first.values.map((value) => JSON.stringify(value)) : [];
   });
-  const unique = [...new Set(forms)];
-  if (unique.length === 0) return `has a form that is not accepted here: ${nameOf(value)}`;
-  return `must be ${unique.join(' or ')}, not ${nameOf(value)}`;
+  return listOf([...new Set(forms)]);
 }
 
-function unknownMembers(keys: readonly string[]): string {
-  const [first = ''] = keys;
-  return `has a member that is not known here: ${echo(first)}`;
+function listOf(forms: readonly string[]): string {
+  const [last = 'of another form', ...others] = forms.toReversed();
+  return others.length === 0 ? last : `${others.toReversed().join(', ')} or ${last}`;
 }
 
-/** Adds the near name to an "unknown member" problem when the caller knows the accepted names. */
-export function suggest(problem: string, name: string, accepted: Iterable<string>): string {
-  const near = nearName(name, accepted);
-  return near === undefined ? problem : `${problem}; did you mean "${near}"?`;
+/** Messages of our own schemas are ends of sentences. */
+function inOwnWords(message: string, value: unknown): string {
+  if (message.startsWith('may hold only ')) return `${message}; it is ${nameOf(value)}`;
+  return /^(?:must|may|needs|has|is)\b/.test(message) ? message : `is not accepted: ${message}`;
 }
 
 function bound(origin: string, side: 'least' | 'most', limit: number, inclusive: boolean | undefined): string {
@@ -140,27 +150,13 @@ function article(expected: string): string {
 
 function oneOf(values: readonly unknown[]): string {
   const quoted = values.map((value) => JSON.stringify(value));
-  return quoted.length === 1 ? (quoted[0] ?? '') : `one of ${quoted.join(', ')}`;
+  return quoted.length > 2 ? `one of ${quoted.join(', ')}` : quoted.join(' or ');
 }
 
-function nameOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (value === undefined) return 'missing';
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object') return 'an object';
+/** A value of the caller, as an error may show it. */
+export function nameOf(value: unknown): string {
   if (typeof value === 'string') return echo(value);
-  return echo(JSON.stringify(value) ?? typeof value);
-}
-
-function echo(text: string): string {
-  return JSON.stringify(text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO - 1)}…` : text);
-}
-
-function firstMessage(issues: readonly Issue[]): string {
-  const [issue] = issues;
-  return issue === undefined ? 'is not accepted' : describe(issue, undefined);
-}
-
-function sentence(message: string): string {
-  return /^(?:must|may|needs|has|is)\b/.test(message) ? message : `is not accepted: ${message}`;
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return typeof value === 'function' || typeof value === 'symbol' ? `a ${typeof value}` : String(value);
 }

@@ -49,6 +49,8 @@ export interface RequestLimits {
   readonly toolSchemaLength: number;
   /** Milliseconds that a client may take to send its body. Default 30,000. */
   readonly bodyTimeoutMs: number;
+  /** Milliseconds that a client may leave a stream unread before its connection is closed. Default 60,000. */
+  readonly writeStallMs: number;
   /** Requests over HTTP handled at the same time, streams included. Default 1,000. */
   readonly concurrentRequests: number;
 }
@@ -62,5 +64,6 @@ export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
   tools: 512,
   toolSchemaLength: 1_000_000,
   bodyTimeoutMs: 30_000,
+  writeStallMs: 60_000,
   concurrentRequests: 1_000,
 };

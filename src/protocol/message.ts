@@ -73,7 +73,7 @@ export interface ToolMessage {
 /** One message of a conversation, told apart by `role` (contract: chat request; gaps 1.1). */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-const name = nullish(identifier.pipe(z.string().max(256)));
+const name = nullish(identifier(0, 256));
 const cacheMark = { cache_control: nullish(cacheControlSchema) };
 
 const systemFields = {
@@ -86,7 +86,7 @@ const systemFields = {
 };
 
 const toolCallSchema = z.looseObject({
-  id: identifier.pipe(z.string().min(1).max(512)),
+  id: identifier(1, 512),
   type: z.literal('function'),
   function: z.looseObject({ name: z.string().min(1).max(256), arguments: z.string() }),
 });
@@ -116,7 +116,7 @@ export const messageSchema = z.discriminatedUnion('role', [
   z.looseObject({
     role: z.literal('tool'),
     content: contentSchema,
-    tool_call_id: identifier.pipe(z.string().min(1).max(512)),
+    tool_call_id: identifier(1, 512),
     name,
     ...cacheMark,
   }),

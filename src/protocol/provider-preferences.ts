@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { nullish } from './fields.ts';
+import { closed, nullish } from './fields.ts';
 
 /** Weight formats that `quantizations` may name. */
 export const QUANTIZATIONS = [
@@ -82,7 +82,7 @@ const providerList = nullish(z.array(z.string().min(1).max(128)).max(256));
 const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto']);
 const cutoff = nullish(z.number().min(0));
 const percentiles = nullish(
-  z.union([z.number().min(0), z.strictObject({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
+  z.union([z.number().min(0), closed({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
 );
 
 const amount = nullish(
@@ -93,7 +93,7 @@ const amount = nullish(
 );
 
 /** Schema of {@link ProviderPreferences}. */
-export const providerPreferencesSchema = z.strictObject({
+export const providerPreferencesSchema = closed({
   order: providerList,
   only: providerList,
   ignore: providerList,
@@ -103,12 +103,8 @@ export const providerPreferencesSchema = z.strictObject({
   zdr: nullish(z.boolean()),
   enforce_distillable_text: nullish(z.boolean()),
   quantizations: nullish(z.array(z.enum(QUANTIZATIONS)).max(QUANTIZATIONS.length)),
-  sort: nullish(
-    z.union([sortKey, z.strictObject({ by: nullish(sortKey), partition: nullish(z.enum(['model', 'none'])) })]),
-  ),
-  max_price: nullish(
-    z.strictObject({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount }),
-  ),
+  sort: nullish(z.union([sortKey, closed({ by: nullish(sortKey), partition: nullish(z.enum(['model', 'none'])) })])),
+  max_price: nullish(closed({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount })),
   preferred_min_throughput: percentiles,
   preferred_max_latency: percentiles,
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { closed } from './fields.ts';
 
 /** A condition that ends the loop of server tools (gaps 2.6). Several in a list are joined by "or". */
 export type StopCondition =
@@ -10,11 +11,11 @@ export type StopCondition =
   | { readonly type: 'finish_reason_is'; readonly reason: string };
 
 const stopConditionSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('step_count_is'), step_count: z.int().min(0) }),
-  z.strictObject({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
-  z.strictObject({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(0) }),
-  z.strictObject({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
-  z.strictObject({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+  closed({ type: z.literal('step_count_is'), step_count: z.int().min(0) }),
+  closed({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
+  closed({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(0) }),
+  closed({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
+  closed({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
 ]);
 
 /** Schema of one {@link StopCondition} or a list of them. */

@@ -54,8 +54,10 @@ export function isFunctionTool(tool: Tool): tool is FunctionTool {
   return tool.type === 'function';
 }
 
+const TYPES = 'must be "function" or a server tool such as "router:web_search"';
+
 const functionToolSchema = z.looseObject({
-  type: z.literal('function'),
+  type: z.literal('function', TYPES),
   function: z.looseObject({
     name: functionName,
     description: nullish(z.string()),
@@ -65,24 +67,24 @@ const functionToolSchema = z.looseObject({
   cache_control: nullish(cacheControlSchema),
 });
 
-const serverToolType = z
-  .string()
-  .refine(isServerToolType, 'must be "function", a server tool such as "router:web_search", or "web_search"');
+const serverToolType = z.string(TYPES).refine(isServerToolType, { error: TYPES, abort: true });
 
 const serverToolSchema = z.looseObject({ type: serverToolType, parameters: nullish(jsonObject) });
 
 /** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
-export const toolSchema = z.looseObject({ type: z.string() }).transform((tool, context) => {
-  const schema = tool.type === 'function' ? functionToolSchema : serverToolSchema;
-  const parsed = schema.safeParse(tool);
-  if (parsed.success) return parsed.data as unknown as Tool;
-  for (const issue of parsed.error.issues) context.addIssue({ ...issue });
-  return z.NEVER;
-});
+export const toolSchema = z.union([functionToolSchema, serverToolSchema]);
+
+const choiceType = z
+  .string(TYPES)
+  .refine((type) => type === 'function' || isServerToolType(type), { error: TYPES, abort: true });
 
 /** Schema of {@link ToolChoice}. */
 export const toolChoiceSchema = z.union([
   z.enum(['none', 'auto', 'required']),
-  z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1) }) }),
-  z.looseObject({ type: serverToolType }),
+  z
+    .looseObject({ type: choiceType, function: z.looseObject({ name: z.string().min(1) }).optional() })
+    .refine((choice) => choice.type !== 'function' || choice.function !== undefined, {
+      path: ['function'],
+      error: 'is required and must be an object with a name',
+    }),
 ]);

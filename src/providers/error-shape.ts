@@ -1,28 +1,34 @@
-import { isJsonObject } from '../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 
 /** What can be read from the error bodies of all known providers. */
 export interface ErrorShape {
   readonly message?: string | undefined;
   readonly code?: string | undefined;
   readonly type?: string | undefined;
+  /** Codes from deeper inside, such as Azure's inner error or the reasons in Google's details. */
+  readonly reasons?: readonly string[] | undefined;
   /** A numeric code from 400 to 599 in the body, which some servers send with HTTP 200. */
   readonly status?: number | undefined;
+  /** When to come back, in the words of Google's `RetryInfo`: `27s`. */
+  readonly retryDelay?: string | undefined;
 }
 
 /**
  * Reads an error body in any of the forms that are in use: `{error: {...}}`, `{error: "text"}`, `[{error}]`,
- * `{object: "error", ...}`, `{fault: {...}}`, `{detail: [...]}`, `{message}`, or plain text.
+ * `{object: "error", ...}`, `{fault: {...}}`, `{detail: [...]}`, `{errors: [...]}`, `{message}`, or plain text.
  */
 export function readErrorShape(body: unknown): ErrorShape {
   if (typeof body === 'string') return { message: body };
   if (Array.isArray(body)) return readErrorShape(body[0]);
   if (!isJsonObject(body)) return {};
-  const { error, fault, detail } = body;
+  const { error, errors, fault, detail } = body;
   if (typeof error === 'string') return { ...readMembers(body), message: error };
   if (isJsonObject(error)) return readMembers(error);
   if (isJsonObject(fault)) return { message: text(fault['faultstring']), code: errorCodeOf(fault['detail']) };
   if (Array.isArray(detail)) return { message: text(isJsonObject(detail[0]) ? detail[0]['msg'] : undefined) };
+  if (isJsonObject(detail)) return readMembers(detail);
   if (typeof detail === 'string') return { message: detail };
+  if (Array.isArray(errors) && errors.length > 0) return readErrorShape({ error: errors[0] ?? '' });
   return readMembers(body);
 }
 
@@ -30,17 +36,26 @@ export function readErrorShape(body: unknown): ErrorShape {
 export function isErrorBody(body: unknown): boolean {
   if (Array.isArray(body)) return body.length > 0 && isErrorBody(body[0]);
   if (!isJsonObject(body) || 'choices' in body) return false;
-  return (body['error'] != null && body['error'] !== false) || body['object'] === 'error';
+  return isError(body['error']) || body['object'] === 'error';
 }
 
-function readMembers(members: Readonly<Record<string, unknown>>): ErrorShape {
-  const { message, code, type, status, statusCode } = members;
-  const inner = isJsonObject(members['innererror']) ? text(members['innererror']['code']) : undefined;
+/** True for the value of an `error` member that is an error: some servers send it empty when all is well. */
+export function isError(error: unknown): boolean {
+  if (typeof error === 'string') return error !== '';
+  return isJsonObject(error) ? Object.keys(error).length > 0 : error != null && error !== false;
+}
+
+function readMembers(members: JsonObject): ErrorShape {
+  const { message, code, type, status, statusCode, details, innererror } = members;
+  const known = (Array.isArray(details) ? details : []).filter(isJsonObject);
+  const reasons = [...known.map(({ reason }) => reason), isJsonObject(innererror) ? innererror['code'] : undefined];
   return {
     message: text(message),
-    code: [text(code), inner].filter((part) => part !== undefined).join(' ') || undefined,
+    code: text(code),
     type: text(type) ?? text(status),
+    reasons: reasons.map(text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),
+    retryDelay: text(known.find((detail) => 'retryDelay' in detail)?.['retryDelay']),
   };
 }
 

@@ -4,10 +4,11 @@ import type { NormalizedRequest } from '../core/normalize/normalized-request.ts'
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
+import { MAX_WHOLE_BYTES } from './plain-body.ts';
 import { type Provider, type ProviderCall, type ProviderReply, failedReply } from './provider.ts';
 import { serialize } from './serialize.ts';
 import { loadTransport } from './transport/load.ts';
-import { type Transport, TransportError, type TransportResponse, readText } from './transport/transport.ts';
+import { type Transport, TransportError, type TransportResponse, readStart, readText } from './transport/transport.ts';
 import { type ErrorContext, failureOfResponse } from './upstream-failure.ts';
 
 /** What an HTTP provider is made of. */
@@ -31,13 +32,15 @@ export interface HttpProviderOptions<Model extends string> {
   readonly transport?: Transport | undefined;
 }
 
-/** Most bytes of an answer, decompressed: 64 MB whole, 512 MB streamed. */
-const MAX_WHOLE_BYTES = 64_000_000;
+/** Most bytes of a streamed answer, decompressed. */
 const MAX_STREAM_BYTES = 512_000_000;
+/** Bytes of an error body that are read: an error that needs more is a page of somebody else's. */
+const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
   const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, codec, query } = options;
+  const ownSecrets = secretHeaders(options.headers);
   const urls = new Map<string, URL>();
   let transport: Transport | Promise<Transport> | undefined = options.transport;
 
@@ -52,35 +55,42 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
   }
 
   async function chat(call: ProviderCall): Promise<ProviderReply> {
+    try {
+      return await send(call);
+    } catch (error) {
+      if (error instanceof TransportError) return failedReply(error.failure);
+      return failedReply(failure('adapter', 'The request could not be made'));
+    }
+  }
+
+  async function send(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint, signal, progress } = call;
     const body = serialize(codec.encode(request, endpoint));
     progress.sending(() => JSON.parse(body) as JsonValue);
     transport ??= loadTransport();
     if (transport instanceof Promise) transport = await transport;
     const apiKey = call.apiKey ?? options.apiKey;
-    const context: ErrorContext = { secrets: apiKey === undefined ? [] : [apiKey], wallClock: Date.now() };
-    try {
-      const response = await transport.send({
-        method: 'POST',
-        url: urlFor(request, endpoint),
-        headers: [
-          ...options.headers,
-          ...(apiKey === undefined ? [] : options.authorization(apiKey)),
-          'accept',
-          request.stream ? 'text/event-stream' : 'application/json',
-          ...(codec.headers?.(request, endpoint) ?? []),
-        ],
-        body,
-        signal,
-        maxBytes: request.stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
-        connecting: progress.connecting,
-        connected: progress.connected,
-      });
-      return await readReply(response, codec, request, context);
-    } catch (error) {
-      if (error instanceof TransportError) return failedReply(error.failure);
-      throw error;
-    }
+    const context: ErrorContext = {
+      secrets: apiKey === undefined ? ownSecrets : [apiKey, ...ownSecrets],
+      wallClock: Date.now(),
+    };
+    const response = await transport.send({
+      method: 'POST',
+      url: urlFor(request, endpoint),
+      headers: [
+        ...options.headers,
+        ...(apiKey === undefined ? [] : options.authorization(apiKey)),
+        'accept',
+        request.stream ? 'text/event-stream' : 'application/json',
+        ...(codec.headers?.(request, endpoint) ?? []),
+      ],
+      body,
+      signal,
+      maxBytes: request.stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+      connecting: progress.connecting,
+      connected: progress.connected,
+    });
+    return readReply(response, codec, request, context);
   }
 
   return {
@@ -109,23 +119,26 @@ async function readReply(
     response.cancel();
     return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
   }
-  const type = (response.header('content-type') ?? '').toLowerCase();
-  if (
-    type.startsWith('text/event-stream') ||
-    (request.stream && !type.startsWith('application/json') && !isPage(type))
-  ) {
+  // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
+  if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
     return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(context, request)) };
   }
   const decoded = codec.decodeResult(await readText(response), context, request);
   return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
 }
 
-function isPage(type: string): boolean {
-  return type.startsWith('text/html');
-}
-
 /** An error body that cannot be read must not hide the status. */
 async function readFailure(response: TransportResponse, context: ErrorContext): Promise<ProviderReply> {
-  const body = await readText(response).catch(() => '');
+  const body = await readStart(response, MAX_ERROR_BYTES);
   return failedReply(failureOfResponse(response.status, (name) => response.header(name), body, context));
 }
+
+/** Values of configured headers that hold keys by their name. They must not come back to a caller either. */
+function secretHeaders(headers: readonly string[]): readonly string[] {
+  const values = headers.filter((_, index) => index % 2 === 1 && HOLDS_KEYS.test(headers[index - 1] ?? ''));
+  return values.flatMap((value) => value.split(/\s+/)).filter((word) => word.length >= SHORTEST_KEY);
+}
+
+const HOLDS_KEYS = /auth|key|token|secret|cookie/i;
+/** Shorter words in such headers are names of schemes. */
+const SHORTEST_KEY = 8;

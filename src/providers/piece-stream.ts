@@ -1,13 +1,17 @@
 import { failure } from '../core/fallback/failure.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
+import { linger } from './linger.ts';
+import { PlainBody } from './plain-body.ts';
 import type { PieceStream } from './provider.ts';
 import { type SseEvent, SseReader } from './sse.ts';
 import { TransportError, type TransportResponse } from './transport/transport.ts';
 
 /** Turns the events of one wire into pieces. Holds the state of one stream. */
 export interface StreamDecoder {
-  /** Appends the pieces of one event. */
+  /** Appends the pieces of one event. After the wire's own end mark, events must be ignored. */
   event(event: SseEvent, pieces: StreamPiece[]): void;
+  /** The body is over: the event that may follow was not closed by a blank line, so it may have been cut off. */
+  closing?(): void;
   /** The body was no event stream after all: appends what a plain body means. */
   body(text: string, pieces: StreamPiece[]): void;
   /** The stream is over: appends what was held back. */
@@ -19,8 +23,8 @@ export class ResponsePieceStream implements PieceStream {
   readonly #response: TransportResponse;
   readonly #decoder: StreamDecoder;
   readonly #reader: SseReader;
-  /** Text of a body that turned out not to be an event stream. */
-  #plain: string[] | undefined;
+  /** The body, when it turned out not to be an event stream. */
+  #plain: PlainBody | undefined;
   #started = false;
   #done = false;
   #pieces: StreamPiece[] = [];
@@ -42,40 +46,53 @@ export class ResponsePieceStream implements PieceStream {
     }
     const pieces = this.#pieces;
     this.#pieces = [];
+    if (endsStream(pieces.at(-1)) && !this.#done) this.#finish();
     return pieces;
   }
 
   cancel(): void {
+    if (this.#done) return;
     this.#done = true;
     this.#response.cancel();
   }
 
-  #push(bytes: Uint8Array): void {
-    if (!this.#started) this.#start(bytes);
-    if (this.#plain !== undefined) {
-      this.#plain.push(new TextDecoder().decode(bytes));
-      return;
-    }
-    if (this.#reader.push(bytes)) return;
-    this.#pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent an endless event') });
+  #push(chunk: Uint8Array): void {
+    if (this.#done) return;
+    const bytes = this.#started ? chunk : this.#start(chunk);
+    if (this.#plain === undefined ? this.#reader.push(bytes) : this.#plain.push(bytes)) return;
+    const problem = this.#plain === undefined ? 'an endless event' : 'more than is accepted';
+    this.#pieces.push({ type: 'failure', failure: failure('bad_response', `The provider sent ${problem}`) });
     this.cancel();
   }
 
-  /** JSON or HTML in place of events shows in the first byte that is not a space. */
-  #start(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      if (byte <= SPACE) continue;
-      this.#started = true;
-      if (byte === BRACE || byte === BRACKET || byte === ANGLE) this.#plain = [];
-      return;
-    }
+  /**
+   * Leaves out spaces and byte order marks, which some servers begin with. The first byte behind them shows whether
+   * JSON or HTML came in place of events.
+   */
+  #start(bytes: Uint8Array): Uint8Array {
+    const begin = bytes.findIndex((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
+    if (begin < 0) return NOTHING;
+    this.#started = true;
+    const first = bytes[begin];
+    if (first === BRACE || first === BRACKET || first === ANGLE) this.#plain = new PlainBody();
+    return bytes.subarray(begin);
   }
 
   #end(): void {
     this.#done = true;
-    if (this.#plain === undefined) this.#reader.end();
-    else this.#decoder.body(this.#plain.join(''), this.#pieces);
+    if (this.#plain === undefined) {
+      this.#decoder.closing?.();
+      this.#reader.end();
+    } else {
+      this.#decoder.body(this.#plain.end(), this.#pieces);
+    }
     this.#decoder.end(this.#pieces);
+  }
+
+  /** The end mark came: what is left of the body means nothing, but its connection is worth keeping. */
+  #finish(): void {
+    this.#done = true;
+    linger(this.#response);
   }
 
   #fail(error: unknown): void {
@@ -86,7 +103,13 @@ export class ResponsePieceStream implements PieceStream {
   }
 }
 
+function endsStream(piece: StreamPiece | undefined): boolean {
+  return typeof piece === 'object' && piece.type === 'end';
+}
+
+const NOTHING = new Uint8Array();
 const SPACE = 0x20;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 const ANGLE = 0x3c;
+const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);

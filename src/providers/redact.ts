@@ -1,27 +1,66 @@
 /** Characters of a provider's text that may be shown. */
 export const MAX_PROVIDER_TEXT = 500;
 
-/** Forms in which keys appear in texts: with a known beginning, behind "Bearer", or as a query parameter. */
+/** Characters of a provider's text that are looked at: more than are shown, because redaction makes it shorter. */
+const SCANNED = 8 * MAX_PROVIDER_TEXT;
+
+/** Shorter values are not taken for secrets: replacing them everywhere would destroy the text. */
+const SHORTEST_SECRET = 4;
+
+/** Forms in which keys appear in texts: with a known beginning, behind a word that announces one, or in a query. */
 const SECRET_FORMS = [
-  /\b(?:sk|pk|rk|gsk|xai|fw|key|api|hf|r8|tgp|AIza|ya29)[-_.][A-Za-z0-9*_.-]{6,}/g,
-  /\bAIza[A-Za-z0-9_-]{10,}/g,
-  /\bBearer\s+\S+/gi,
-  /([?&](?:key|api_key|token|sig|signature)=)[^&\s"']+/gi,
+  /\b(?:sk|pk|rk|gsk|csk|xai|fw|hf|r8|tgp|pplx|nvapi|AIza|ya29)[-_.][A-Za-z0-9*_.-]{6,}/g,
+  /\b(?:key|api)[-_.](?=[A-Za-z0-9*_.-]*[\d*])[A-Za-z0-9*_.-]{6,}/g,
+  /\b(?:AIza[A-Za-z0-9_-]{10,}|A[KS]IA[A-Z0-9]{12,})/g,
+  /\b(?:Bearer|Basic)\s+[^\s"']+/gi,
+  /([?&](?:key|api[-_]?key|token|access_token|sig|signature)=)[^&\s"']+/gi,
+  /(\b(?:api[-_ ]?key|access[-_ ]?key|token|secret|password|authorization)\b["']?\s{0,3}[:=]\s{0,3}["']?)(?=[^\s"',]*\d)[^\s"',]{8,}/gi,
   /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?/g,
 ];
 
+/** Where a web page begins inside a text. */
+const PAGE = /<(?:!doctype|html|head|body|script|style|iframe)\b/i;
+
 /**
  * Makes a provider's text fit to be shown: known secrets and everything that looks like one are taken out, and it is
- * cut to {@link MAX_PROVIDER_TEXT} characters. HTML is not shown at all.
+ * cut to {@link MAX_PROVIDER_TEXT} characters. HTML is not shown at all, and neither is what follows it.
+ *
+ * @param secrets - Keys of ours, which are found in every spelling that JSON and addresses give them.
  */
 export function presentable(text: string, secrets: readonly string[]): string | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '' || trimmed.startsWith('<')) return undefined;
-  let safe = trimmed.slice(0, 4 * MAX_PROVIDER_TEXT);
-  for (const secret of secrets) if (secret.length >= 4) safe = safe.replaceAll(secret, REDACTED);
-  for (const form of SECRET_FORMS)
+  const start = wholeWords(text.trimStart());
+  if (start.startsWith('<')) return undefined;
+  const page = PAGE.exec(start);
+  let safe = page === null ? start : start.slice(0, page.index);
+  for (const secret of secrets) {
+    if (secret.length >= SHORTEST_SECRET) safe = safe.replace(anySpellingOf(secret), REDACTED);
+  }
+  for (const form of SECRET_FORMS) {
     safe = safe.replace(form, (_, kept) => `${typeof kept === 'string' ? kept : ''}${REDACTED}`);
-  return safe.length > MAX_PROVIDER_TEXT ? `${safe.slice(0, MAX_PROVIDER_TEXT - 1)}…` : safe;
+  }
+  safe = safe.trim();
+  if (safe === '') return undefined;
+  if (safe.length <= MAX_PROVIDER_TEXT) return safe;
+  return `${safe.slice(0, MAX_PROVIDER_TEXT - 1).replace(HALF_CHARACTER, '')}…`;
 }
 
 const REDACTED = '[redacted]';
+const HALF_CHARACTER = /[\ud800-\udbff]$/;
+
+/** The part that is looked at, cut between words: half a key would not be recognised. */
+function wholeWords(text: string): string {
+  return text.length <= SCANNED ? text : text.slice(0, Math.max(0, text.lastIndexOf(' ', SCANNED)));
+}
+
+/** A secret as itself, with backslashes of JSON, of JSON inside JSON, as `\\u002b` or as `%2b`. */
+function anySpellingOf(secret: string): RegExp {
+  const characters = Array.from({ length: secret.length }, (_, index) => {
+    const code = secret.charCodeAt(index).toString(16).padStart(2, '0');
+    return `\\\\*(?:${escapePattern(secret.charAt(index))}|u${code.padStart(4, '0')}|%${code})`;
+  });
+  return new RegExp(characters.join(''), 'gi');
+}
+
+function escapePattern(character: string): string {
+  return /[\w\s]/.test(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

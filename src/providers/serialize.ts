@@ -1,5 +1,8 @@
-/** An escaped half of a character outside the basic plane, standing alone; `\\` pairs in front are not escapes. */
-const LONE_SURROGATE = /(?<=(?:^|[^\\])(?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+/**
+ * Any escape, and in the group one that is half of a character, standing alone. Escapes are taken one by one from the
+ * left, so that `\\ud800` is a backslash and five letters, and the work is linear however many backslashes there are.
+ */
+const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|[^])/g;
 
 /**
  * Serialises a body once. Halves of characters, which several providers answer with an error, become U+FFFD;
@@ -7,5 +10,6 @@ const LONE_SURROGATE = /(?<=(?:^|[^\\])(?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
  */
 export function serialize(body: Readonly<Record<string, unknown>>): string {
   const json = JSON.stringify(body);
-  return json.includes('\\ud') ? json.replace(LONE_SURROGATE, '\uFFFD') : json;
+  if (!json.includes('\\ud')) return json;
+  return json.replace(ESCAPE, (escape: string, half: string | undefined) => (half === undefined ? escape : '\uFFFD'));
 }

@@ -8,6 +8,8 @@ export interface SseEvent {
 
 /** Characters of one event; a stream with a longer one is broken off. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
+/** Characters without an event, also of lines that mean nothing and are not kept. */
+const MAX_SILENT_LENGTH = 8 * MAX_EVENT_LENGTH;
 
 /**
  * Splits the bytes of an event stream into events. Bytes may be cut anywhere, also inside a character; all forms of
@@ -17,10 +19,14 @@ export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #parser: EventSourceParser;
   #tooLong = false;
+  #silentLength = 0;
 
   constructor(onEvent: (event: SseEvent) => void) {
     this.#parser = createParser({
-      onEvent,
+      onEvent: (event) => {
+        this.#silentLength = 0;
+        onEvent(event);
+      },
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') this.#tooLong = true;
       },
@@ -28,7 +34,7 @@ export class SseReader {
     });
   }
 
-  /** Reads more bytes. Returns false once an event was longer than is accepted. */
+  /** Reads more bytes. Returns false once an event, or what came in place of one, was longer than is accepted. */
   push(bytes: Uint8Array): boolean {
     return this.#feed(this.#decoder.decode(bytes, STREAMED));
   }
@@ -39,7 +45,10 @@ export class SseReader {
   }
 
   #feed(text: string): boolean {
-    if (!this.#tooLong) this.#parser.feed(text);
+    if (this.#tooLong) return false;
+    this.#silentLength += text.length;
+    this.#parser.feed(text);
+    this.#tooLong ||= this.#silentLength > MAX_SILENT_LENGTH;
     return !this.#tooLong;
   }
 }

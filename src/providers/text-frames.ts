@@ -7,6 +7,12 @@ const STRING_BODY = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"
 /** Frames that were parsed without ever matching what was learned before learning is given up. */
 const MAX_LESSONS = 6;
 
+/** Places in a frame where its text may stand that are tried before it is given up. */
+const MAX_PLACES = 8;
+
+/** Longer texts are parsed: matching megabytes of escapes would overflow the stack of the pattern. */
+const MAX_TEXT_LENGTH = 64 * 1024;
+
 /**
  * Recognises frames that differ from an earlier, fully parsed one in nothing but their text.
  *
@@ -30,11 +36,12 @@ export class TextFrames {
     this.#readText = readText;
   }
 
-  /** The escaped text of a frame that is known to the byte, or undefined. */
+  /** The escaped text of a frame that is known to the byte, or undefined. Never empty. */
   recognize(data: string): string | undefined {
     const start = this.#prefix.length;
     const end = data.length - this.#suffix.length;
-    if (start === 0 || end < start || !data.startsWith(this.#prefix) || !data.endsWith(this.#suffix)) return undefined;
+    if (start === 0 || end <= start || end - start > MAX_TEXT_LENGTH) return undefined;
+    if (!data.startsWith(this.#prefix) || !data.endsWith(this.#suffix)) return undefined;
     STRING_BODY.lastIndex = start;
     STRING_BODY.test(data);
     return STRING_BODY.lastIndex === end ? data.slice(start, end) : undefined;
@@ -42,9 +49,12 @@ export class TextFrames {
 
   /** Learns from a frame that was parsed and is nothing but text. */
   learn(data: string): void {
-    if (this.#lessons >= MAX_LESSONS) return;
+    if (this.#lessons >= MAX_LESSONS || data.length > MAX_TEXT_LENGTH) return;
     this.#lessons += 1;
+    let places = 0;
     for (const match of data.matchAll(this.#marker)) {
+      places += 1;
+      if (places > MAX_PLACES) return;
       const start = match.index + match[0].length;
       STRING_BODY.lastIndex = start;
       STRING_BODY.test(data);
@@ -55,5 +65,10 @@ export class TextFrames {
       this.#suffix = suffix;
       return;
     }
+  }
+
+  /** Forgets what was learned, because frames that look the same do not mean the same any more. */
+  forget(): void {
+    this.#prefix = '';
   }
 }

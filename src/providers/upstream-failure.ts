@@ -1,8 +1,8 @@
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import { retryAfterMs } from '../core/fallback/retry-after.ts';
 import { classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
+import { retryHintMs } from './retry-hint.ts';
 
 /** What is needed to turn a provider's error into a failure. */
 export interface ErrorContext {
@@ -19,26 +19,20 @@ export function failureOfResponse(
   body: string,
   context: ErrorContext,
 ): AttemptFailure {
-  const html = /^\s*</.test(body);
+  const html = body.trimStart().startsWith('<');
   const parsed = html ? undefined : parseOrText(body);
   const shape = readErrorShape(parsed);
-  const wait = retryAfterMs(
-    {
-      'retry-after-ms': header('retry-after-ms'),
-      'x-ms-retry-after-ms': header('x-ms-retry-after-ms'),
-      'retry-after': header('retry-after'),
-      date: header('date'),
-    },
-    context.wallClock,
-  );
-  return build(classifyError(status, shape, html), shape, html ? '' : body, { status, retryAfterMs: wait }, context);
+  const wait = retryHintMs(status, header, shape, context.wallClock);
+  const raw = html || typeof parsed === 'string' ? body : spelledPlainly(parsed);
+  return build(classifyError(status, shape, html), shape, raw, { status, retryAfterMs: wait }, context);
 }
 
 /** The failure behind an error object that came with a good status, whole or inside a stream. */
 export function failureInBand(body: unknown, context: ErrorContext): AttemptFailure {
   const shape = readErrorShape(body);
   const status = statusOfWords(shape);
-  return build(classifyError(status, shape), shape, shape.message ?? '', { status }, context);
+  const wait = retryHintMs(status, () => undefined, shape, context.wallClock);
+  return build(classifyError(status, shape), shape, shape.message ?? '', { status, retryAfterMs: wait }, context);
 }
 
 function build(
@@ -53,10 +47,28 @@ function build(
     presentable(shape.message ?? '', secrets) ?? `The provider answered ${details.status ?? 'with an error'}`,
     {
       ...details,
-      providerCode: shape.code ?? shape.type,
+      providerCode: codeOf(shape, secrets),
       raw: presentable(raw, secrets),
     },
   );
+}
+
+/** Codes are short words; whatever else stands in their place is not passed on. */
+function codeOf({ code, type }: ErrorShape, secrets: readonly string[]): string | undefined {
+  const text = code ?? type;
+  return text === undefined || text.length > MAX_CODE_LENGTH ? undefined : presentable(text, secrets);
+}
+
+const MAX_CODE_LENGTH = 100;
+
+/** The same JSON in its plainest spelling, so that nothing hides behind escapes. */
+function spelledPlainly(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    // Nested so deep that it cannot be written again; nobody needs to see that.
+    return '';
+  }
 }
 
 function parseOrText(body: string): unknown {

@@ -1,10 +1,11 @@
-import { likelyTokens } from '../core/normalize/token-estimate.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import { scatter } from '../core/stream/scatter.ts';
+import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import { settleUsage } from '../core/stream/usage.ts';
-import { RouterError } from '../errors.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
+import { errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
@@ -15,8 +16,7 @@ export async function answerWhole(services: RuntimeServices, execution: ChatExec
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
     return finish(services, execution, answer, answer.result);
   } catch (error) {
-    const aborted = execution.signal.aborted;
-    settleError(services, execution, RouterError.isInstance(error) && !aborted ? error : CALLER_GONE, false);
+    settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
   }
 }
@@ -33,7 +33,7 @@ function finish(
   const { endpoint } = answer;
   const { usage } = settleUsage(endpoint, result.usage, {
     promptTokens: request.needs.promptTokens * 2,
-    completionTokens: likelyTokens(textOf(result.choices)),
+    completionTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
     images: request.needs.images,
   });
   const facts = {
@@ -64,6 +64,10 @@ function withoutReasoning(choice: Choice): Choice {
   return { ...choice, message: { ...message, reasoning: null } };
 }
 
-function textOf(choices: readonly Choice[]): string {
-  return choices.map(({ message }) => `${message.content ?? ''}${message.reasoning ?? ''}`).join('');
+/** Counts an answer exactly as it would be counted in a stream, so that both cost the same. */
+function likelyTokensOf({ call }: Answer, result: UpstreamResult): number {
+  if (call.tracker.likelyTokens > 0) return call.tracker.likelyTokens;
+  const tracker = new StreamTracker();
+  for (const piece of scatter(result)) if (typeof piece !== 'string') tracker.observe(piece);
+  return tracker.likelyTokens;
 }

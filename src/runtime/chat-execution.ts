@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
-import type { AttemptFailure } from '../core/fallback/failure.ts';
+import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import { coolingError, finalError } from '../core/fallback/final-error.ts';
 import { type Move, nextMove } from '../core/fallback/next-move.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
@@ -17,7 +17,7 @@ import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { type AnswerFacts, settleAttempt } from './settle.ts';
 import { UpstreamCall } from './upstream-call.ts';
-import { wait } from './wait.ts';
+import { valueWithin, wait } from './wait.ts';
 
 /** The call that answered: a whole result, or a stream that is about to be read. */
 export interface Answer {
@@ -44,6 +44,8 @@ export class ChatExecution {
   readonly #services: RuntimeServices;
   readonly #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
+  /** The answer that {@link ChatExecution.run} is about to give. */
+  #answer: Answer | undefined;
 
   constructor(services: RuntimeServices, request: NormalizedRequest, plan: RoutePlan, signal: AbortSignal) {
     this.request = request;
@@ -65,7 +67,11 @@ export class ChatExecution {
    */
   run(): Promise<Answer> {
     this.#services.budget.request();
-    return untilDecided(() => this.#step(), this.signal);
+    return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
+      // The caller may leave just when an answer is there: then nobody will ever read or settle it.
+      if (this.#answer !== undefined) this.abandon(this.#answer);
+      throw error;
+    });
   }
 
   /** What the attempts so far look like from outside. */
@@ -85,19 +91,25 @@ export class ChatExecution {
     return settled;
   }
 
-  async #step(): Promise<Answer> {
-    const move = await this.#decide();
-    if (move.type === 'stop') throw this.#give(move);
-    return this.#attempt(move.step);
+  /** Frees an answer that nobody wants any more, and notes that its caller went away. */
+  abandon(answer: Answer): void {
+    answer.call.close();
+    this.settle(answer, { failure: failure('aborted', 'The caller went away') });
   }
 
-  /** Asks the core what to do, waiting first if it says so and asking again afterwards. */
-  async #decide(): Promise<Move> {
-    const move = this.#nextMove(false);
-    if (move.type === 'stop' || move.waitMs === 0) return move;
-    await wait(this.#services.environment, move.waitMs, this.signal);
-    this.signal.throwIfAborted();
-    return this.#nextMove(true);
+  /**
+   * Asks the core what to do, waiting first if it says so and asking again afterwards, and does it. Between the last
+   * question and the call nothing else may run: the answer depends on what other requests are doing.
+   */
+  async #step(): Promise<Answer> {
+    let move = this.#nextMove(false);
+    if (move.type === 'attempt' && move.waitMs > 0) {
+      await wait(this.#services.environment, move.waitMs, this.signal);
+      this.signal.throwIfAborted();
+      move = this.#nextMove(true);
+    }
+    if (move.type === 'stop') throw this.#give(move);
+    return this.#attempt(move.step);
   }
 
   #nextMove(waited: boolean): Move {
@@ -139,8 +151,8 @@ export class ChatExecution {
     const endedAt = environment.now();
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
     const answer = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
-    if (opened.type === 'whole') return { ...answer, result: opened.result };
-    if (opened.type === 'committed') return { ...answer, firstTokenAt: opened.firstTokenAt };
+    if (opened.type === 'whole') return (this.#answer = { ...answer, result: opened.result });
+    if (opened.type === 'committed') return (this.#answer = { ...answer, firstTokenAt: opened.firstTokenAt });
     this.settle(answer, { failure: opened.failure });
     this.signal.throwIfAborted();
     throw new TryAgain();
@@ -166,7 +178,7 @@ export async function planRequest(services: RuntimeServices, request: Normalized
   const found = sticky.find(request);
   return planRoute(request, {
     record: records.record,
-    sticky: found instanceof Promise ? await found.catch(() => undefined) : found,
+    sticky: found instanceof Promise ? await valueWithin(environment, found, STICKY_WAIT_MS) : found,
     now: environment.now(),
     roll: environment.random(),
     policy: selection,
@@ -174,3 +186,6 @@ export async function planRequest(services: RuntimeServices, request: Normalized
 }
 
 const OK = { ok: true } as const;
+
+/** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves money. */
+const STICKY_WAIT_MS = 250;

@@ -6,10 +6,9 @@ import { ChunkEnvelope } from '../core/stream/envelope.ts';
 import type { DeltaPiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import { settleUsage } from '../core/stream/usage.ts';
-import { RouterError } from '../errors.ts';
 import type { ChatChunk, Delta } from '../protocol/chunk.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
-import { errorOfBrokenStream } from './router-errors.ts';
+import { errorOfBrokenStream, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
@@ -29,7 +28,9 @@ export class ChatStreamSource {
   readonly #tools = new ToolCallCollector();
   #answer: Answer | undefined;
   #envelope: ChunkEnvelope | undefined;
-  #running: Promise<Answer> | undefined;
+  #beginning: Promise<void> | undefined;
+  /** True once the caller knows, or is about to be told, how the beginning came out. */
+  #opened = false;
   #debug: ChatChunk[] = [];
   #wakeForDebug: (() => void) | undefined;
   #state: 'waiting' | 'streaming' | 'broken' | 'over' = 'waiting';
@@ -83,7 +84,8 @@ export class ChatStreamSource {
    */
   async next(): Promise<readonly StreamItem[] | undefined> {
     const items: StreamItem[] = [];
-    if (this.#state === 'waiting') {
+    if (!this.#opened) {
+      if (this.#isCancelled() && this.#beginning === undefined) return undefined;
       const debug = await this.#open();
       if (debug !== undefined) return debug;
       items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
@@ -96,8 +98,9 @@ export class ChatStreamSource {
     if (this.#state === 'over' || answer === undefined) return undefined;
     for (;;) {
       const pieces = await answer.call.read();
+      if (this.#isCancelled()) return undefined;
       if (pieces === undefined) this.#finish(answer, items);
-      else this.#forward(answer, pieces, items);
+      else this.#tryForward(answer, pieces, items);
       if (items.length > 0) return items;
       if (this.#error !== undefined) return this.next();
     }
@@ -116,41 +119,69 @@ export class ChatStreamSource {
 
   /** Waits for an endpoint to commit; gives debug chunks if there are some before that. */
   async #open(): Promise<readonly StreamItem[] | undefined> {
-    this.#running ??= this.#execution.run();
+    if (this.#beginning === undefined) {
+      this.#beginning = this.#begin();
+      // A caller who leaves between two debug chunks never asks how it came out.
+      this.#beginning.catch(ignore);
+    }
     if (this.#execution.request.echoUpstreamBody) {
-      const debug = await this.#debugOr(this.#running);
+      const debug = await this.#debugOr(this.#beginning);
       if (debug.length > 0) return debug;
     }
+    this.#opened = true;
+    await this.#beginning;
+    return undefined;
+  }
+
+  async #begin(): Promise<void> {
     try {
-      const answer = await this.#running;
+      const answer = await this.#execution.run();
+      if (this.#isCancelled()) {
+        this.#execution.abandon(answer);
+        this.#execution.signal.throwIfAborted();
+      }
       this.#answer = answer;
       const { systemFingerprint } = answer.call.tracker.facts;
       this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
       this.#state = 'streaming';
-      return undefined;
     } catch (error) {
       this.#state = 'over';
       this.#release();
-      const known = RouterError.isInstance(error) && !this.#execution.signal.aborted;
-      settleError(this.#services, this.#execution, known ? error : CALLER_GONE, false);
+      const gone = this.#execution.signal.aborted;
+      settleError(this.#services, this.#execution, gone ? CALLER_GONE : errorOfUnknown(error), false);
       throw error;
     }
   }
 
+  /** Asked after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
+  #isCancelled(): boolean {
+    return this.#state === 'over';
+  }
+
   /** Debug chunks as soon as there are some, or none once the attempts are decided. */
-  async #debugOr(running: Promise<Answer>): Promise<readonly ChatChunk[]> {
+  async #debugOr(beginning: Promise<void>): Promise<readonly ChatChunk[]> {
     if (this.#debug.length === 0) {
-      const settled = running.then(ignore, ignore);
+      const settled = beginning.then(ignore, ignore);
       await Promise.race([settled, new Promise<void>((resolve) => (this.#wakeForDebug = resolve))]);
     }
     return this.#debug.splice(0);
+  }
+
+  /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
+  #tryForward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
+    try {
+      this.#forward(answer, pieces, items);
+    } catch (error) {
+      if (this.#state !== 'streaming') throw error;
+      this.#break(answer, failureOf('adapter', 'The provider sent something that is no part of an answer'));
+    }
   }
 
   #forward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
     const { tracker } = answer.call;
     for (const piece of pieces) {
       if (typeof piece === 'string') {
-        tracker.countText(piece.length);
+        tracker.countText(piece);
         items.push(piece);
       } else if (piece.type === 'failure') {
         return this.#break(answer, piece.failure);
@@ -165,8 +196,11 @@ export class ChatStreamSource {
   #delta(piece: DeltaPiece, items: StreamItem[]): void {
     const { request } = this.#execution;
     if (piece.delta.tool_calls !== undefined && piece.index === 0) this.#tools.add(piece.delta.tool_calls);
-    const delta = request.reasoning?.exclude === true ? withoutReasoning(piece.delta) : piece.delta;
-    if (Object.keys(delta).length > 0) items.push(this.envelope.delta(piece.index, delta, piece.logprobs ?? null));
+    // The role was said in the first chunk.
+    const { role: _, ...said } = piece.delta;
+    const delta = request.reasoning?.exclude === true ? withoutReasoning(said) : said;
+    if (Object.keys(delta).length === 0 && piece.logprobs === undefined) return;
+    items.push(this.envelope.delta(piece.index, delta, piece.logprobs ?? null));
   }
 
   #finish(answer: Answer, items: StreamItem[]): void {
@@ -179,7 +213,7 @@ export class ChatStreamSource {
     const { request } = this.#execution;
     const { usage } = settleUsage(answer.endpoint, tracker.usage, {
       promptTokens: request.needs.promptTokens * 2,
-      completionTokens: Math.ceil(tracker.textLength / 4),
+      completionTokens: tracker.likelyTokens,
       images: request.needs.images,
     });
     const facts = {

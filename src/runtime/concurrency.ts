@@ -20,15 +20,23 @@ export class Concurrency {
   }
 
   /** @throws {@link RouterError} 503 when no place is free. */
+  check(): void {
+    if (this.#inside < this.#limit) return;
+    throw new RouterError({
+      status: 503,
+      errorType: 'provider_overloaded',
+      message: `The router handles ${this.#limit} requests at a time and has no place free`,
+      retryAfterMs: 1_000,
+    });
+  }
+
+  /**
+   * Takes a place.
+   *
+   * @throws {@link RouterError} 503 when none is free.
+   */
   enter(): Slot {
-    if (this.#inside >= this.#limit) {
-      throw new RouterError({
-        status: 503,
-        errorType: 'provider_overloaded',
-        message: `The router handles ${this.#limit} requests at a time and has no place free`,
-        retryAfterMs: 1_000,
-      });
-    }
+    this.check();
     this.#inside += 1;
     let left = false;
     return {

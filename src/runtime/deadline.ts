@@ -15,6 +15,7 @@ export class Deadline {
   #totalEndsAt: number;
   #timer: Timer | undefined;
   #firesAt = Infinity;
+  #cleared = false;
 
   constructor(environment: Environment, totalEndsAt: number, onExpire: (phase: Phase) => void) {
     this.#environment = environment;
@@ -22,8 +23,9 @@ export class Deadline {
     this.#onExpire = onExpire;
   }
 
-  /** Enters a phase that may last this long from now. */
+  /** Enters a phase that may last this long from now. Without effect once the timer has been ended for good. */
   enter(phase: Phase, ms: number): void {
+    if (this.#cleared) return;
     this.#phase = phase;
     this.#phaseEndsAt = this.#environment.now() + ms;
     this.#schedule();
@@ -41,6 +43,7 @@ export class Deadline {
 
   /** Ends the timer for good. */
   clear(): void {
+    this.#cleared = true;
     this.#phaseEndsAt = Infinity;
     this.#totalEndsAt = Infinity;
     if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);

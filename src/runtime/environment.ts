@@ -26,7 +26,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The real thing. */
 export function systemEnvironment(): Environment {
-  const pool = new Uint8Array(1_024);
+  const pool = new Uint8Array(4_096);
+  const origin = performance.timeOrigin;
   let used = pool.length;
 
   function randomText(length: number): string {
@@ -44,7 +45,7 @@ export function systemEnvironment(): Environment {
   }
 
   return {
-    now: () => performance.timeOrigin + performance.now(),
+    now: () => origin + performance.now(),
     wallClock: () => Date.now(),
     random: () => Math.random(),
     randomText,

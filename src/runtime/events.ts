@@ -25,8 +25,10 @@ export interface AttemptEvent {
   readonly durationMs: number;
   /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
   readonly firstTokenMs?: number | undefined;
-  /** Absent when the call succeeded. */
+  /** Absent when the call succeeded. Without the provider's own words, which may repeat a prompt. */
   readonly failure?: AttemptFailure | undefined;
+  /** What the provider says this call used, also when its answer was no good. Absent when it said nothing. */
+  readonly usage?: Usage | undefined;
 }
 
 /** A request was answered. */
@@ -91,10 +93,13 @@ export class EventHub {
   emit<Name extends keyof RouterEvents>(name: Name, event: RouterEvents[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        (listener as RouterListener<Name>)(event);
+        const returned: unknown = (listener as RouterListener<Name>)(event);
+        if (returned instanceof Promise) returned.catch(ignore);
       } catch {
         // A listener observes; it must not be able to break a request.
       }
     }
   }
 }
+
+function ignore(): void {}

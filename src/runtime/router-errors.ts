@@ -23,6 +23,7 @@ export function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError 
 /** The error for a request whose attempts all failed. */
 export function errorOfAttempts(error: FinalError, context: Context): RouterError {
   const { attempt, previous, ...rest } = error;
+  if (error.status === 500) return masked(context);
   return new RouterError({
     ...context,
     ...rest,
@@ -32,6 +33,11 @@ export function errorOfAttempts(error: FinalError, context: Context): RouterErro
       ...(previous.length === 0 ? {} : { previous_errors: previous.map(summaryOf) }),
     },
   });
+}
+
+/** A provider's 500 that is passed on because no fallback was allowed: what failed inside it is not told (gaps 6.5). */
+function masked(context: Context): RouterError {
+  return new RouterError({ ...context, status: 500, errorType: 'server', message: 'Provider returned error' });
 }
 
 /** The error for a stream that broke after its first content. */

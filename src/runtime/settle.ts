@@ -1,11 +1,15 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
+import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { Measurement } from '../core/selection/performance.ts';
+import { settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
 import type { RequestFacts } from './events.ts';
 import type { RuntimeServices } from './services.ts';
+import { warn } from './warn.ts';
 
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
@@ -27,6 +31,7 @@ export function settleAttempt(
   const { generation, endpoint } = answer;
   if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measurementOf(attempt, answer, facts));
   else services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation });
+  if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
@@ -36,8 +41,38 @@ export function settleAttempt(
     endpoint: endpoint.id,
     durationMs: attempt.endedAt - attempt.startedAt,
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
-    failure: outcome.ok ? undefined : outcome.failure,
+    failure: outcome.ok ? undefined : inOurWords(outcome.failure),
+    usage: facts?.usage ?? usageOfFailed(answer, execution.request),
   });
+}
+
+/** A provider's words may repeat what the caller said, and events end up in logs. */
+function inOurWords(failure: AttemptFailure): AttemptFailure {
+  const { raw, ...told } = failure;
+  return raw === undefined ? failure : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
+}
+
+/** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
+function warnOfRefusedKey(
+  { events }: RuntimeServices,
+  { provider, model, byok }: Endpoint,
+  failure: AttemptFailure,
+): void {
+  if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
+  const trouble =
+    failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
+  const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
+  warn(events, {
+    code: 'provider_key',
+    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
+  });
+}
+
+/** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
+function usageOfFailed({ call, endpoint }: Answer, { needs }: NormalizedRequest): Usage | undefined {
+  const reported = call.tracker.usage;
+  if (reported === undefined) return undefined;
+  return settleUsage(endpoint, reported, { promptTokens: 0, completionTokens: 0, images: needs.images }).usage;
 }
 
 /** Records that a request was answered: the sticky session and the `result` event. */

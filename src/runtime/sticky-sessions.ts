@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { conversationKey } from '../core/normalize/session.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { StateStore } from '../storage/state-store.ts';
 
@@ -19,16 +20,24 @@ export class StickySessions {
   /** The endpoint that a session sticks to, if any. Nothing is looked up where there is nothing to choose. */
   find(request: NormalizedRequest): Promise<string | undefined> | string | undefined {
     if (!matters(request)) return undefined;
-    const found = this.#store.get(keyOf(request));
-    return found instanceof Promise ? found.then(asText) : asText(found);
+    try {
+      const found = this.#store.get(keyOf(request));
+      return found instanceof Promise ? found.then(asText) : asText(found);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
   remember(request: NormalizedRequest, endpoint: Endpoint, usage: Usage | undefined): Promise<void> | undefined {
     if (!matters(request) || endpoint.byok !== undefined) return undefined;
-    if (!request.session.explicit && !cacheAtWork(endpoint, usage)) return undefined;
-    const stored = this.#store.set(keyOf(request), endpoint.id, this.#ttlMs);
-    return stored instanceof Promise ? stored : undefined;
+    if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
+    try {
+      const stored = this.#store.set(keyOf(request), endpoint.id, this.#ttlMs);
+      return stored instanceof Promise ? stored : undefined;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 }
 
@@ -37,8 +46,9 @@ function matters({ preferences, targets }: NormalizedRequest): boolean {
   return preferences.order.length === 0 && targets.some((target) => target.endpoints.length > 1);
 }
 
-function keyOf({ account, targets, session }: NormalizedRequest): string {
-  return `sticky\n${account.id}\n${targets[0]?.model ?? ''}\n${session.key}`;
+function keyOf({ account, targets, session, messages }: NormalizedRequest): string {
+  const key = session.key ?? conversationKey(messages);
+  return `sticky\n${account.id}\n${targets[0]?.model ?? ''}\n${key}`;
 }
 
 function cacheAtWork({ price }: Endpoint, usage: Usage | undefined): boolean {

@@ -1,10 +1,18 @@
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { FAILURE_RULES } from '../core/fallback/failure-rules.ts';
 import { ResultCollector } from '../core/stream/collect.ts';
 import { type StreamPiece, commits } from '../core/stream/pieces.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
-import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../providers/provider.ts';
+import {
+  type CallProgress,
+  type PieceStream,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+  failedReply,
+} from '../providers/provider.ts';
 import { Deadline, type Phase } from './deadline.ts';
 import type { Environment } from './environment.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -36,6 +44,8 @@ const INTERRUPTED = Symbol('interrupted');
 
 /** Pieces that say nothing to the caller may come this often before the first that does. */
 const MAX_SILENT_PIECES = 100_000;
+/** So may reads that bring nothing. A stream that never waits would otherwise keep everybody else from running. */
+const MAX_SILENT_READS = 100_000;
 
 /**
  * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its caller
@@ -49,6 +59,7 @@ export class UpstreamCall {
   readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
   #stream: PieceStream | undefined;
   #held: readonly StreamPiece[] = [];
+  #silentReads = 0;
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
 
@@ -57,22 +68,18 @@ export class UpstreamCall {
     this.#deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
   }
 
-  /** Makes the call and waits until it either failed, is complete, or has committed. */
+  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
   async open(): Promise<CallResult> {
     const { signal, call, provider } = this.#options;
     signal.addEventListener('abort', this.#onCallerAbort);
     if (signal.aborted) this.#onCallerAbort();
     this.#awaitAnswer();
-    const reply = await this.#waitFor(() => this.#ask(provider, call));
-    if (reply === INTERRUPTED) return this.#failed(this.#interruption ?? expired('total'));
-    if (reply.type === 'failed') return this.#failed(reply.failure);
-    if (reply.type === 'stream') {
-      this.#stream = reply.stream;
-      return call.request.stream ? this.#untilCommit() : this.#untilEnd();
+    try {
+      const reply = await this.#waitFor(() => this.#ask(provider, call));
+      return await this.#receive(reply);
+    } catch {
+      return this.#failed(misbehaviour());
     }
-    if (!call.request.stream) return this.#whole(reply.result);
-    this.#stream = streamOf(scatter(reply.result));
-    return this.#untilCommit();
   }
 
   /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
@@ -92,7 +99,22 @@ export class UpstreamCall {
   close(): void {
     this.#deadline.clear();
     this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
-    this.#stream?.cancel();
+    this.#cancelStream();
+  }
+
+  #receive(reply: ProviderReply | typeof INTERRUPTED): CallResult | Promise<CallResult> {
+    if (reply === INTERRUPTED) return this.#failed(this.#interruption ?? expired('total'));
+    if (reply.type === 'failed') return this.#failed(reply.failure);
+    const wantsStream = this.#options.call.request.stream;
+    if (reply.type === 'stream') {
+      this.#stream = reply.stream;
+      return wantsStream ? this.#untilCommit() : this.#untilEnd();
+    }
+    const flaw = flawOf(reply.result);
+    if (flaw !== undefined) return this.#failed(flaw);
+    if (!wantsStream) return this.#whole(reply.result);
+    this.#stream = streamOf(scatter(reply.result));
+    return this.#untilCommit();
   }
 
   async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
@@ -103,9 +125,20 @@ export class UpstreamCall {
     };
     try {
       const reply: unknown = await provider.chat({ ...call, signal: this.#controller.signal, progress });
-      return isReply(reply) ? reply : misbehaved();
+      if (!isReply(reply)) return failedReply(misbehaviour());
+      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
+      if (this.#interruption !== undefined && reply.type === 'stream') reply.stream.cancel();
+      return reply;
     } catch {
-      return misbehaved();
+      return failedReply(misbehaviour());
+    }
+  }
+
+  #cancelStream(): void {
+    try {
+      this.#stream?.cancel();
+    } catch {
+      // The call is over in any case.
     }
   }
 
@@ -127,7 +160,7 @@ export class UpstreamCall {
         silent += 1;
       }
     }
-    return this.#failed(failure('bad_response', 'The provider sent events without end and nothing in them'));
+    return this.#failed(endless());
   }
 
   #committed(held: readonly StreamPiece[]): CallResult {
@@ -172,7 +205,7 @@ export class UpstreamCall {
 
   /** Lets the tracker see a piece; gives the failure if it is one. */
   #observe(piece: StreamPiece): AttemptFailure | undefined {
-    if (typeof piece === 'string') this.tracker.countText(piece.length);
+    if (typeof piece === 'string') this.tracker.countText(piece);
     else if (piece.type === 'failure') return piece.failure;
     else if (piece.type === 'finish' && piece.reason === 'error') return endedInError();
     else this.tracker.observe(piece);
@@ -183,9 +216,10 @@ export class UpstreamCall {
   async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
-    const pieces = await this.#waitFor(() => stream.read().catch(brokenStream));
-    if (pieces !== INTERRUPTED) return pieces;
-    return [{ type: 'failure', failure: this.#interruption ?? expired('total') }];
+    const pieces = await this.#waitFor(() => piecesOf(stream));
+    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#interruption ?? expired('total') }];
+    this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
+    return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
   }
 
   /** Waits for the provider, but not longer than the clock and the caller allow. */
@@ -200,7 +234,7 @@ export class UpstreamCall {
   #interrupt(reason: AttemptFailure): void {
     if (this.#interruption !== undefined) return;
     this.#interruption = reason;
-    this.#stream?.cancel();
+    this.#cancelStream();
     this.#controller.abort(CALL_OVER);
     this.#wake?.();
   }
@@ -221,21 +255,39 @@ function expired(phase: Phase): AttemptFailure {
   }
 }
 
+function endless(): AttemptFailure {
+  return failure('bad_response', 'The provider sent events without end and nothing in them');
+}
+
 function endedInError(): AttemptFailure {
   return failure('server', 'The provider ended its answer with an error');
 }
 
-function misbehaved(): ProviderReply {
-  return { type: 'failed', failure: failure('adapter', 'The provider could not be called') };
+function misbehaviour(): AttemptFailure {
+  return failure('adapter', 'The provider could not be called');
 }
 
-function brokenStream(): readonly StreamPiece[] {
+/** What is wrong with a whole answer, if anything: one without content to it is none. */
+function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
+  if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
+  return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
+}
+
+/** Reads on. Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
+async function piecesOf(stream: PieceStream): Promise<readonly StreamPiece[] | undefined> {
+  try {
+    const pieces: unknown = await stream.read();
+    if (pieces === undefined || Array.isArray(pieces)) return pieces;
+  } catch {
+    // Told below.
+  }
   return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
 }
 
 function isReply(value: unknown): value is ProviderReply {
-  const type = (value as { type?: unknown } | null | undefined)?.type;
-  return type === 'failed' || type === 'whole' || type === 'stream';
+  const reply = value as { type?: unknown; failure?: { kind?: unknown } } | null | undefined;
+  if (reply?.type === 'failed') return Object.hasOwn(FAILURE_RULES, String(reply.failure?.kind));
+  return reply?.type === 'whole' || reply?.type === 'stream';
 }
 
 function streamOf(pieces: readonly StreamPiece[]): PieceStream {

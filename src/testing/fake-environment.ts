@@ -1,3 +1,4 @@
+import { seededRandom } from '../core/seeded-random.ts';
 import type { Environment } from '../runtime/environment.ts';
 
 /** An {@link Environment} in which time only passes when it is told to, and chance is the same in every run. */
@@ -29,6 +30,11 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** Turns of the event loop after which nothing that needs no time is left to happen. */
 const SETTLE_TURNS = 4;
 
+/** Calls back in the next turn of the event loop. A timer waits a millisecond for that, which adds up. */
+const nextTurn: (callback: () => void) => unknown =
+  (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate ??
+  ((callback) => setTimeout(callback, 0));
+
 /** Makes a {@link FakeEnvironment}. */
 export function fakeEnvironment({ seed = 1, startAt = START }: FakeEnvironmentOptions = {}): FakeEnvironment {
   const timers = new Set<PendingTimer>();
@@ -39,9 +45,7 @@ export function fakeEnvironment({ seed = 1, startAt = START }: FakeEnvironmentOp
 
   async function settle(): Promise<void> {
     for (let turn = 0; turn < SETTLE_TURNS; turn += 1) {
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, 0);
-      });
+      await new Promise<void>(nextTurn);
     }
   }
 
@@ -82,16 +86,5 @@ export function fakeEnvironment({ seed = 1, startAt = START }: FakeEnvironmentOp
     get pendingTimers() {
       return timers.size;
     },
-  };
-}
-
-/** Mulberry32: small, fast, and the same everywhere. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -1,2 +1,31 @@
-export { fakeEnvironment, seededRandom } from './fake-environment.ts';
+export { seededRandom } from '../core/seeded-random.ts';
+export { simulated } from '../providers/simulated/provider.ts';
+export type { SimulatedOptions } from '../providers/simulated/options.ts';
+export type { SimulatedOutcome } from '../providers/simulated/outcomes.ts';
+export type { AnswerScript, SimulatedAnswer } from '../providers/simulated/scripted-answer.ts';
+export { fakeEnvironment } from './fake-environment.ts';
 export type { FakeEnvironment, FakeEnvironmentOptions } from './fake-environment.ts';
+export { UNKNOWN_HOST_URL, refusingAddress } from './fault-upstream/addresses.ts';
+export type { DeadAddress } from './fault-upstream/addresses.ts';
+export { blackHole } from './fault-upstream/black-hole.ts';
+export type { CertificateKind } from './fault-upstream/certificate.ts';
+export type { FaultExchange } from './fault-upstream/exchange.ts';
+export type { Fault, FaultSettings, RecordedRequest } from './fault-upstream/fault.ts';
+export { startFaultUpstream } from './fault-upstream/fault-upstream.ts';
+export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream/fault-upstream.ts';
+export { FAULTS } from './fault-upstream/faults.ts';
+export type { FaultId } from './fault-upstream/faults.ts';
+export { HOST_HEADER, adapterChecks } from './adapter-checks.ts';
+export type { AdapterCheck } from './adapter-checks.ts';
+export { ADAPTER_BODY_LIMIT, adapterControl } from './adapter-control.ts';
+export type { AdapterControl, HeldCall } from './adapter-control.ts';
+export { providerChecks, providerChecksFor } from './provider-checks.ts';
+export type { ProviderCheck } from './provider-checks/check.ts';
+export type {
+  ProviderAbility,
+  ProviderHarness,
+  ScriptedAnswer,
+  ScriptedExchange,
+  ScriptedToolCall,
+  ScriptedUsage,
+} from './provider-checks/harness.ts';

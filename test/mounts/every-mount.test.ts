@@ -6,7 +6,12 @@ import { startUpstream } from '../support/upstream.ts';
 describe.each(Object.entries(MOUNTS))('%s', (_name, mount) => {
   it('answers whole and streamed over a real socket', async () => {
     await using upstream = await startUpstream();
-    const provider = openaiCompatible({ slug: 'up', name: 'Up', baseURL: upstream.baseURL, models: { 'acme/one': {} } });
+    const provider = openaiCompatible({
+      slug: 'up',
+      name: 'Up',
+      baseURL: upstream.baseURL,
+      models: { 'acme/one': {} },
+    });
     const router = createRouter({ providers: [provider], allowAnonymous: true });
     await using mounted = await mount(router);
     const ask = (stream: boolean): Promise<Response> =>

@@ -8,7 +8,7 @@ import { type OutcomeWindow, type WindowShape, addOutcome, totalsOf } from './ou
 export interface Breaker {
   readonly state: 'closed' | 'open';
   readonly window: OutcomeWindow;
-  /** Counts openings. */
+  /** Counts openings, closings and probes that were given up. */
   readonly generation: number;
   /** Openings since it was last closed; each doubles the time. */
   readonly openings: number;
@@ -71,8 +71,9 @@ export function admits(breaker: Breaker, policy: BreakerPolicy, now: number): { 
 /** Records that a call goes out. In a half-open breaker it is a probe. */
 export function started(breaker: Breaker, policy: BreakerPolicy, now: number): Breaker {
   if (breaker.state === 'closed') return breaker;
-  const probes = probesLost(breaker, policy, now) ? 1 : breaker.probes + 1;
-  return { ...breaker, probes, probedAt: now };
+  if (!probesLost(breaker, policy, now)) return { ...breaker, probes: breaker.probes + 1, probedAt: now };
+  // Should a lost probe end after all, it must not be taken for this one.
+  return { ...breaker, probes: 1, probedAt: now, generation: breaker.generation + 1 };
 }
 
 /** Records how a call ended that went out in the given generation. */

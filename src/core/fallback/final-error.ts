@@ -111,7 +111,12 @@ function combined(failures: readonly AttemptFailure[]): { status: number; errorT
 }
 
 /** Kinds that keep their own status when all attempts failed in the same way; any other mixture is a 502. */
-const UNIFORM = new Set<AttemptFailure['kind']>(['rate_limited', 'timeout', 'model_not_found']);
+const UNIFORM = new Set<AttemptFailure['kind']>([
+  'rate_limited',
+  'timeout',
+  'model_not_found',
+  'unsupported_parameter',
+]);
 
 function isOverload({ kind }: AttemptFailure): boolean {
   return kind === 'overloaded';

@@ -61,7 +61,7 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   halfHour: [],
   day: [],
   consecutiveFailures: 0,
-  lastFailureAt: -Infinity,
+  lastFailureAt: 0,
 };
 
 /** Whether the endpoint may be called now, and if not, when and why. */

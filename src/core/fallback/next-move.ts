@@ -90,9 +90,9 @@ function repetition(
 function waitBefore(step: PlanStep, failed: FailedAttempt, tries: number, situation: Situation): number | undefined {
   const { policy, now, deadlineAt, roll } = situation;
   const admission = situation.admission(step.endpoint);
-  if (situation.waited) return admission.ok ? 0 : undefined;
+  const asked = Math.max(0, failed.endedAt + (failed.outcome.failure.retryAfterMs ?? 0) - now);
+  if (situation.waited) return admission.ok && asked === 0 ? 0 : undefined;
   if (!admission.ok && admission.cause === 'breaker') return undefined;
-  const asked = failed.outcome.failure.retryAfterMs ?? 0;
   const floor = Math.max(asked, admission.ok ? 0 : admission.waitMs);
   const waitMs = backoffMs(policy.backoff, tries - 1, roll, floor);
   return waitMs <= policy.maxWaitMs && now + waitMs < deadlineAt ? waitMs : undefined;

@@ -1,3 +1,5 @@
+import { parseHttpDate } from './http-date.ts';
+
 /** Longest wait that a provider may ask for: an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -21,9 +23,9 @@ export function retryAfterMs(headers: RetryHeaders, wallClock: number): number |
   const value = headers['retry-after'];
   const seconds = digits(value, false);
   if (seconds !== undefined) return clamp(seconds * 1_000);
-  const date = httpDate(value);
+  const date = parseHttpDate(value);
   if (date === undefined) return undefined;
-  return clamp(date - (httpDate(headers.date) ?? wallClock));
+  return clamp(date - (parseHttpDate(headers.date) ?? wallClock));
 }
 
 /** Parses `27s`, `27.5s`, `120ms`, `1h2m3s` as Google and OpenAI write durations. */
@@ -43,18 +45,6 @@ function digits(value: string | undefined, fraction: boolean): number | undefine
   const form = fraction ? /^\s*(\d+(?:\.\d+)?)\s*$/ : /^\s*(\d+)\s*$/;
   const match = form.exec(value);
   return match === null ? undefined : Number(match[1]);
-}
-
-const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-const RFC_850 = /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
-const ASCTIME = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-
-function httpDate(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  if (!IMF_FIXDATE.test(text) && !RFC_850.test(text) && !ASCTIME.test(text)) return undefined;
-  const time = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
-  return Number.isFinite(time) ? time : undefined;
 }
 
 function clamp(milliseconds: number): number {

@@ -124,10 +124,11 @@ export interface Preferences {
 export interface Session {
   /** `session_id`, for grouping; absent when the caller gave none. */
   readonly id?: string | undefined;
-  /** Key of the sticky entry, without the account. */
-  readonly key: string;
-  /** True when the caller named the session; otherwise the key is derived from the first messages. */
-  readonly explicit: boolean;
+  /**
+   * Key of the sticky entry, without the account, when the caller named the session. Otherwise the key is derived from
+   * the first messages, by those who need it.
+   */
+  readonly key?: string | undefined;
 }
 
 /** Service tier after aliases: `fast` is priority, `auto` is none. */

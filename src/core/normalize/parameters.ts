@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { RequestParameters } from './normalized-request.ts';
 
 /** Parameters that are copied as they are when they are set. */
-const COPIED = [
+const COPIED = new Set([
   'temperature',
   'top_p',
   'top_k',
@@ -20,7 +20,7 @@ const COPIED = [
   'parallel_tool_calls',
   'web_search_options',
   'verbosity',
-] as const;
+]);
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
@@ -68,8 +68,9 @@ const KNOWN = new Set<string>([
 /** Collects the parameters that were set. What was left out stays out: no default is ever put in its place. */
 export function collectParameters(request: ChatRequest): RequestParameters {
   const parameters: Record<string, unknown> = {};
-  for (const name of COPIED) {
-    const value = request[name];
+  for (const name in request) {
+    if (!COPIED.has(name)) continue;
+    const value = request[name as keyof ChatRequest];
     if (value != null) parameters[name] = value;
   }
   const limit = request.max_completion_tokens ?? request.max_tokens;

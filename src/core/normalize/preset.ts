@@ -1,7 +1,9 @@
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { echo } from '../../protocol/echo.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { Tool } from '../../protocol/tools.ts';
 import { isFunctionTool } from '../../protocol/tools.ts';
+import { serverToolType } from './server-tools.ts';
 
 /** A stored set of request fields. */
 export type Preset = Partial<ChatRequest>;
@@ -14,7 +16,8 @@ export function applyPreset(request: ChatRequest, presets: Readonly<Record<strin
   const { name, model, path } = presetOf(request);
   if (name === undefined) return passed(request);
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
-  if (preset === undefined) return failed(faultAt(path, `must be the name of a preset of this router, not "${name}"`));
+  if (preset === undefined)
+    return failed(faultAt(path, `must be the name of a preset of this router, not ${echo(name)}`));
   const given = Object.fromEntries(Object.entries({ ...request, model }).filter(([, value]) => value != null));
   return passed({
     ...preset,
@@ -43,6 +46,7 @@ function unionOf(preset: readonly Tool[], request: readonly Tool[]): readonly To
 
 function keyOf(tool: Tool): string {
   if (isFunctionTool(tool)) return `function ${tool.function.name}`;
-  const { name } = tool.parameters ?? {};
-  return typeof name === 'string' ? `${tool.type} ${name}` : tool.type;
+  const type = serverToolType(tool.type);
+  const name = tool.parameters?.['name'] ?? tool['name'];
+  return typeof name === 'string' ? `${type} ${name}` : type;
 }

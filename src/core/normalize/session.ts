@@ -6,23 +6,23 @@ import type { Session } from './normalized-request.ts';
 
 /**
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then
- * `prompt_cache_key`, then a hash of the first system message and the first other one.
+ * `prompt_cache_key`. Where there is none, {@link conversationKey} stands in.
  */
 export function findSession(request: ChatRequest, header: string | undefined): Checked<Session> {
   if (header !== undefined && header.length > MAX_SESSION_ID_LENGTH) {
     return failed(faultAt('x-session-id', `must have at most ${MAX_SESSION_ID_LENGTH} characters`));
   }
   const id = request.session_id?.trim() || header?.trim() || undefined;
-  if (id !== undefined) return passed({ id, key: `session:${id}`, explicit: true });
+  if (id !== undefined) return passed({ id, key: `session:${id}` });
   const cacheKey = request.prompt_cache_key?.trim();
-  if (cacheKey) return passed({ key: `cache:${cacheKey}`, explicit: true });
-  return passed({ key: `prefix:${hashOpening(request.messages)}`, explicit: false });
+  return passed(cacheKey ? { key: `cache:${cacheKey}` } : {});
 }
 
-function hashOpening(messages: readonly Message[]): string {
+/** Key of a conversation that nobody named: a hash of its first instructions and its first other message. */
+export function conversationKey(messages: readonly Message[]): string {
   const instructions = messages.find(isInstruction);
   const opening = messages.find((message) => !isInstruction(message));
-  return `${hashText(sampleOf(instructions))}${hashText(sampleOf(opening))}`;
+  return `prefix:${hashText(sampleOf(instructions))}${hashText(sampleOf(opening))}`;
 }
 
 function isInstruction(message: Message): boolean {

@@ -1,9 +1,9 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { authorOf, splitVariants } from '../../catalog/slug.ts';
 import { latestOfFamily } from '../../catalog/latest.ts';
+import { shortened } from '../../protocol/echo.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
 import { type Checked, type RequestFault, failed, passed } from '../../protocol/fault.ts';
-import { MAX_MODEL_SLUG_LENGTH } from '../../protocol/limits.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { ModelTarget } from './normalized-request.ts';
 
@@ -39,43 +39,60 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
   const targets: ModelTarget[] = [];
   let online = false;
   for (const { slug, path } of models) {
-    const variants = splitVariants(neutralSlug(slug));
-    online ||= variants.online;
-    const resolved = resolveSlug(variants.slug, slug, 0, context);
+    const resolved = resolveVariants(slug, slug, 0, context);
     if (!resolved.ok) return failed({ ...resolved.fault, path });
-    for (const target of resolved.value) {
-      if (targets.some((known) => known.model === target.model && known.sort === variants.sort)) continue;
-      targets.push({
-        ...target,
-        sort: variants.sort ?? target.sort,
-        admitTier: variants.admitTier ?? target.admitTier,
-      });
+    online ||= resolved.value.online;
+    for (const target of resolved.value.targets) {
+      if (targets.some((known) => known.model === target.model && known.sort === target.sort)) continue;
+      targets.push(target);
     }
   }
   return passed({ targets, online });
 }
 
-/** `openrouter/auto` and `router/auto` are the same model. */
-function neutralSlug(slug: string): string {
-  return slug.startsWith('openrouter/') ? slug.slice('open'.length) : slug;
-}
-
-function resolveSlug(
-  slug: string,
+/** Resolves a slug with its variants; those at the slug win over those behind an alias. */
+function resolveVariants(
+  name: string,
   requested: string,
   depth: number,
   context: TargetContext,
-): Checked<readonly ModelTarget[]> {
+): Checked<ResolvedTargets> {
+  const { slug, sort, admitTier, online } = splitVariants(name);
+  const resolved = resolveSlug(neutralSlug(slug, context), requested, depth, context);
+  if (!resolved.ok) return resolved;
+  return passed({
+    online: online || resolved.value.online,
+    targets: resolved.value.targets.map((target) => ({
+      ...target,
+      sort: sort ?? target.sort,
+      admitTier: admitTier ?? target.admitTier,
+    })),
+  });
+}
+
+/** `openrouter/auto` and `router/auto` are the same model, except where a provider of that name has its own. */
+function neutralSlug(slug: string, { catalog, routerModels }: TargetContext): string {
+  if (!slug.startsWith('openrouter/')) return slug;
+  const neutral = slug.slice('open'.length);
+  const isOurs = neutral === 'router/free' || routerModels.has(neutral);
+  return isOurs || catalog.find(slug) === undefined ? neutral : slug;
+}
+
+function resolveSlug(slug: string, requested: string, depth: number, context: TargetContext): Checked<ResolvedTargets> {
   const { catalog } = context;
-  if (slug === 'router/free') return passed([freeTarget(requested, catalog)]);
-  if (context.routerModels.has(slug)) return passed([routerTarget(slug, requested)]);
+  if (slug === 'router/free') return single(freeTarget(requested, catalog));
+  if (context.routerModels.has(slug)) return single(routerTarget(slug, requested));
   if (slug.startsWith('~')) return resolveLatest(slug, requested, context);
   const alias = catalog.alias(slug);
   if (alias !== undefined && depth < MAX_ALIAS_DEPTH) return resolveAlias(alias, requested, depth, context);
   const model = catalog.find(slug);
   if (model === undefined) return failed(unknownModel(slug, requested, context));
   if (model.endsWith(':batch')) return failed(batchOnly(requested, context));
-  return passed([modelTarget(model, requested, model === slug ? 'direct' : 'alias', catalog)]);
+  return single(modelTarget(model, requested, model === slug ? 'direct' : 'alias', catalog));
+}
+
+function single(target: ModelTarget): Checked<ResolvedTargets> {
+  return passed({ targets: [target], online: false });
 }
 
 function resolveAlias(
@@ -83,24 +100,23 @@ function resolveAlias(
   requested: string,
   depth: number,
   context: TargetContext,
-): Checked<readonly ModelTarget[]> {
+): Checked<ResolvedTargets> {
   const targets: ModelTarget[] = [];
+  let online = false;
   for (const name of names) {
-    const { slug, ...variants } = splitVariants(neutralSlug(name));
-    const resolved = resolveSlug(slug, requested, depth + 1, context);
+    const resolved = resolveVariants(name, requested, depth + 1, context);
     if (!resolved.ok) return resolved;
-    for (const target of resolved.value) {
-      targets.push({ ...target, strategy: 'alias', sort: variants.sort, admitTier: variants.admitTier });
-    }
+    online ||= resolved.value.online;
+    for (const target of resolved.value.targets) targets.push({ ...target, strategy: 'alias' });
   }
-  return passed(targets);
+  return passed({ targets, online });
 }
 
-function resolveLatest(slug: string, requested: string, context: TargetContext): Checked<readonly ModelTarget[]> {
+function resolveLatest(slug: string, requested: string, context: TargetContext): Checked<ResolvedTargets> {
   const model = latestOfFamily(context.catalog, slug);
   return model === undefined
     ? failed(unknownModel(slug, requested, context))
-    : passed([modelTarget(model, requested, 'latest', context.catalog)]);
+    : single(modelTarget(model, requested, 'latest', context.catalog));
 }
 
 function modelTarget(model: string, requested: string, strategy: RoutingStrategy, catalog: Catalog): ModelTarget {
@@ -118,12 +134,12 @@ function routerTarget(slug: string, requested: string): ModelTarget {
 
 function unknownModel(slug: string, requested: string, context: TargetContext): RequestFault {
   const hint = authorOf(slug) === 'router' ? ': it needs a plugin that this router does not have' : '';
-  const message = `${requested.slice(0, MAX_MODEL_SLUG_LENGTH)} is not a valid model ID${hint}`;
+  const message = `${shortened(requested)} is not a valid model ID${hint}`;
   return fault('model_not_found', message, requested, context);
 }
 
 function batchOnly(requested: string, context: TargetContext): RequestFault {
-  return fault('wrong_endpoint', `${requested} can only be used in batches`, requested, context);
+  return fault('wrong_endpoint', `${shortened(requested)} can only be used in batches`, requested, context);
 }
 
 function fault(code: AvailabilityCode, message: string, requested: string, context: TargetContext): RequestFault {

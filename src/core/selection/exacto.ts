@@ -19,11 +19,16 @@ const MAD_TO_SIGMA = 1.4826;
 /** Score in an endpoint's `scores` that counts as its tool-calling benchmark. */
 const BENCHMARK = 'tool_calling';
 
+/** Whether there are enough providers for one to be called worse than the others. */
+export function areComparable(endpoints: readonly Endpoint[]): boolean {
+  if (endpoints.length < MINIMUM_PROVIDERS) return false;
+  return new Set(endpoints.map((endpoint) => endpoint.provider)).size >= MINIMUM_PROVIDERS;
+}
+
 /** Sorts endpoints into three classes by how their tool calls turn out (gaps 3.2, "exacto"). */
 export function toolQualities(endpoints: readonly Endpoint[], world: World): ReadonlyMap<string, ToolQuality> {
   const measures = endpoints.map((endpoint) => measuresOf(endpoint, world));
-  const providers = new Set(endpoints.map((endpoint) => endpoint.provider));
-  const comparable = providers.size >= MINIMUM_PROVIDERS;
+  const comparable = areComparable(endpoints);
   const slow = comparable
     ? cutoff(
         measures.map((one) => one.throughput),

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { selectorIndex } from '../../catalog/provider-selector.ts';
+import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
 import { supports, takesParameter } from './capability.ts';
@@ -82,9 +82,9 @@ function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest
   for (const list of preferences.only) {
     if (selectorIndex(list, endpoint) < 0) return { reason: 'allowed_providers', detail: 'not in only' };
   }
-  return selectorIndex(preferences.ignore, endpoint) >= 0
-    ? { reason: 'allowed_providers', detail: 'in ignore' }
-    : undefined;
+  // Whoever ignores a provider means all of it, its service tiers included.
+  const ignored = preferences.ignore.some((one) => namesEndpoint(one, endpoint) || namesProvider(one, endpoint));
+  return ignored ? { reason: 'allowed_providers', detail: 'in ignore' } : undefined;
 }
 
 function dataPolicy(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
@@ -143,7 +143,7 @@ function serviceTier(
     return endpoint.tier === 'flex' ? undefined : excluded;
   }
   if (endpoint.tier === 'default' || wanted === endpoint.tier) return undefined;
-  if (preferences.order.some((selector) => selector.toLowerCase() === endpoint.tag)) return undefined;
+  if (preferences.order.some((selector) => namesEndpoint(selector, endpoint))) return undefined;
   const admitted = wanted === undefined && preferences.order.length === 0 && target.admitTier === endpoint.tier;
   return admitted ? undefined : excluded;
 }

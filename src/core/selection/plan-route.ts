@@ -1,9 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { selectorIndex } from '../../catalog/provider-selector.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
 import { accountEndpoints } from './account-endpoints.ts';
 import { firstExclusion } from './filters.ts';
-import { rankEndpoints } from './rank.ts';
+import { type Ranked, ownKeysAround, rankEndpoints } from './rank.ts';
 import type { PlanStep, Rejection, RoutePlan } from './route-plan.ts';
 import { preferCapable } from './soft-filters.ts';
 import type { World } from './world.ts';
@@ -18,7 +19,18 @@ export function planRoute(request: NormalizedRequest, world: World): RoutePlan {
   const steps = request.preferences.sortWithinModel
     ? request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world))
     : rankTogether(request, candidates, world);
-  return { requested: request.requested, steps: withinFallbacks(steps, request, rejected), rejected };
+  const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
+  return { requested: request.requested, steps: withinFallbacks(planned, request, rejected), rejected };
+}
+
+/** An endpoint that several of the requested models lead to stands where it comes first. */
+function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
+  const seen = new Set<string>();
+  return steps.filter(({ endpoint: { id } }) => {
+    if (seen.has(id)) return false;
+    seen.add(id);
+    return true;
+  });
 }
 
 function eligible(
@@ -50,10 +62,10 @@ function rankTarget(
   world: World,
 ): readonly PlanStep[] {
   const strategy = index === 0 ? target.strategy : 'fallback';
-  if (target.shuffled === true) {
-    return shuffled(endpoints, world.roll).map((endpoint) => ({ endpoint, target: index, strategy, why: 'random' }));
-  }
-  const ranked = rankEndpoints(endpoints, request, world, sortOf(request, target));
+  const atRandom = target.shuffled === true && request.preferences.order.length === 0;
+  const ranked = atRandom
+    ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
+    : rankEndpoints(endpoints, request, world, sortOf(request, target));
   return ranked.map((one) => ({ ...one, target: index, strategy }));
 }
 
@@ -72,11 +84,13 @@ function rankTogether(
   });
 }
 
-/** What the request says in so many words wins over the variant of a slug. */
-function sortOf(request: NormalizedRequest, target: ModelTarget): SortKey | undefined {
-  if (request.preferences.sort !== undefined) return request.preferences.sort;
-  if (target.sort !== undefined) return target.sort;
-  return request.serviceTier === 'flex' ? 'price' : request.serviceTier === 'priority' ? 'throughput' : undefined;
+/** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
+function sortOf({ preferences, serviceTier }: NormalizedRequest, target: ModelTarget): SortKey | undefined {
+  const asked = preferences.sort ?? target.sort;
+  if (asked !== undefined || serviceTier === undefined) return asked;
+  if (serviceTier === 'priority') return 'throughput';
+  const flexible = serviceTier === 'flex' && target.endpoints.some((endpoint) => endpoint.tier === 'flex');
+  return flexible ? 'price' : undefined;
 }
 
 /** `allow_fallbacks: false` keeps the first candidate, or those named in `order` (gaps 3.1). */
@@ -86,8 +100,9 @@ function withinFallbacks(
   rejected: Rejection[],
 ): readonly PlanStep[] {
   if (preferences.allowFallbacks) return steps;
-  const kept = steps.filter((step, index) =>
-    preferences.order.length > 0 ? step.why.startsWith('order[') : index === 0,
+  const { order } = preferences;
+  const kept = steps.filter(({ endpoint }, index) =>
+    order.length > 0 ? selectorIndex(order, endpoint) >= 0 : index === 0,
   );
   for (const step of steps) {
     if (!kept.includes(step)) rejected.push({ endpoint: step.endpoint, reason: 'allow_fallbacks' });
@@ -96,14 +111,14 @@ function withinFallbacks(
 }
 
 /** Shuffles by one number: each position draws from what is left with the next digits of the roll. */
-function shuffled(endpoints: readonly Endpoint[], roll: number): readonly Endpoint[] {
+function shuffled(endpoints: readonly Endpoint[], roll: number): readonly Ranked[] {
   const left = [...endpoints];
-  const result: Endpoint[] = [];
+  const result: Ranked[] = [];
   let digits = roll;
   while (left.length > 0) {
     digits *= left.length;
     const [taken] = left.splice(Math.min(left.length - 1, Math.floor(digits)), 1);
-    if (taken !== undefined) result.push(taken);
+    if (taken !== undefined) result.push({ endpoint: taken, why: 'random' });
     digits -= Math.floor(digits);
   }
   return result;

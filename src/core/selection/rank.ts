@@ -4,7 +4,7 @@ import { selectorIndex } from '../../catalog/provider-selector.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { stabilityOf } from '../fallback/health.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { toolQualities } from './exacto.ts';
+import { areComparable, toolQualities } from './exacto.ts';
 import { sortEndpoints } from './sort.ts';
 import { hasThresholds, meetsThresholds } from './thresholds.ts';
 import { pickByPrice } from './weighted-pick.ts';
@@ -27,15 +27,20 @@ export function rankEndpoints(
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
+  return ownKeysAround(endpoints, (group) => rankGroup(group, request, world, sort));
+}
+
+/** Ranks the account's own keys before the shared capacity, and those that are only a fallback after it. */
+export function ownKeysAround(
+  endpoints: readonly Endpoint[],
+  rank: (group: readonly Endpoint[]) => readonly Ranked[],
+): readonly Ranked[] {
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
-  if (shared.length === endpoints.length) return rankGroup(shared, request, world, sort);
+  if (shared.length === endpoints.length) return rank(shared);
   return [own, shared, reserve].flatMap((group, index) =>
-    rankGroup(group, request, world, sort).map(({ endpoint, why }) => ({
-      endpoint,
-      why: index === 1 ? why : `own key, ${why}`,
-    })),
+    rank(group).map(({ endpoint, why }) => ({ endpoint, why: index === 1 ? why : `own key, ${why}` })),
   );
 }
 
@@ -104,7 +109,7 @@ function sorted(endpoints: readonly Endpoint[], sort: SortKey, world: World): re
  */
 function balanced(endpoints: readonly Endpoint[], request: NormalizedRequest, world: World): readonly Ranked[] {
   if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: 'only endpoint' }));
-  const qualities = request.needs.tools ? toolQualities(endpoints, world) : undefined;
+  const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
   const classes = endpoints.map((endpoint) => {
     const record = world.record(endpoint);
     const poorTools = qualities?.get(endpoint.id) === 2 ? 1 : 0;

@@ -29,5 +29,6 @@ function append(last: Loose, next: Loose): Loose {
   if (last.summary !== undefined) joined.summary = `${last.summary}${next.summary ?? ''}`;
   if (next.signature == null && last.signature != null) joined.signature = last.signature;
   if (next.id == null && last.id != null) Object.assign(joined, { id: last.id });
+  if (next.format == null && last.format != null) Object.assign(joined, { format: last.format });
   return joined;
 }

@@ -1,6 +1,8 @@
 import type { FinishReason } from '../../protocol/chat-result.ts';
+import type { Delta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
-import type { FactsPiece, FinishPiece, ReportedUsage, StreamPiece } from './pieces.ts';
+import { quarterTokens } from '../normalize/token-estimate.ts';
+import { type FactsPiece, type FinishPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
 
 /** How a stream came to its end. */
 export type StreamEnd =
@@ -17,14 +19,15 @@ export class StreamTracker {
   #usage: ReportedUsage | undefined;
   #facts: FactsPiece = { type: 'facts' };
   #ended = false;
-  #textLength = 0;
+  /** Quarters of a token in everything the model wrote. */
+  #quarters = 0;
 
-  /** Looks at a piece that says something about the stream rather than to the caller. Text goes by uncounted. */
+  /** Looks at a piece that is not plain text; that goes to {@link StreamTracker.countText}. */
   observe(piece: Exclude<StreamPiece, string>): void {
     switch (piece.type) {
       case 'delta':
         if (piece.delta.tool_calls?.length) this.#toolCalls.add(piece.index);
-        this.#textLength += lengthOf(piece.delta);
+        this.#quarters += quartersOf(piece.delta);
         break;
       case 'finish':
         if (!this.#finishes.has(piece.index) || piece.reason === 'content_filter') {
@@ -45,9 +48,9 @@ export class StreamTracker {
     }
   }
 
-  /** Counts text that went by. */
-  countText(length: number): void {
-    this.#textLength += length;
+  /** Counts plain text that went by, escaped as it stands in its piece. */
+  countText(escaped: string): void {
+    this.#quarters += quarterTokens(unescapeText(escaped));
   }
 
   /** True once the wire's own end mark came. */
@@ -68,9 +71,9 @@ export class StreamTracker {
     return this.#facts;
   }
 
-  /** Characters of everything the model wrote, for an estimate where the provider counted nothing. */
-  get textLength(): number {
-    return this.#textLength;
+  /** The likely number of tokens in everything the model wrote, for usage that the provider did not report. */
+  get likelyTokens(): number {
+    return Math.ceil(this.#quarters / 4);
   }
 
   /** Judges the stream when nothing more will come. A stream that just stops is cut off, never finished. */
@@ -80,7 +83,7 @@ export class StreamTracker {
       return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
     }
     if (finishes.length > 0) return { ok: true, finishes: finishes.map((finish) => this.#withToolCalls(finish)) };
-    if (this.#ended && this.#textLength > 0) {
+    if (this.#ended && this.#quarters > 0) {
       return { ok: true, finishes: [this.#withToolCalls({ type: 'finish', index: 0, reason: 'stop', native: null })] };
     }
     const message = this.#ended ? 'The provider sent an empty answer' : 'The provider broke off its answer';
@@ -94,17 +97,12 @@ export class StreamTracker {
   }
 }
 
-function lengthOf(delta: {
-  readonly content?: string | null;
-  readonly reasoning?: string | null;
-  readonly refusal?: string | null;
-  readonly tool_calls?: readonly { readonly function?: { readonly name?: string; readonly arguments?: string } }[];
-}): number {
-  let length = (delta.content?.length ?? 0) + (delta.reasoning?.length ?? 0) + (delta.refusal?.length ?? 0);
-  for (const call of delta.tool_calls ?? []) {
-    length += (call.function?.name?.length ?? 0) + (call.function?.arguments?.length ?? 0);
+function quartersOf({ content, reasoning, refusal, tool_calls: calls = [] }: Delta): number {
+  let quarters = quarterTokens(content ?? '') + quarterTokens(reasoning ?? '') + quarterTokens(refusal ?? '');
+  for (const { function: called } of calls) {
+    quarters += quarterTokens(called?.name ?? '') + quarterTokens(called?.arguments ?? '');
   }
-  return length;
+  return quarters;
 }
 
 function mergeFacts(known: FactsPiece, more: FactsPiece): FactsPiece {

@@ -43,13 +43,14 @@ export function decodeCitations(value: unknown): readonly Annotation[] {
 }
 
 function readText(content: unknown): { text?: string; thinking?: string } {
-  if (typeof content === 'string') return { text: content };
+  if (typeof content === 'string') return content === '' ? {} : { text: content };
   if (!Array.isArray(content)) return {};
   let text = '';
   let thinking = '';
   for (const part of content) {
+    if (typeof part === 'string') text += part;
     if (!isJsonObject(part)) continue;
-    if (part['type'] === 'thinking') thinking += readText(part['thinking']).text ?? textOf(part['thinking']) ?? '';
+    if (part['type'] === 'thinking') thinking += readText(part['thinking']).text ?? '';
     else text += textOf(part['text']) ?? '';
   }
   return { ...(text === '' ? {} : { text }), ...(thinking === '' ? {} : { thinking }) };
@@ -73,15 +74,14 @@ function readAudio(value: unknown): OutputAudio | undefined {
 }
 
 function readToken(value: unknown): TokenLogprob[] {
+  const others = isJsonObject(value) ? listOf(value['top_logprobs']).flatMap(readLikelihood) : [];
+  return readLikelihood(value).map((token) => ({ ...token, top_logprobs: others }));
+}
+
+function readLikelihood(value: unknown): Omit<TokenLogprob, 'top_logprobs'>[] {
   if (!isJsonObject(value) || typeof value['token'] !== 'string' || typeof value['logprob'] !== 'number') return [];
-  return [
-    {
-      token: value['token'],
-      logprob: value['logprob'],
-      bytes: Array.isArray(value['bytes']) ? (value['bytes'] as number[]) : null,
-      top_logprobs: listOf(value['top_logprobs']).flatMap(readToken),
-    },
-  ];
+  const { token, logprob, bytes } = value;
+  return [{ token, logprob, bytes: Array.isArray(bytes) ? (bytes as number[]) : null }];
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,11 +1,13 @@
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { ToolCallCollector } from '../../core/stream/tool-calls.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
+import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { isErrorBody } from '../error-shape.ts';
+import { parseJson } from '../parse-json.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
-import { decodeUsage } from './decode-usage.ts';
+import { decodeUsage, findUsage } from './decode-usage.ts';
+import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
 import type { StreamContext } from './stream-decoder.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
@@ -23,12 +25,15 @@ export function decodeResult(body: string, context: StreamContext): DecodedResul
   const text = body.trim();
   if (text === '') return bad('The provider sent an empty answer');
   if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
-  const parsed = parse(text);
-  if (parsed === undefined) return bad('The provider sent an answer that is not valid JSON');
-  if (isErrorBody(parsed)) return { ok: false, failure: failureInBand(parsed, context) };
-  const choices =
-    isJsonObject(parsed) && Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
-  if (!isJsonObject(parsed) || choices.length === 0) return bad('The provider sent an answer without choices');
+  const value = parseJson(text);
+  if (value === undefined) return bad('The provider sent an answer that is not valid JSON');
+  // Google's compatible layer puts errors into an array.
+  const parsed: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isJsonObject(parsed)) return bad('The provider sent an answer without choices');
+  const error = errorInside(parsed);
+  if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
+  const choices = Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
+  if (choices.length === 0) return bad('The provider sent an answer without choices');
   const decoded = choices.map((choice, position) => decodeChoice(choice, position, parsed, context));
   if (decoded.some((choice) => choice === undefined)) return bad('The provider sent an impossible answer');
   const sound = decoded.filter((choice) => choice !== undefined);
@@ -39,7 +44,7 @@ export function decodeResult(body: string, context: StreamContext): DecodedResul
     ok: true,
     result: {
       choices: sound,
-      usage: decodeUsage(parsed['usage'] ?? choices[0]?.['usage'], context.dialect),
+      usage: decodeUsage(findUsage(parsed, choices), context.dialect),
       systemFingerprint: textOf(parsed['system_fingerprint']),
       serviceTier: textOf(parsed['service_tier']),
       upstreamId: textOf(parsed['id']),
@@ -57,20 +62,8 @@ function decodeChoice(
   const native = textOf(choice['finish_reason']) ?? null;
   if (message === undefined) return undefined;
   const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
-  const indexer = new ToolCallIndexer((call) => `${context.idPrefix}_${index}_${call}`);
-  const legacy = isJsonObject(message['function_call']) ? [{ function: message['function_call'] }] : undefined;
-  const fragments = indexer.read(message['tool_calls'] ?? legacy);
-  if (fragments === undefined) return undefined;
-  const owed = indexer.finish();
-  const calls = fragments.map((call) => ({
-    id: call.id ?? '',
-    index: call.index,
-    type: 'function' as const,
-    function: {
-      name: call.function?.name ?? '',
-      arguments: call.function?.arguments || owed.find((one) => one.index === call.index)?.function?.arguments || '{}',
-    },
-  }));
+  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`);
+  if (calls === undefined) return undefined;
   const { content, refusal, reasoning, ...rest } = decodeContent(message);
   const citations = [...(rest.annotations ?? []), ...decodeCitations(result['citations'])];
   return {
@@ -90,18 +83,27 @@ function decodeChoice(
   };
 }
 
+/** Every entry of a whole answer is a call of its own, whatever its index says. */
+function decodeToolCalls(
+  { tool_calls: entries, function_call: legacy }: JsonObject,
+  newId: (index: number) => string,
+): readonly ResultToolCall[] | undefined {
+  const found: unknown = entries ?? (isJsonObject(legacy) ? [{ function: legacy }] : []);
+  const indexer = new ToolCallIndexer(newId);
+  const fragments = indexer.read(
+    Array.isArray(found) ? found.filter(isJsonObject).map((entry, index) => ({ ...entry, index })) : [],
+  );
+  if (fragments === undefined) return undefined;
+  const collector = new ToolCallCollector();
+  collector.add(fragments);
+  collector.add(indexer.finish());
+  return collector.finish();
+}
+
 /** Some servers say "stop", or nothing, although the model called tools. */
 function finishOf(native: string | null, called: boolean): FinishReason {
   const mapped = native === null ? 'stop' : mapFinishReason(native);
   return mapped === 'stop' && called ? 'tool_calls' : mapped;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    return undefined;
-  }
 }
 
 function bad(message: string): DecodedResult {

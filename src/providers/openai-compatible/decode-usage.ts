@@ -2,6 +2,15 @@ import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Dialect } from './dialect.ts';
 
+/** Usage stands at the top of a chunk or answer, in Groq's extension, or inside a choice. */
+export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
+  if (body['usage'] != null) return body['usage'];
+  const groq = body['x_groq'];
+  if (isJsonObject(groq) && groq['usage'] != null) return groq['usage'];
+  const [first] = choices;
+  return isJsonObject(first) ? first['usage'] : undefined;
+}
+
 /**
  * Reads a usage object of any server of this wire, or undefined when it holds no counts. What a server does not
  * report stays absent.
@@ -25,7 +34,10 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   };
 }
 
-/** Some servers count reasoning beside the completion although it is billed like it; the total gives them away. */
+/**
+ * Some servers count reasoning beside the completion although it is billed like it; the total gives them away, also
+ * where they do not say how much of it was reasoning.
+ */
 function withReasoning(
   prompt: number,
   completion: number,
@@ -33,8 +45,9 @@ function withReasoning(
   total: number | undefined,
   dialect: Dialect,
 ): number {
-  if (dialect.reasoningOutsideCompletion !== true || reasoning === undefined || total === undefined) return completion;
-  return total === prompt + completion + reasoning ? completion + reasoning : completion;
+  if (dialect.reasoningOutsideCompletion !== true || total === undefined) return completion;
+  const beside = total - prompt - completion;
+  return beside > 0 && (reasoning === undefined || reasoning === beside) ? completion + beside : completion;
 }
 
 function promptDetails(usage: JsonObject, prompt: number): Pick<ReportedUsage, 'prompt_tokens_details'> {

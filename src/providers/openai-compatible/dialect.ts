@@ -15,7 +15,7 @@ export interface Dialect {
   readonly padsChunks?: boolean | undefined;
   /** How reasoning is asked for. Default `reasoning_effort`. */
   readonly reasoning?: 'reasoning_effort' | 'reasoning' | 'thinking' | undefined;
-  /** Efforts the server knows; others are mapped to the nearest. Default: all but `max`, sent as `xhigh`. */
+  /** Efforts the server knows; others are sent as the nearest of them. Default: all but `max`. */
   readonly efforts?: readonly ReasoningEffort[] | undefined;
   /** Default `seed`. */
   readonly seedField?: 'seed' | 'random_seed' | undefined;
@@ -29,6 +29,8 @@ export interface Dialect {
   readonly reasoningHistory?: 'reasoning' | 'reasoning_content' | 'reasoning_details' | undefined;
   /** Whether messages may carry `name`; otherwise a user's name is put in front of the text. Default true. */
   readonly messageNames?: boolean | undefined;
+  /** Whether images may be asked for in `original` detail; otherwise it is sent as `high`. Default false. */
+  readonly originalImages?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
   /** Service tiers that may be asked for. Default none. */

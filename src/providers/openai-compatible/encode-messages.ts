@@ -1,5 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
+import { isPlainMessage } from '../../protocol/plain-message.ts';
 import type { Dialect } from './dialect.ts';
 import { nineCharacterIds } from './tool-call-ids.ts';
 
@@ -13,6 +14,7 @@ export function encodeMessages(messages: readonly Message[], dialect: Dialect): 
 }
 
 function encodeMessage(message: Message, dialect: Dialect, ids: ((id: string) => string) | undefined): unknown {
+  if (isPlainMessage(message) && !needsTranslation(message, dialect, ids)) return message;
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -38,15 +40,22 @@ function encodeMessage(message: Message, dialect: Dialect, ids: ((id: string) =>
   }
 }
 
+/** A plain message is the same everywhere, unless its role or its tool call id has another spelling. */
+function needsTranslation({ role }: Message, dialect: Dialect, ids: unknown): boolean {
+  return (role === 'developer' && dialect.developerRole !== true) || (role === 'tool' && ids !== undefined);
+}
+
 function encodeAssistant(
   message: AssistantMessage,
   dialect: Dialect,
   ids: ((id: string) => string) | undefined,
 ): unknown {
   const { content, refusal, audio, tool_calls: calls } = message;
+  // Null is only allowed beside something else that was said.
+  const none = calls?.length || refusal != null || audio?.id !== undefined ? null : '';
   return {
     role: 'assistant',
-    content: content == null ? null : encodeContent(content, dialect),
+    content: content == null ? none : encodeContent(content, dialect),
     ...nameOf(message, dialect),
     ...(refusal == null ? {} : { refusal }),
     ...(audio?.id === undefined ? {} : { audio: { id: audio.id } }),
@@ -100,7 +109,7 @@ function encodePart(
 ): unknown {
   if (part.type === 'refusal') return part;
   const { cache_control: mark, prompt_cache_breakpoint: breakpoint, ...plain } = part;
-  const encoded = plain.type === 'image_url' ? lowerDetail(plain) : plain;
+  const encoded = plain.type === 'image_url' && dialect.originalImages !== true ? lowerDetail(plain) : plain;
   const marked = mark != null || breakpoint != null;
   if (!marked || dialect.cacheMarks === undefined) return encoded;
   if (dialect.cacheMarks === 'prompt_cache_breakpoint')
@@ -108,7 +117,7 @@ function encodePart(
   return { ...encoded, cache_control: mark ?? { type: 'ephemeral' } };
 }
 
-/** `original` is an extension of the contract. */
+/** Most servers know no detail above `high`. */
 function lowerDetail<
   Part extends { readonly image_url: { readonly url: string; readonly detail?: string | undefined } },
 >(part: Part): Part {

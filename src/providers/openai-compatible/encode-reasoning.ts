@@ -11,6 +11,9 @@ const SHARES: readonly (readonly [number, ReasoningEffort])[] = [
   [0.15, 'low'],
 ];
 
+/** What a server is taken to know that says nothing of it: `max` is the word of a few. */
+const COMMON_EFFORTS = REASONING_EFFORTS.filter((effort) => effort !== 'max');
+
 /** Writes the reasoning options in the way of the dialect. */
 export function encodeReasoning(
   reasoning: ReasoningRequest | undefined,
@@ -19,7 +22,7 @@ export function encodeReasoning(
   dialect: Dialect,
 ): object {
   if (reasoning === undefined) return {};
-  const known = endpoint.reasoning?.efforts ?? dialect.efforts;
+  const known = endpoint.reasoning?.efforts ?? dialect.efforts ?? COMMON_EFFORTS;
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, maxTokens);
   const effort = wanted && nearestEffort(wanted, known, endpoint.reasoning?.mandatory === true);
   switch (dialect.reasoning ?? 'reasoning_effort') {
@@ -29,6 +32,8 @@ export function encodeReasoning(
           ...(reasoning.maxTokens === undefined ? effort && { effort } : { max_tokens: reasoning.maxTokens }),
           ...(reasoning.exclude ? { exclude: true } : {}),
           ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
+          ...(reasoning.context === undefined ? {} : { context: reasoning.context }),
+          ...(reasoning.mode === undefined ? {} : { mode: reasoning.mode }),
         },
       };
     case 'thinking':
@@ -48,23 +53,20 @@ function effortOfBudget(budget: number | undefined, maxTokens: number | undefine
 }
 
 /**
- * The known effort nearest to the wanted one; of two as near, the weaker. Reasoning is only switched off when `none`
- * itself is known: a model that always reasons gets its lowest effort.
+ * The known effort nearest to the wanted one; of two as near, the stronger, as servers that grade coarsely do it
+ * themselves. Reasoning is only switched off when `none` itself is known: a model that always reasons gets its lowest
+ * effort.
  */
 export function nearestEffort(
   wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[] | undefined,
+  known: readonly ReasoningEffort[] = REASONING_EFFORTS,
   mandatory = false,
 ): ReasoningEffort {
-  const usable = (known ?? REASONING_EFFORTS).filter(
-    (effort) => effort !== 'none' || (wanted === 'none' && !mandatory),
-  );
-  if (usable.includes(wanted)) return wanted;
+  const usable = new Set(known);
+  if (wanted !== 'none' || mandatory) usable.delete('none');
   const position = REASONING_EFFORTS.indexOf(wanted);
-  let nearest: ReasoningEffort = usable[0] ?? wanted;
-  for (const effort of usable) {
-    const distance = Math.abs(REASONING_EFFORTS.indexOf(effort) - position);
-    if (distance <= Math.abs(REASONING_EFFORTS.indexOf(nearest) - position)) nearest = effort;
-  }
-  return nearest;
+  const distance = (effort: ReasoningEffort): number => Math.abs(REASONING_EFFORTS.indexOf(effort) - position);
+  // From the strongest down, so that the stronger of two as near is met first.
+  const ranked = REASONING_EFFORTS.filter((effort) => usable.has(effort));
+  return ranked.toSorted((left, right) => distance(left) - distance(right))[0] ?? wanted;
 }

@@ -40,13 +40,15 @@ function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
 }
 
-function encodeParameters({ parameters }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
+function encodeParameters({ parameters, tools }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
   const encoded: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(parameters)) {
     if (name === 'max_completion_tokens') {
       if (takes('max_tokens') || takes('max_completion_tokens'))
         encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
     } else if (!takes(name as ParameterName)) continue;
+    // Servers refuse to be told how to call tools that they were not given.
+    else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
     else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
     else encoded[name] = value;
@@ -56,9 +58,11 @@ function encodeParameters({ parameters }: NormalizedRequest, dialect: Dialect, t
 
 function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
   if (tools.length === 0 || !takes('tools')) return {};
+  const choice = takes('tool_choice') ? encodeChoice(toolChoice, dialect) : undefined;
   return {
-    tools: tools.map(({ function: { name, description, parameters, strict } }) => ({
+    tools: tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }) => ({
       type: 'function',
+      ...(mark != null && dialect.cacheMarks === 'cache_control' ? { cache_control: mark } : {}),
       function: {
         name,
         ...(description == null ? {} : { description }),
@@ -66,12 +70,15 @@ function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect,
         ...(strict == null ? {} : { strict }),
       },
     })),
-    ...(toolChoice !== undefined && takes('tool_choice') ? { tool_choice: encodeChoice(toolChoice, dialect) } : {}),
+    ...(choice === undefined ? {} : { tool_choice: choice }),
   };
 }
 
-function encodeChoice(choice: ToolChoice, dialect: Dialect): unknown {
-  return choice === 'required' ? (dialect.forcedTool ?? 'required') : choice;
+/** A choice that names a tool of the router means nothing to a provider. */
+function encodeChoice(choice: ToolChoice | undefined, dialect: Dialect): unknown {
+  if (choice === 'required') return dialect.forcedTool ?? 'required';
+  if (typeof choice !== 'object') return choice;
+  return 'function' in choice ? { type: 'function', function: { name: choice.function.name } } : undefined;
 }
 
 function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Takes): EncodedBody {
@@ -85,7 +92,8 @@ function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Take
 
 function encodeOutput({ outputModalities, audio, imageConfig }: NormalizedRequest): EncodedBody {
   return {
-    ...(outputModalities === undefined ? {} : { modalities: outputModalities }),
+    // Text alone is what everybody answers with, and strict servers do not know the field.
+    ...(outputModalities?.some((modality) => modality !== 'text') ? { modalities: outputModalities } : {}),
     ...(audio === undefined ? {} : { audio }),
     ...(imageConfig === undefined ? {} : { image_config: imageConfig }),
   };

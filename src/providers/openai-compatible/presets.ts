@@ -5,6 +5,8 @@ export interface VendorPreset {
   readonly slug: string;
   readonly name: string;
   readonly baseURL: string;
+  /** Environment variable that may hold another address. */
+  readonly baseURLVariable?: string | undefined;
   /** Environment variables that may hold the key, in order. None: the server needs no key. */
   readonly apiKeyVariables: readonly string[];
   /** True: an endpoint that stores or trains on prompts by default. */
@@ -23,12 +25,14 @@ export const VENDOR_PRESETS = {
     slug: 'openai',
     name: 'OpenAI',
     baseURL: 'https://api.openai.com/v1',
+    baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
     dialect: {
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
       developerRole: true,
       padsChunks: true,
+      originalImages: true,
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       cacheMarks: 'prompt_cache_breakpoint',
       serviceTiers: ['default', 'flex', 'priority', 'scale'],
@@ -142,6 +146,7 @@ export const VENDOR_PRESETS = {
       reasoning: 'reasoning',
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',
+      originalImages: true,
       reasoningHistory: 'reasoning_details',
       serviceTiers: ['default', 'flex', 'priority'],
       promptCacheFields: true,
@@ -151,6 +156,7 @@ export const VENDOR_PRESETS = {
     slug: 'ollama',
     name: 'Ollama',
     baseURL: 'http://127.0.0.1:11434/v1',
+    baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
     dialect: { ...LOCAL, efforts: ['none', 'low', 'medium', 'high'] },
   },

@@ -2,15 +2,16 @@ import { failure } from '../../core/fallback/failure.ts';
 import { type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
 import { scatter } from '../../core/stream/scatter.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { isErrorBody } from '../error-shape.ts';
+import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
 import { decodeResult } from './decode-result.ts';
-import { decodeUsage } from './decode-usage.ts';
+import { decodeUsage, findUsage } from './decode-usage.ts';
 import type { Dialect } from './dialect.ts';
+import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 
@@ -32,7 +33,11 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #context: StreamContext;
   readonly #tools = new Map<number, ToolCallIndexer>();
   readonly #frames = new TextFrames('content', plainText);
+  /** Choices of which some delta came. */
+  readonly #streamed = new Set<number>();
   #facts = '';
+  #ended = false;
+  #closing = false;
 
   constructor(context: StreamContext) {
     this.#context = context;
@@ -44,6 +49,10 @@ export class ChatStreamDecoder implements StreamDecoder {
     else this.#parse(data, event, pieces);
   }
 
+  closing(): void {
+    this.#closing = true;
+  }
+
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(text, this.#context);
     if (decoded.ok) pieces.push(...scatter(decoded.result));
@@ -51,36 +60,50 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   end(pieces: StreamPiece[]): void {
+    if (this.#ended) return;
     for (const index of this.#tools.keys()) this.#finishTools(index, pieces);
   }
 
   #parse(data: string, event: string | undefined, pieces: StreamPiece[]): void {
     const text = data.trim();
-    if (text === '[DONE]') {
-      pieces.push({ type: 'end' });
-      return;
+    if (this.#ended || text === '') return;
+    if (text === '[DONE]') return this.#done(pieces);
+    const chunks = parseObjects(text);
+    if (chunks === undefined) return this.#malformed(event, pieces);
+    const before = pieces.length;
+    for (const chunk of chunks) {
+      const error = event === 'error' ? chunk : errorInside(chunk);
+      if (error === undefined) this.#chunk(chunk, pieces);
+      else pieces.push({ type: 'failure', failure: failureInBand(error, this.#context) });
     }
-    if (text === '') return;
-    const chunk = parseObject(text);
-    if (chunk === undefined) {
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
-    } else if (event === 'error' || isErrorBody(chunk) || hasError(chunk)) {
-      pieces.push({ type: 'failure', failure: failureInBand(errorOf(chunk), this.#context) });
-    } else {
-      this.#chunk(chunk, data, pieces);
-    }
+    if (pieces.length === before + 1 && typeof pieces[before] === 'string') this.#frames.learn(data);
   }
 
-  #chunk(chunk: JsonObject, data: string, pieces: StreamPiece[]): void {
-    const before = pieces.length;
+  /** Nothing that follows the end mark counts, also if it looks like the text before it. */
+  #done(pieces: StreamPiece[]): void {
+    this.end(pieces);
+    this.#ended = true;
+    this.#frames.forget();
+    pieces.push({ type: 'end' });
+  }
+
+  /**
+   * A broken event means a broken stream. Two are not what they seem: an event cut off by the end of the body, where
+   * what came before tells whether the answer is whole, and an event of a kind that this wire does not know.
+   */
+  #malformed(event: string | undefined, pieces: StreamPiece[]): void {
+    if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
+    pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
+  }
+
+  #chunk(chunk: JsonObject, pieces: StreamPiece[]): void {
     this.#readFacts(chunk, pieces);
     const choices = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
     for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
     const citations = decodeCitations(chunk['citations']);
     if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
-    const usage = decodeUsage(usageOf(chunk, choices), this.#context.dialect);
+    const usage = decodeUsage(findUsage(chunk, choices), this.#context.dialect);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
-    if (pieces.length === before + 1 && typeof pieces[before] === 'string') this.#frames.learn(data);
   }
 
   #choice(choice: JsonObject, pieces: StreamPiece[]): void {
@@ -92,12 +115,19 @@ export class ChatStreamDecoder implements StreamDecoder {
       });
       return;
     }
-    const source = choice['delta'] ?? choice['message'];
+    const source = this.#sourceOf(index, choice);
     if (isJsonObject(source)) this.#delta(index, source, choice['logprobs'], pieces);
     const native = choice['finish_reason'];
     if (typeof native !== 'string' || native === '') return;
     this.#finishTools(index, pieces);
     pieces.push({ type: 'finish', index, reason: mapFinishReason(native), native });
+  }
+
+  /** A whole message in place of a delta is only read if it is all there is: some servers repeat everything at the end. */
+  #sourceOf(index: number, { delta, message }: JsonObject): unknown {
+    if (!isJsonObject(delta)) return this.#streamed.has(index) ? undefined : message;
+    this.#streamed.add(index);
+    return delta;
   }
 
   #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
@@ -113,7 +143,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const logprobs = decodeLogprobs(rawLogprobs);
     const onlyText = content.content !== undefined && Object.keys(content).length === 1 && calls.length === 0;
     if (onlyText && index === 0 && logprobs === undefined) {
-      if (content.content) pieces.push(escapeText(content.content));
+      pieces.push(escapeText(content.content ?? ''));
       return;
     }
     const delta = calls.length > 0 ? { ...content, tool_calls: calls } : content;
@@ -125,6 +155,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     const key = `${textOf(id) ?? ''} ${textOf(fingerprint) ?? ''} ${textOf(tier) ?? ''}`;
     if (key === this.#facts || key === '  ') return;
     this.#facts = key;
+    // A known frame with the facts of before would now be news.
+    this.#frames.forget();
     pieces.push({
       type: 'facts',
       upstreamId: textOf(id),
@@ -150,41 +182,17 @@ export class ChatStreamDecoder implements StreamDecoder {
 
 /** The text of a frame that is nothing but text, for {@link TextFrames}. */
 function plainText(data: string): string | undefined {
-  const chunk = parseObject(data);
-  const choices = chunk?.['choices'];
+  const choices = parseObjects(data)?.[0]?.['choices'];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const delta = isJsonObject(choice) ? choice['delta'] : undefined;
   return isJsonObject(delta) ? textOf(delta['content']) : undefined;
 }
 
-function parseObject(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    if (Array.isArray(value)) return isJsonObject(value[0]) ? value[0] : undefined;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function hasError(chunk: JsonObject): boolean {
-  return errorOf(chunk) !== chunk;
-}
-
-/** The error inside a chunk, where the known servers put it; the chunk itself where there is none. */
-function errorOf(chunk: JsonObject): unknown {
-  if (isJsonObject(chunk['error']) || typeof chunk['error'] === 'string') return { error: chunk['error'] };
-  const groq = chunk['x_groq'];
-  return isJsonObject(groq) && groq['error'] != null ? { error: groq['error'] } : chunk;
-}
-
-/** Usage stands at the top, in Groq's extension, or inside a choice. */
-function usageOf(chunk: JsonObject, choices: readonly unknown[]): unknown {
-  if (chunk['usage'] != null) return chunk['usage'];
-  const groq = chunk['x_groq'];
-  if (isJsonObject(groq) && groq['usage'] != null) return groq['usage'];
-  const [first] = choices;
-  return isJsonObject(first) ? first['usage'] : undefined;
+/** The chunks of one event: nearly always one, but some servers put them in an array. */
+function parseObjects(data: string): readonly JsonObject[] | undefined {
+  const value = parseJson(data);
+  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
+  return isJsonObject(value) ? [value] : undefined;
 }
 
 /** The deprecated single call, as a list of one. */

@@ -1,15 +1,25 @@
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
-import { isJsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { JsonProgress } from './json-progress.ts';
+
+/** One fragment as a server sent it, read as far as it makes sense. */
+interface Fragment {
+  readonly wireIndex: number | undefined;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly text: string;
+}
 
 interface KnownCall {
   /** Index that we gave it. */
   readonly index: number;
-  id: string;
+  /** Id that the server gave it, if it did. */
+  wireId: string | undefined;
   name: string;
   /** Arguments that came before the name did. */
   held: string[];
   announced: boolean;
-  hasArguments: boolean;
+  readonly progress: JsonProgress;
 }
 
 /** Calls in one answer; a server that sends more is out of its mind. */
@@ -35,17 +45,15 @@ export class ToolCallIndexer {
   read(fragments: unknown): readonly ToolCallDelta[] | undefined {
     if (!Array.isArray(fragments)) return [];
     const deltas: ToolCallDelta[] = [];
-    for (const fragment of fragments) {
-      if (!isJsonObject(fragment)) continue;
-      const parts = isJsonObject(fragment['function']) ? fragment['function'] : {};
-      const wireIndex = fragment['index'];
+    for (const value of fragments) {
+      if (!isJsonObject(value)) continue;
+      const wireIndex = value['index'];
       if (typeof wireIndex === 'number' && wireIndex > MAX_CALLS) return undefined;
-      const name = textOf(parts['name']);
-      const call = this.#find(validIndex(wireIndex), textOf(fragment['id']), name);
+      const fragment = readFragment(value);
+      const call = this.#find(fragment);
       if (call === undefined) continue;
       if (this.#calls.length > MAX_CALLS) return undefined;
-      if (name !== undefined && call.name === '') call.name = name;
-      const delta = this.#advance(call, argumentsOf(parts['arguments']));
+      const delta = this.#advance(call, fragment);
       if (delta !== undefined) deltas.push(delta);
     }
     return deltas;
@@ -55,43 +63,58 @@ export class ToolCallIndexer {
   finish(): readonly ToolCallDelta[] {
     const deltas: ToolCallDelta[] = [];
     for (const call of this.#calls) {
-      const text = call.hasArguments ? '' : '{}';
+      const text = call.progress.empty ? '{}' : '';
+      call.progress.read(text);
       if (!call.announced) deltas.push(this.#announce(call, text));
       else if (text !== '') deltas.push({ index: call.index, function: { arguments: text } });
-      call.hasArguments = true;
     }
     return deltas;
   }
 
-  #find(wireIndex: number | undefined, id: string | undefined, name: string | undefined): KnownCall | undefined {
-    const known = wireIndex === undefined ? this.#withoutIndex(id, name) : this.#byWireIndex.get(wireIndex);
-    if (known !== undefined && !isAnotherCall(known, id, name)) return known;
-    if (known === undefined && wireIndex === undefined && name === undefined) return undefined;
-    const call = this.#open(id);
+  #find(fragment: Fragment): KnownCall | undefined {
+    const { wireIndex, id, name, text } = fragment;
+    const known = wireIndex === undefined ? this.#withoutIndex(fragment) : this.#withIndex(wireIndex, id);
+    if (known !== undefined && !isAnotherCall(known, fragment)) return known;
+    if (id === undefined && name === undefined && text === '') return undefined;
+    const call = this.#open();
     if (wireIndex !== undefined) this.#byWireIndex.set(wireIndex, call);
     return call;
   }
 
-  /** Without an index: a known id continues its call, a name begins one, anything else continues the newest. */
-  #withoutIndex(id: string | undefined, name: string | undefined): KnownCall | undefined {
-    const byId = id === undefined ? undefined : this.#calls.find((call) => call.id === id);
-    if (byId !== undefined) return byId;
-    return name === undefined ? this.#calls.at(-1) : undefined;
+  /** With an index: the call that stands there, unless the id is that of another one. */
+  #withIndex(wireIndex: number, id: string | undefined): KnownCall | undefined {
+    const known = this.#byWireIndex.get(wireIndex);
+    return known === undefined || known.wireId === id ? known : (this.#withId(id) ?? known);
   }
 
-  #open(id: string | undefined): KnownCall {
+  #withId(id: string | undefined): KnownCall | undefined {
+    return id === undefined ? undefined : this.#calls.findLast((call) => call.wireId === id);
+  }
+
+  /**
+   * Without an index: a known id continues its call, a name begins one unless it only repeats that of a call whose
+   * arguments are half there, and anything else continues the newest.
+   */
+  #withoutIndex({ id, name }: Fragment): KnownCall | undefined {
+    const byId = this.#withId(id);
+    if (byId !== undefined) return byId;
+    const newest = this.#calls.at(-1);
+    if (newest === undefined || name === undefined) return newest;
+    return id === undefined && newest.name === name && isMidway(newest) ? newest : undefined;
+  }
+
+  #open(): KnownCall {
+    const progress = new JsonProgress();
     const index = this.#calls.length;
-    const wanted = id ?? this.#newId(index);
-    let unique = wanted;
-    for (let copy = 2; this.#ids.has(unique); copy += 1) unique = `${wanted}_${copy}`;
-    this.#ids.add(unique);
-    const call: KnownCall = { index, id: unique, name: '', held: [], announced: false, hasArguments: false };
+    const call: KnownCall = { index, wireId: undefined, name: '', held: [], announced: false, progress };
     this.#calls.push(call);
     return call;
   }
 
-  #advance(call: KnownCall, text: string): ToolCallDelta | undefined {
-    if (text !== '') call.hasArguments = true;
+  #advance(call: KnownCall, { id, name, text }: Fragment): ToolCallDelta | undefined {
+    call.wireId ??= id;
+    if (name !== undefined && call.name === '') call.name = name;
+    call.progress.read(text);
     if (call.announced) return text === '' ? undefined : { index: call.index, function: { arguments: text } };
     if (call.name !== '') return this.#announce(call, text);
     if (text !== '') call.held.push(text);
@@ -104,18 +127,47 @@ export class ToolCallIndexer {
     call.held = [];
     return {
       index: call.index,
-      id: call.id,
+      id: this.#uniqueId(call),
       type: 'function',
       function: { name: call.name, arguments: held + text },
     };
   }
+
+  #uniqueId({ wireId, index }: KnownCall): string {
+    const wanted = wireId ?? this.#newId(index);
+    let unique = wanted;
+    for (let copy = 2; this.#ids.has(unique); copy += 1) unique = `${wanted}_${copy}`;
+    this.#ids.add(unique);
+    return unique;
+  }
 }
 
-/** The same index with another id and a name is a new call of a server that always says 0. */
-function isAnotherCall(known: KnownCall, id: string | undefined, name: string | undefined): boolean {
+/**
+ * Whether a fragment that stands where a known call stands begins another one, as with servers whose index is always
+ * 0. A second name says so, and so do arguments that begin anew where those of the known call are complete. Names and
+ * ids that are only repeated, or left out, or changed in the middle, are noise.
+ */
+function isAnotherCall(known: KnownCall, { id, name, text }: Fragment): boolean {
   if (name === undefined || known.name === '') return false;
-  if (id !== undefined && id !== known.id) return true;
-  return id === undefined && name !== known.name;
+  if (name !== known.name) return true;
+  if (isMidway(known)) return false;
+  const otherId = id !== undefined && known.wireId !== undefined && id !== known.wireId;
+  const opensValue = /^\s*[{[]/.test(text);
+  return known.progress.complete ? opensValue || (otherId && text === '') : opensValue && otherId;
+}
+
+function isMidway({ progress }: KnownCall): boolean {
+  return !progress.empty && !progress.complete;
+}
+
+function readFragment(value: JsonObject): Fragment {
+  const parts = isJsonObject(value['function']) ? value['function'] : {};
+  return {
+    wireIndex: validIndex(value['index']),
+    id: wordOf(value['id']),
+    name: wordOf(parts['name']),
+    text: argumentsOf(parts['arguments']),
+  };
 }
 
 function validIndex(value: unknown): number | undefined {
@@ -128,6 +180,7 @@ function argumentsOf(value: unknown): string {
   return isJsonObject(value) ? JSON.stringify(value) : '';
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+/** Blank names and ids on continuations say nothing. */
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

@@ -29,14 +29,14 @@ function vendor(preset: VendorPreset): VendorFactory {
       slug: preset.slug,
       name: options.name ?? preset.name,
       dataCollection: options.dataCollection ?? preset.dataCollection,
-      baseURL: options.baseURL ?? preset.baseURL,
+      baseURL: options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL,
       dialect: preset.dialect,
       apiKey,
     }) as unknown as Provider<ModelIds<Models>>;
   };
 }
 
-/** OpenAI. Key: `OPENAI_API_KEY`. */
+/** OpenAI. Key: `OPENAI_API_KEY`; another address: `OPENAI_BASE_URL`. */
 export const openai: VendorFactory = vendor(VENDOR_PRESETS.openai);
 /** Groq. Key: `GROQ_API_KEY`. */
 export const groq: VendorFactory = vendor(VENDOR_PRESETS.groq);
@@ -108,6 +108,10 @@ export function providersFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => keyFromEnvironment(preset) !== undefined)
     .map((preset) => vendor(preset)());
+}
+
+function addressFromEnvironment({ baseURLVariable: name }: VendorPreset): string | undefined {
+  return name === undefined ? undefined : readEnvironment(name);
 }
 
 function keyFromEnvironment(preset: VendorPreset): string | undefined {

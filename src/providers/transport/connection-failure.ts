@@ -14,11 +14,21 @@ const UNREACHABLE = new Set([
 /** Codes of errors that mean: it took too long. */
 const TIMED_OUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
+/** Codes of errors that mean: what came back is not HTTP, or not whole. */
+const INVALID_RESPONSE = new Set([
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  'UND_ERR_INFO',
+]);
+
 /** Codes of errors that are ours: a malformed header value or address. */
 const OURS = new Set([
   'UND_ERR_INVALID_ARG',
   'ERR_INVALID_URL',
   'ERR_INVALID_CHAR',
+  'ERR_INVALID_HTTP_TOKEN',
+  'ERR_HTTP_INVALID_HEADER_VALUE',
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
@@ -35,7 +45,7 @@ export function connectionFailure(error: unknown): AttemptFailure {
   if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('ERR_TLS'))) {
     return failure('unreachable', `The provider cannot be reached${detail}`);
   }
-  if (code?.startsWith('HPE_') === true || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (code !== undefined && (INVALID_RESPONSE.has(code) || code.startsWith('HPE_'))) {
     return failure('bad_response', `The provider sent an invalid HTTP response${detail}`);
   }
   return failure('connection', `The connection to the provider failed${detail}`);
@@ -44,8 +54,10 @@ export function connectionFailure(error: unknown): AttemptFailure {
 /** Follows `cause` and the members of an AggregateError to the first error with a code. */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;
-  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown };
+  const { code, name, cause, errors } = error as { code?: unknown; name?: unknown; cause?: unknown; errors?: unknown };
   if (typeof code === 'string') return code;
+  // undici has no code for what its parser does not know a word for.
+  if (name === 'HTTPParserError') return 'HPE_INVALID';
   if (Array.isArray(errors)) {
     for (const inner of errors) {
       const found = codeOf(inner, depth + 1);

@@ -1,37 +1,49 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { type Transport, TransportError, type TransportResponse } from './transport.ts';
+import {
+  MAX_HEADERS,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+  tooManyHeaders,
+} from './transport.ts';
 
 /** Transport over the runtime's own `fetch`, for every runtime that is not Node. */
 export function createTransport(fetchFunction: typeof fetch = globalThis.fetch): Transport {
   return {
     async send(request) {
-      const response = await fetchFunction(request.url, {
-        method: request.method,
-        headers: pairs(request.headers),
-        body: request.body ?? null,
-        signal: request.signal,
-        // A provider never gets to choose where our key is sent next.
-        redirect: 'manual',
-      }).catch((error: unknown) => {
-        throw new TransportError(connectionFailure(error));
+      const { method, url, body = null, signal } = request;
+      const headers = headersOf(request.headers);
+      // A provider never gets to choose where our key is sent next.
+      const redirect = 'manual';
+      const response = await fetchFunction(url, { method, headers, body, signal, redirect }).catch((error: unknown) => {
+        throw failureOf(error, signal);
       });
-      return new FetchResponse(response, request.maxBytes);
+      const answer = new FetchResponse(response, request);
+      if ([...response.headers].length <= MAX_HEADERS) return answer;
+      answer.cancel();
+      throw tooManyHeaders();
     },
     close: () => Promise.resolve(),
   };
 }
 
+/** Status that stands for a redirect where the runtime hides the real one. */
+const HIDDEN_REDIRECT = 302;
+
 class FetchResponse implements TransportResponse {
   readonly status: number;
   readonly #headers: Headers;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  readonly #signal: AbortSignal;
   #left: number;
 
-  constructor(response: Response, maxBytes: number) {
-    this.status = response.status;
+  constructor(response: Response, { maxBytes, signal }: TransportRequest) {
+    this.status = response.type === 'opaqueredirect' ? HIDDEN_REDIRECT : response.status;
     this.#headers = response.headers;
     this.#reader = response.body?.getReader();
+    this.#signal = signal;
     this.#left = maxBytes;
   }
 
@@ -42,7 +54,7 @@ class FetchResponse implements TransportResponse {
   async read(): Promise<readonly Uint8Array[] | undefined> {
     if (this.#reader === undefined) return undefined;
     const { done, value } = await this.#reader.read().catch((error: unknown) => {
-      throw new TransportError(connectionFailure(error));
+      throw failureOf(error, this.#signal);
     });
     if (done) return undefined;
     this.#left -= value.byteLength;
@@ -58,8 +70,18 @@ class FetchResponse implements TransportResponse {
   }
 }
 
-function pairs(flat: readonly string[]): [string, string][] {
-  const result: [string, string][] = [];
-  for (let index = 0; index + 1 < flat.length; index += 2) result.push([flat[index] ?? '', flat[index + 1] ?? '']);
-  return result;
+/** A call that was given up fails in many words, depending on the runtime and the moment; the signal tells for sure. */
+function failureOf(error: unknown, signal: AbortSignal): TransportError {
+  return new TransportError(signal.aborted ? failure('aborted', 'The call was cancelled') : connectionFailure(error));
+}
+
+/** `fetch` reports a malformed header like a broken connection, so it is looked for before. */
+function headersOf(flat: readonly string[]): Headers {
+  const headers = new Headers();
+  try {
+    for (let index = 0; index + 1 < flat.length; index += 2) headers.append(flat[index] ?? '', flat[index + 1] ?? '');
+  } catch {
+    throw new TransportError(failure('adapter', 'A header of the request is malformed'));
+  }
+  return headers;
 }

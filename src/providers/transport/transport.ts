@@ -1,4 +1,4 @@
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure as failureOf } from '../../core/fallback/failure.ts';
 
 /** One HTTP request to a provider. */
 export interface TransportRequest {
@@ -31,6 +31,14 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Headers that a response may have. */
+export const MAX_HEADERS = 100;
+
+/** The failure of a response with more than {@link MAX_HEADERS}. */
+export function tooManyHeaders(): TransportError {
+  return new TransportError(failureOf('bad_response', `The provider sent more than ${MAX_HEADERS} headers`));
+}
+
 /** A failure of the connection, wrapped so that it can travel through promises. Never leaves the providers. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
@@ -51,6 +59,27 @@ export async function readText(response: TransportResponse): Promise<string> {
     if (chunks === undefined) return text + decoder.decode();
     for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
   }
+}
+
+/** Reads the beginning of a body as text and drops the rest. A body that breaks off ends where it broke. */
+export async function readStart(response: TransportResponse, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let left = maxBytes;
+  try {
+    for (let chunks = await response.read(); chunks !== undefined; chunks = await response.read()) {
+      for (const chunk of chunks) {
+        text += decoder.decode(chunk.subarray(0, left), STREAMED);
+        left -= chunk.byteLength;
+        if (left > 0) continue;
+        response.cancel();
+        return text;
+      }
+    }
+  } catch {
+    // What was read before is enough, and nothing at all is no reason to forget the status.
+  }
+  return text;
 }
 
 const STREAMED = { stream: true } as const;

@@ -6,12 +6,14 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Bytes that may wait to be read before the connection is paused. */
 const HIGH_WATER = 256 * 1024;
-const LOW_WATER = 64 * 1024;
 
 /** A step between the wire and the reader, such as decompression. */
 export interface ByteFilter {
   write(chunk: Uint8Array): void;
   end(): void;
+  /** Stops and continues the output, for a reader who does not keep up. */
+  pause(): void;
+  resume(): void;
   destroy(): void;
 }
 
@@ -65,6 +67,7 @@ export class UndiciResponse implements TransportResponse {
 
   /** Bytes for the reader. */
   deliver(chunk: Uint8Array): void {
+    if (this.#ended) return;
     this.#left -= chunk.byteLength;
     if (this.#left < 0) {
       this.abort(new TransportError(failure('bad_response', 'The provider sent more than is accepted')));
@@ -72,7 +75,10 @@ export class UndiciResponse implements TransportResponse {
     }
     this.#queue.push(chunk);
     this.#queued += chunk.byteLength;
-    if (this.#queued > HIGH_WATER) this.#controller?.pause();
+    if (this.#queued > HIGH_WATER) {
+      this.#controller?.pause();
+      this.#filter?.pause();
+    }
     this.#wake?.();
   }
 
@@ -117,13 +123,19 @@ export class UndiciResponse implements TransportResponse {
       this.#wake = undefined;
     }
     const chunks = this.#queue;
+    const paused = this.#queued > HIGH_WATER;
     this.#queue = [];
-    if (this.#queued > LOW_WATER) this.#controller?.resume();
+    // Counted anew first: resuming may deliver more, and pause again, before it returns.
     this.#queued = 0;
+    if (paused) {
+      this.#controller?.resume();
+      this.#filter?.resume();
+    }
     return chunks;
   }
 
   cancel(): void {
+    this.#queue = [];
     if (!this.#ended) this.abort(cancelled());
   }
 
@@ -133,6 +145,7 @@ export class UndiciResponse implements TransportResponse {
   }
 }
 
-function cancelled(): TransportError {
+/** The failure of a call that nobody wants any more. */
+export function cancelled(): TransportError {
   return new TransportError(failure('aborted', 'The call was cancelled'));
 }

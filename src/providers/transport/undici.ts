@@ -1,8 +1,15 @@
 import { type Dispatcher, Agent, buildConnector } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
-import { needsDecoding, startDecoding } from './content-decoding.ts';
-import { UndiciResponse } from './undici-response.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import { decodeContent } from './content-decoding.ts';
+import { UndiciResponse, cancelled } from './undici-response.ts';
+import {
+  MAX_HEADERS,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+  tooManyHeaders,
+} from './transport.ts';
 
 /** Errors of a socket that the other side had closed while it lay idle. */
 const STALE = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -28,6 +35,7 @@ export function createTransport(): Transport {
 
   return {
     async send(request) {
+      if (request.signal.aborted) throw cancelled();
       const before = opened;
       const sent = dispatch(pooled, request, () => opened === before);
       return sent.response.catch((error: unknown) => {
@@ -43,29 +51,37 @@ export function createTransport(): Transport {
 
 interface Sent {
   readonly response: Promise<TransportResponse>;
-  /** True when the call went out on a connection that had been closed by the other side before it was used. */
+  /**
+   * True when the call went out on a connection that the other side had closed before it was used: it failed like
+   * one, and not a single byte came back.
+   */
   wasStale(error: unknown): boolean;
 }
 
+/** undici tells when the first byte of a response came, which its types do not know. */
+type Handler = Dispatcher.DispatchHandler & { readonly onResponseStarted: () => void };
+
 function dispatch(agent: Agent, request: TransportRequest, usedOldConnection: () => boolean): Sent {
   let reused = false;
+  let answered = false;
   let rawCode: unknown;
   const response = new Promise<TransportResponse>((resolve, reject) => {
     const answer = new UndiciResponse(request.signal, request.maxBytes, reject);
-    const handler: Dispatcher.DispatchHandler = {
+    const handler: Handler = {
       onRequestStart(controller) {
         reused = usedOldConnection();
         request.connected?.();
         answer.attach(controller);
       },
+      onResponseStarted() {
+        answered = true;
+      },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return;
+        if (countHeaders(headers) > MAX_HEADERS) return answer.abort(tooManyHeaders());
         answer.begin(status, headers);
-        if (needsDecoding(headers['content-encoding'])) {
-          const problem = startDecoding(answer, String(headers['content-encoding']));
-          if (problem !== undefined) return answer.abort(new TransportError(problem));
-        }
         resolve(answer);
+        decodeContent(answer, headers['content-encoding']);
       },
       onResponseData(_controller, chunk) {
         answer.push(chunk);
@@ -92,6 +108,13 @@ function dispatch(agent: Agent, request: TransportRequest, usedOldConnection: ()
   });
   return {
     response,
-    wasStale: () => reused && typeof rawCode === 'string' && STALE.has(rawCode) && !request.signal.aborted,
+    wasStale: () => reused && !answered && typeof rawCode === 'string' && STALE.has(rawCode) && !request.signal.aborted,
   };
+}
+
+/** Headers of a response; one that was sent several times counts as often. */
+function countHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+  let count = 0;
+  for (const name in headers) count += Array.isArray(headers[name]) ? headers[name].length : 1;
+  return count;
 }

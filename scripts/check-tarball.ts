@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Packs the package, installs the tarball into an empty folder as a user would, and opens every door with each
+ * supported version of Node. Usage: npm run check:tarball [-- 22 24 26]
+ */
+const SUPPORTED = ['22', '24', '26'];
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, unknown>>;
+}
+
+/** The script that the installed package must pass. */
+function doorScript(): string {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+  const doors = Object.keys(manifest.exports)
+    .filter((door) => door !== './package.json')
+    .map((door) => door.replace('.', 'signalbox'));
+  return `
+    for (const door of ${JSON.stringify(doors)}) {
+      const names = Object.keys(await import(door));
+      if (names.length === 0) throw new Error(\`\${door} exports nothing\`);
+    }
+    const { createRequire } = await import('node:module');
+    if (typeof createRequire(import.meta.url)('signalbox').createRouter !== 'function') throw new Error('require() fails');
+    const { createRouter, simulated } = await import('signalbox');
+    const router = createRouter({ providers: [simulated({ firstTokenMs: 0, tokensPerSecond: Infinity })] });
+    const request = { model: 'simulated/small', messages: [{ role: 'user', content: 'Hello' }] };
+    const answer = await router.chat(request);
+    let streamed = '';
+    for await (const chunk of router.stream(request)) streamed += chunk.choices[0]?.delta.content ?? '';
+    if (streamed === '' || streamed !== answer.choices[0].message.content) throw new Error('answers differ');
+    console.log(\`\${process.version}: ${doors.length} doors open, a call and a stream agree\`);
+  `;
+}
+
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+/** Path of a Node binary, from the npm package \`node\`. */
+function nodeBinary(version: string, folder: string): string {
+  const place = join(folder, `node-${version}`);
+  mkdirSync(place);
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, allowScripts: { node: true } }));
+  npm(['install', '--no-audit', '--no-fund', `node@${version}`], place);
+  return join(place, 'node_modules/.bin/node');
+}
+
+const versions = process.argv.length > 2 ? process.argv.slice(2) : SUPPORTED;
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarball-'));
+try {
+  const [packed] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)) as [{ filename: string }];
+  const user = join(folder, 'user');
+  mkdirSync(user);
+  writeFileSync(join(user, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  npm(['install', '--no-audit', '--no-fund', join(folder, packed.filename)], user);
+  writeFileSync(join(user, 'doors.mjs'), doorScript());
+  for (const version of versions) {
+    const binary = version === 'this' ? process.execPath : nodeBinary(version, folder);
+    process.stdout.write(execFileSync(binary, ['doors.mjs'], { cwd: user, encoding: 'utf8' }));
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

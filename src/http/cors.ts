@@ -1,0 +1,70 @@
+import type { Cors } from '../config.ts';
+import { RouterError } from '../errors.ts';
+import { shortened } from '../protocol/echo.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+
+/** Headers of ours that pages may read. */
+const EXPOSED = 'X-Generation-Id, x-request-id, Retry-After';
+
+/** Headers that pages may send; those of the contract in both spellings. */
+const ALLOWED = [
+  'Authorization',
+  'Content-Type',
+  'x-api-key',
+  'x-session-id',
+  'HTTP-Referer',
+  'X-Title',
+  ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [
+    `${brand}-Metadata`,
+    `${brand}-Experimental-Metadata`,
+    `${brand}-Title`,
+    `${brand}-Categories`,
+  ]),
+].join(', ');
+
+/** Headers that a widespread client adds to every request to say what it runs on. */
+const HARMLESS = /^x-stainless-[a-z-]{1,32}$/;
+
+/** Seconds for which a browser may remember the answer to a preflight. */
+const MAX_AGE = '600';
+
+/** Headers that let a page of another site read an answer; none when it may not, or when nobody set this up. */
+export function corsHeaders(cors: Cors | undefined, origin: string | undefined): HttpHeaders {
+  if (cors === undefined) return NONE;
+  if (cors.origins === '*') return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+  if (origin === undefined || !cors.origins.includes(origin)) return VARIES;
+  return { ...VARIES, 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
+}
+
+/**
+ * The answer to a browser that asks whether a page may call; undefined for any other request, and where nobody set
+ * this up.
+ *
+ * @throws {@link RouterError} 400 for pages that may not.
+ */
+export function preflightReply(call: HttpCall, allow: string, headers: HttpHeaders): HttpReply | undefined {
+  if (call.method !== 'OPTIONS' || call.header('access-control-request-method') === undefined) return undefined;
+  if (headers === NONE) return undefined;
+  if (headers['access-control-allow-origin'] === undefined) throw strangePage(call.header('origin') ?? 'this site');
+  const asked = (call.header('access-control-request-headers') ?? '').toLowerCase().split(/\s*,\s*/);
+  return {
+    type: 'whole',
+    status: 204,
+    headers: {
+      ...headers,
+      'access-control-allow-methods': allow,
+      'access-control-allow-headers': [ALLOWED, ...asked.filter((name) => HARMLESS.test(name))].join(', '),
+      'access-control-max-age': MAX_AGE,
+    },
+    body: '',
+  };
+}
+
+function strangePage(origin: string): RouterError {
+  const message = `Pages of ${shortened(origin)} may not call this router: its option cors does not name them`;
+  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+}
+
+const NONE: HttpHeaders = {};
+/** Without this, a cache would give one site's answer to another. */
+const VARIES: HttpHeaders = { vary: 'Origin' };

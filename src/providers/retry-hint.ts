@@ -1,0 +1,67 @@
+import { durationMs, retryAfterMs } from '../core/fallback/retry-after.ts';
+import type { ErrorShape } from './error-shape.ts';
+
+/** Statuses with which a provider says that it has had enough for now; others have no reason to say when. */
+const BUSY = new Set([429, 498, 503, 529]);
+
+/** Dimensions that providers limit, as OpenAI and Anthropic name them in their headers. */
+const LIMITS = [
+  ['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
+  ['x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
+  ['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-requests-reset'],
+  ['anthropic-ratelimit-tokens-remaining', 'anthropic-ratelimit-tokens-reset'],
+  ['anthropic-ratelimit-input-tokens-remaining', 'anthropic-ratelimit-input-tokens-reset'],
+  ['anthropic-ratelimit-output-tokens-remaining', 'anthropic-ratelimit-output-tokens-reset'],
+] as const;
+
+/** A provider that wants its callers to slow down does not mean for a second. */
+const SLOW_DOWN_MS = 60_000;
+
+/**
+ * Milliseconds until a provider wants to be asked again, from the first source that says so: its `Retry-After`
+ * headers, `RetryInfo` in the body, the reset of a limit that is used up, and its message last.
+ */
+export function retryHintMs(
+  status: number,
+  header: (name: string) => string | undefined,
+  shape: ErrorShape,
+  wallClock: number,
+): number | undefined {
+  const told = retryAfterMs(
+    {
+      'retry-after-ms': header('retry-after-ms'),
+      'x-ms-retry-after-ms': header('x-ms-retry-after-ms'),
+      'retry-after': header('retry-after'),
+      date: header('date'),
+    },
+    wallClock,
+  );
+  if (!BUSY.has(status)) return told;
+  const hint = told ?? durationMs(shape.retryDelay) ?? resetMs(header, wallClock) ?? waitInWords(shape.message);
+  if (!/slow_down|ramp_limit|acceleration/i.test(`${shape.code ?? ''} ${shape.type ?? ''}`)) return hint;
+  return Math.max(hint ?? 0, SLOW_DOWN_MS);
+}
+
+/** The last reset among the limits that are used up. */
+function resetMs(header: (name: string) => string | undefined, wallClock: number): number | undefined {
+  const waits = LIMITS.filter(([remaining]) => header(remaining)?.trim() === '0')
+    .map(([, reset]) => durationMs(header(reset)?.trim()) ?? untilMs(header(reset), wallClock))
+    .filter((wait) => wait !== undefined);
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** Until a time as Anthropic writes it: `2026-11-20T10:00:00Z`. */
+function untilMs(time: string | undefined, wallClock: number): number | undefined {
+  if (time === undefined || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/.test(time)) return undefined;
+  return retryAfterMs({ 'retry-after-ms': String(Math.max(0, Date.parse(time) - wallClock)) }, wallClock);
+}
+
+const IN_WORDS =
+  /(?:try|retry) (?:again )?(?:in|after) (?:((?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]))+)|(\d{1,9}(?:\.\d{1,9})?) (second|minute))/i;
+
+/** `Please try again in 1.2s`, or in 20 seconds. */
+function waitInWords(message: string | undefined): number | undefined {
+  const [, short, amount, unit] = IN_WORDS.exec(message ?? '') ?? [];
+  if (short !== undefined) return durationMs(short);
+  return unit === undefined ? undefined : durationMs(`${amount}${unit.charAt(0).toLowerCase()}`);
+}

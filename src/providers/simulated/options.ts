@@ -1,0 +1,62 @@
+import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import type { Environment } from '../../runtime/environment.ts';
+import type { ModelTable } from '../openai-compatible/provider.ts';
+import type { SimulatedOutcome } from './outcomes.ts';
+import type { AnswerScript } from './scripted-answer.ts';
+
+/** Options of {@link simulated}. */
+export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
+  /** Name of the provider in preferences: lower-case letters, digits and dashes. Default `simulated`. */
+  readonly slug?: string | undefined;
+  /** Display name. Default `Simulated`. */
+  readonly name?: string | undefined;
+  /** Models on offer. Default: `simulated/small`, `simulated/large` and `simulated/reasoner`. */
+  readonly models?: Models | undefined;
+  /** Same seed and same messages, same answer. Default 1. */
+  readonly seed?: number | undefined;
+  /** Milliseconds to the first token, give or take a fifth. 0 means at once. Default 120. */
+  readonly firstTokenMs?: number | undefined;
+  /**
+   * Tokens per second, give or take half from token to token. 0 and Infinity mean all at once. Default 80. Endpoints of
+   * the tier `priority` or with the tag `turbo` answer twice as fast in all, those of the tier `flex` half as fast.
+   */
+  readonly tokensPerSecond?: number | undefined;
+  /** How the calls come out, one entry per call, in order. Calls behind the last entry follow `failureRate`. */
+  readonly failures?: readonly SimulatedOutcome[] | undefined;
+  /** Share of calls that fail by chance before they answer, from 0 to 1. Default 0. */
+  readonly failureRate?: number | undefined;
+  /**
+   * Writes answers in place of the provider, for tests that need a certain one. Limits, stop sequences, failures and
+   * timing still apply. What it throws counts as a failure of the adapter. Default: answers are made up.
+   */
+  readonly answer?: AnswerScript | undefined;
+  /** True when prompts count as stored or trained on. Default false. */
+  readonly dataCollection?: boolean | undefined;
+  /** True when nothing counts as kept after the answer. Default false. */
+  readonly zeroDataRetention?: boolean | undefined;
+  /** Clock and timers. Default: the real ones; under a fake one nothing really waits. */
+  readonly environment?: Environment | undefined;
+}
+
+/**
+ * Checks options.
+ *
+ * @throws {@link ConfigError} with everything that is wrong with them.
+ */
+export function checkOptions(options: SimulatedOptions): void {
+  const { slug = 'simulated', firstTokenMs = 0, tokensPerSecond = 0, failureRate = 0, failures = [] } = options;
+  const problems: ConfigProblem[] = [];
+  const check = (isRight: boolean, name: string, problem: string): void => {
+    if (!isRight) problems.push({ path: `providers.${slug}.${name}`, problem });
+  };
+  check(/^[a-z0-9][a-z0-9-]*$/.test(slug), 'slug', 'must be lower-case letters, digits and dashes');
+  check(firstTokenMs >= 0 && firstTokenMs < Infinity, 'firstTokenMs', 'must be a number of milliseconds, 0 or more');
+  check(tokensPerSecond >= 0, 'tokensPerSecond', 'must be 0 or more; 0 and Infinity mean all at once');
+  check(failureRate >= 0 && failureRate <= 1, 'failureRate', 'must be from 0 to 1');
+  for (const [index, outcome] of failures.entries()) {
+    if (typeof outcome === 'string' || !('breakAfterTokens' in outcome)) continue;
+    const isCount = Number.isInteger(outcome.breakAfterTokens) && outcome.breakAfterTokens >= 0;
+    check(isCount, `failures[${index}].breakAfterTokens`, 'must be a whole number, 0 or more');
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+}

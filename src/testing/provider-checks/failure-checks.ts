@@ -1,0 +1,171 @@
+import type { FailureKind } from '../../core/fallback/failure.ts';
+import { ask } from './ask.ts';
+import { type ProviderCheck, check, expectHolds, expectSame } from './check.ts';
+import type { ProviderHarness, ScriptedExchange } from './harness.ts';
+
+/** What a status without any further word means. */
+const KINDS: readonly (readonly [status: number, kind: FailureKind])[] = [
+  [400, 'invalid_request'],
+  [401, 'credentials'],
+  [402, 'quota'],
+  [403, 'credentials'],
+  [404, 'model_not_found'],
+  [408, 'timeout'],
+  [409, 'conflict'],
+  [413, 'too_large'],
+  [422, 'unprocessable'],
+  [429, 'rate_limited'],
+  [500, 'server'],
+  [502, 'server'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded'],
+];
+
+/** Bodies that are no answer, each with a good status. */
+const NONSENSE: readonly (readonly [contentType: string, body: string])[] = [
+  ['application/json', ''],
+  ['application/json', '   \n'],
+  ['application/json', '{'],
+  ['application/json', '{}'],
+  ['application/json', '[]'],
+  ['application/json', 'null'],
+  ['application/json', '"text"'],
+  ['application/json', '7'],
+  ['application/json', '{"choices":7,"content":7,"candidates":7}'],
+  ['text/html', '<!doctype html><title>Sign in</title>'],
+  ['text/event-stream', ''],
+  ['text/event-stream', 'data: \u0000\n\n'],
+  ['text/event-stream', 'data: {\n\n'],
+  ['text/event-stream', '<!doctype html><title>Sign in</title>'],
+  ['text/plain', 'It works!'],
+  ['application/octet-stream', '\u0000\u0001\u0002'],
+];
+
+const SAID = { text: ['Half', ' an answer'] };
+
+/** Plays an exchange and asks in both ways. */
+async function failures(harness: ProviderHarness, exchange: ScriptedExchange, run: Judge): Promise<void> {
+  for (const stream of [false, true]) {
+    harness.play(exchange);
+    const { failure, text } = await ask(harness, { stream });
+    if (failure === undefined) throw new Error(`there is no failure after: ${exchange.type} (stream: ${stream})`);
+    await run(failure, text);
+  }
+}
+
+type Judge = (failure: NonNullable<Awaited<ReturnType<typeof ask>>['failure']>, text: string) => void | Promise<void>;
+
+/** Checks of everything that goes wrong. */
+export const failureChecks: readonly ProviderCheck[] = [
+  check('tells what each status means', [], async (harness) => {
+    for (const [status, kind] of KINDS) {
+      await failures(harness, { type: 'error', status, message: 'It did not work' }, (failure) => {
+        expectSame([failure.kind, failure.status], [kind, status], `the kind and status of ${status}`);
+      });
+    }
+  }),
+
+  check('tells when to come back', ['bytes'], async (harness) => {
+    const headers = { 'retry-after': '7' };
+    await failures(harness, { type: 'error', status: 429, message: 'Slow down', headers }, (failure) => {
+      expectSame(failure.retryAfterMs, 7_000, 'the wait of a 429 with `retry-after: 7`');
+    });
+  }),
+
+  check('never retries', [], async (harness) => {
+    for (const status of [408, 429, 500, 503, 529]) {
+      harness.play({ type: 'error', status, message: 'It did not work', headers: { 'retry-after': '0' } });
+      await ask(harness, { stream: true });
+      expectSame(harness.calls.length, 1, `the number of calls after a ${status}`);
+    }
+    harness.play({ type: 'unfinished', answer: SAID, ending: 'cut' });
+    await ask(harness, { stream: true });
+    expectSame(harness.calls.length, 1, 'the number of calls after a stream that broke off');
+  }),
+
+  check('shows nothing of a key, not even when its upstream repeats it', [], async (harness) => {
+    const own = 'sk-own-key-of-the-account-0123456789';
+    for (const apiKey of [undefined, own]) {
+      const key = apiKey ?? harness.apiKey;
+      if (key === undefined) continue;
+      const message = `Incorrect API key provided: ${key}. Look: "${key}"`;
+      const exchanges: readonly ScriptedExchange[] = [
+        { type: 'error', status: 401, message },
+        { type: 'error', status: 500, message },
+        { type: 'stream error', answer: {}, message },
+      ];
+      for (const exchange of exchanges) {
+        harness.play(exchange);
+        const { failure } = await ask(harness, { stream: true, apiKey });
+        expectHolds(failure !== undefined, 'an error is a failure');
+        expectHolds(!JSON.stringify(failure).includes(key), `the failure does not hold the key (${exchange.type})`);
+      }
+    }
+  }),
+
+  check("uses the account's own key instead of its own", ['bytes'], async (harness) => {
+    harness.play({ type: 'answer', form: 'whole', answer: { text: ['Hello'] } });
+    await ask(harness, { stream: false, apiKey: 'key-of-the-account-7781' });
+    const [call = ''] = harness.calls;
+    expectHolds(call.includes('key-of-the-account-7781'), 'the key of the account is sent');
+    expectHolds(harness.apiKey === undefined || !call.includes(harness.apiKey), "the provider's own key is not sent");
+  }),
+
+  check('shows no HTML, and no more than 500 characters', ['bytes'], async (harness) => {
+    for (const body of [
+      '<html><body>Attention Required!</body></html>',
+      `{"error":{"message":"${'long '.repeat(1_000)}"}}`,
+    ]) {
+      await failures(harness, { type: 'body', status: 503, contentType: 'text/html', body }, (failure) => {
+        for (const text of [failure.message, failure.raw ?? '']) {
+          expectHolds(text.length <= 500 && !text.includes('<'), 'texts are short and free of HTML');
+        }
+        expectHolds(failure.message !== '', 'there is a message');
+      });
+    }
+  }),
+
+  check('tells an error inside a stream, before anything was said', [], async (harness) => {
+    harness.play({ type: 'stream error', answer: {}, message: 'Overloaded inside' });
+    const { failure, text, finishes } = await ask(harness, { stream: true });
+    expectHolds(failure?.message.includes('Overloaded inside') === true, 'the failure says what the error says');
+    expectSame([text, finishes.length], ['', 0], 'text and finishes');
+  }),
+
+  check('tells an error inside a stream after all that was said before it', [], async (harness) => {
+    harness.play({ type: 'stream error', answer: SAID, message: 'Overloaded inside' });
+    const { failure, text, pieces, finishes } = await ask(harness, { stream: true });
+    expectHolds(failure?.message.includes('Overloaded inside') === true, 'the failure says what the error says');
+    expectSame([text, finishes.length], ['Half an answer', 0], 'text and finishes');
+    const broken = pieces.findIndex((piece) => typeof piece !== 'string' && piece.type === 'failure');
+    const last = pieces.findLastIndex((piece) => typeof piece === 'string' || piece.type === 'delta');
+    expectHolds(last < broken, 'all text comes before the failure');
+  }),
+
+  check('makes no good end of a stream that just stops', [], async (harness) => {
+    for (const ending of ['end', 'cut'] as const) {
+      harness.play({ type: 'unfinished', answer: SAID, ending });
+      const { failure, text, finishes, pieces } = await ask(harness, { stream: true });
+      expectSame(
+        [text, finishes.length],
+        ['Half an answer', 0],
+        `text and finishes of a stream with the end: ${ending}`,
+      );
+      const ended = pieces.some((piece) => typeof piece !== 'string' && piece.type === 'end');
+      expectHolds(!ended, `there is no end mark that was not sent (${ending})`);
+      expectHolds(ending === 'end' || failure !== undefined, 'a broken connection is a failure');
+    }
+  }),
+
+  check('takes nonsense for a failure, and never throws', ['bytes'], async (harness) => {
+    for (const [contentType, body] of NONSENSE) {
+      for (const stream of [false, true]) {
+        harness.play({ type: 'body', status: 200, contentType, body });
+        const { failure, finishes, text } = await ask(harness, { stream });
+        const said = `${contentType} ${JSON.stringify(body)} (stream: ${stream})`;
+        expectHolds(failure !== undefined || (finishes.length === 0 && text === ''), `nothing is made of ${said}`);
+      }
+    }
+  }),
+];

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { type Import, type SourceFile, codeOf, sourceFiles } from './support/source-files.ts';
+
+/** Contracts that other layers program against; they stand beside their implementations. */
+const CONTRACTS = ['src/providers/provider.ts', 'src/storage/state-store.ts', 'src/auth/authenticate.ts'];
+
+/** Which layers each layer may import. A layer is a folder, or a single file. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  'src/protocol': [],
+  'src/errors.ts': ['src/protocol'],
+  'src/catalog': ['src/protocol'],
+  'src/core': ['src/protocol', 'src/catalog', 'src/errors.ts'],
+  'src/storage': ['src/protocol', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/providers': [
+    'src/protocol',
+    'src/catalog',
+    'src/core',
+    'src/errors.ts',
+    'src/runtime/environment.ts',
+    ...CONTRACTS,
+  ],
+  'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
+  'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
+  'src/model-names.ts': CONTRACTS,
+  'src/config.ts': [
+    'src/protocol',
+    'src/catalog',
+    'src/core',
+    'src/errors.ts',
+    'src/storage',
+    'src/providers',
+    'src/runtime',
+    ...CONTRACTS,
+  ],
+  'src/router.ts': ['src'],
+  'src/http': [
+    'src/protocol',
+    'src/catalog',
+    'src/core',
+    'src/errors.ts',
+    'src/auth',
+    'src/runtime',
+    'src/config.ts',
+    'src/router.ts',
+  ],
+  'src/testing': ['src'],
+  'src/index.ts': ['src'],
+  adapters: ['src/index.ts', 'adapters'],
+};
+
+/** The one file that may import each package. */
+const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  'eventsource-parser': ['src/providers/sse.ts'],
+  'lru-cache': ['src/storage/memory.ts'],
+  'p-retry': ['src/runtime/retry.ts'],
+  undici: ['src/providers/transport/undici.ts', 'src/providers/transport/undici-response.ts'],
+};
+
+/** Files that only run on Node and are reached by the `node` condition or by doors of their own. */
+const NODE_ONLY = [
+  'src/providers/transport/undici.ts',
+  'src/providers/transport/undici-response.ts',
+  'src/providers/transport/content-decoding.ts',
+  'src/testing/fault-upstream/',
+  'adapters/node-exchange.ts',
+  'adapters/node.ts',
+  'adapters/express.ts',
+  'adapters/fastify.ts',
+];
+
+const FORBIDDEN_IN_CORE =
+  /\b(?:async|await|Promise|Date|fetch|setTimeout|setInterval|process|console|crypto)\b|performance\.now|Math\.random/;
+
+const MOST_LINES = 400;
+const MEDIAN_LINES = 110;
+
+const files = sourceFiles('src', 'adapters');
+
+/** The most specific layer that a file belongs to. */
+function layerOf(path: string): string | undefined {
+  return Object.keys(LAYERS)
+    .filter((layer) => path === layer || path.startsWith(`${layer}/`))
+    .sort((left, right) => right.length - left.length)[0];
+}
+
+function isAllowed(file: SourceFile, { target }: Import): boolean {
+  const layer = layerOf(file.path);
+  if (layer === undefined) return false;
+  if (target === layer || target.startsWith(`${layer}/`)) return true;
+  return (LAYERS[layer] ?? []).some((allowed) => target === allowed || target.startsWith(`${allowed}/`));
+}
+
+describe('the house', () => {
+  it('has a layer for every file', () => {
+    expect(files.filter((file) => layerOf(file.path) === undefined).map((file) => file.path)).toEqual([]);
+  });
+
+  it('imports only what the layer of a file allows', () => {
+    const broken = files.flatMap((file) =>
+      file.imports
+        .filter((one) => !one.isPackage && !isAllowed(file, one))
+        .map((one) => `${file.path} imports ${one.target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('imports zod in protocol only, and as a namespace', () => {
+    const importers = files.filter((file) => file.imports.some((one) => one.target === 'zod'));
+    expect(importers.filter((file) => !file.path.startsWith('src/protocol/')).map((file) => file.path)).toEqual([]);
+    expect(importers.filter((file) => /import \{[^}]*\} from 'zod'/.test(file.text)).map((file) => file.path)).toEqual(
+      [],
+    );
+  });
+
+  it('imports each other package in the file that owns it', () => {
+    const strangers = files.flatMap((file) =>
+      file.imports
+        .filter(
+          (one) =>
+            one.isPackage && one.target !== 'zod' && !one.target.startsWith('node:') && !one.target.startsWith('#'),
+        )
+        .filter((one) => PACKAGE_OWNERS[one.target]?.includes(file.path) !== true)
+        .map((one) => `${file.path} imports ${one.target}`),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('touches Node only where Node is meant', () => {
+    const importers = files
+      .filter((file) => file.imports.some((one) => one.target.startsWith('node:') && !one.typeOnly))
+      .map((file) => file.path);
+    expect(importers.filter((path) => !NODE_ONLY.some((allowed) => path.startsWith(allowed)))).toEqual([]);
+  });
+
+  it('keeps the core and the catalog pure and synchronous', () => {
+    const impure = files
+      .filter((file) => file.path.startsWith('src/core/') || file.path.startsWith('src/catalog/'))
+      .flatMap((file) => {
+        const found = FORBIDDEN_IN_CORE.exec(codeOf(file.text));
+        return found === null ? [] : [`${file.path} says "${found[0]}"`];
+      });
+    expect(impure).toEqual([]);
+  });
+
+  it('has no import cycles within the core', () => {
+    const core = new Map(
+      files.filter((file) => /^src\/(?:core|catalog|protocol)\//.test(file.path)).map((file) => [file.path, file]),
+    );
+    const cycles: string[] = [];
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) {
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+        return;
+      }
+      for (const one of core.get(path)?.imports ?? []) {
+        if (!one.typeOnly && core.has(one.target)) visit(one.target, [...trail, path]);
+      }
+    };
+    for (const path of core.keys()) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+
+  it('keeps files small', () => {
+    const lengths = files.map((file) => ({ path: file.path, lines: file.text.split('\n').length }));
+    expect(lengths.filter((one) => one.lines > MOST_LINES)).toEqual([]);
+    const sorted = lengths.map((one) => one.lines).sort((left, right) => left - right);
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(MEDIAN_LINES);
+  });
+
+  it('exports by name only and has no catch-all folders', () => {
+    expect(files.filter((file) => /^export default/m.test(file.text)).map((file) => file.path)).toEqual([]);
+    expect(
+      files.filter((file) => /\/(?:utils?|helpers|common|misc)(?:\/|\.ts)/.test(file.path)).map((file) => file.path),
+    ).toEqual([]);
+  });
+});

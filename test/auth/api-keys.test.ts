@@ -1,0 +1,105 @@
+import { ConfigError, apiKeys } from 'signalbox';
+import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const KEY = 'key-of-ada-0123456789';
+const digest = createHash('sha256').update(KEY).digest('hex');
+
+type Keys = Parameters<typeof apiKeys>[0];
+
+function look(keys: Keys, key: string | undefined, now?: () => number): unknown {
+  return apiKeys(keys, now)({ key, header: () => undefined });
+}
+
+function problemsOf(keys: Keys): readonly string[] {
+  try {
+    apiKeys(keys);
+    return [];
+  } catch (error) {
+    if (!ConfigError.isInstance(error)) throw error;
+    return error.problems.map(({ path, problem }) => `${path} ${problem}`);
+  }
+}
+
+describe('a list of keys', () => {
+  it('finds the account of a key', () => {
+    expect(look([{ key: KEY, id: 'ada', scopes: ['inference'] }], KEY)).toEqual({ id: 'ada', scopes: ['inference'] });
+  });
+
+  it('finds it by a hash, in any spelling of the hash', () => {
+    expect(look([{ sha256: digest, id: 'ada' }], KEY)).toEqual({ id: 'ada' });
+    expect(look([{ sha256: digest.toUpperCase(), id: 'ada' }], KEY)).toEqual({ id: 'ada' });
+  });
+
+  it('never takes the hash itself for the key', () => {
+    expect(look([{ sha256: digest, id: 'ada' }], digest)).toBeUndefined();
+  });
+
+  it('knows nobody by a wrong key, a part of one, or none', () => {
+    const keys = [{ key: KEY, id: 'ada' }];
+    for (const key of [undefined, '', 'x', KEY.slice(1), `${KEY} `, KEY.toUpperCase()]) {
+      expect(look(keys, key)).toBeUndefined();
+    }
+  });
+
+  it('refuses a key from the moment on at which it expires', () => {
+    const keys = [{ key: KEY, id: 'ada', expiresAt: 1_000 }];
+    expect(look(keys, KEY, () => 999)).toEqual({ id: 'ada' });
+    expect(look(keys, KEY, () => 1_000)).toBeUndefined();
+    expect(look([{ key: KEY, id: 'ada', expiresAt: new Date(1_000) }], KEY, () => 1_000)).toBeUndefined();
+  });
+
+  it('refuses a key whose date cannot be read', () => {
+    expect(look([{ key: KEY, id: 'ada', expiresAt: new Date('tomorrow') }], KEY)).toBeUndefined();
+  });
+
+  it('keeps nothing of a key that could be seen', () => {
+    const authenticate = apiKeys([{ key: KEY, id: 'ada' }]);
+    const account = authenticate({ key: KEY, header: () => undefined });
+    expect(inspect([authenticate, account], { depth: 9, showHidden: true })).not.toContain(KEY);
+  });
+});
+
+describe('a list of keys that cannot be right', () => {
+  it('tells everything that is wrong with it at once', () => {
+    expect(
+      problemsOf([{ key: 'short-123456789', id: 'a' }, { id: 'b' }, { sha256: 'abc', id: 'c' }, { key: KEY, id: '' }]),
+    ).toEqual([
+      'apiKeys[0].key must have at least 16 characters',
+      'apiKeys[1].key is missing: give key or sha256',
+      'apiKeys[2].sha256 must be 64 hexadecimal digits',
+      'apiKeys[3].id must name the account that the key belongs to',
+    ]);
+  });
+
+  it('takes a key of 16 characters', () => {
+    expect(problemsOf([{ key: 'x'.repeat(16), id: 'a' }])).toEqual([]);
+    expect(problemsOf([{ key: 'x'.repeat(15), id: 'a' }])).toHaveLength(1);
+  });
+
+  it('refuses a key that is there twice, also once as a hash', () => {
+    expect(
+      problemsOf([
+        { key: KEY, id: 'a' },
+        { key: KEY, id: 'b' },
+      ]),
+    ).toEqual(['apiKeys[1] is there twice']);
+    expect(
+      problemsOf([
+        { key: KEY, id: 'a' },
+        { sha256: digest, id: 'b' },
+      ]),
+    ).toEqual(['apiKeys[1] is there twice']);
+  });
+
+  it('repeats no key in what it says', () => {
+    expect(
+      problemsOf([
+        { key: 'short', id: 'a' },
+        { key: KEY, id: 'a' },
+        { key: KEY, id: '' },
+      ]).join(),
+    ).not.toMatch(/"short"|key-of-ada/);
+  });
+});

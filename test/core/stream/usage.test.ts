@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../../src/catalog/endpoint.ts';
+import { settleUsage } from '../../../src/core/stream/usage.ts';
+import { MODEL, serving } from '../../support/requests.ts';
+
+const COUNTS = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
+const ESTIMATE = { promptTokens: 10, completionTokens: 20, images: 0 };
+
+function endpointWith(declaration: object, own = false): Endpoint {
+  const account = own ? { id: 'tester', providerKeys: { alpha: { apiKey: 'secret' } } } : { id: 'tester' };
+  const plan = serving({ alpha: declaration }).plan({ model: MODEL }, {}, { account });
+  const [step] = plan.steps;
+  if (step === undefined) throw new Error('was declared');
+  return step.endpoint;
+}
+
+const priced = { price: { prompt: 2, completion: 10 } };
+
+describe('settled usage', () => {
+  it('is priced by the endpoint', () => {
+    expect(settleUsage(endpointWith(priced), COUNTS, ESTIMATE)).toEqual({
+      usage: {
+        ...COUNTS,
+        is_byok: false,
+        cost: 0.007,
+        cost_details: {
+          upstream_inference_cost: 0.007,
+          upstream_inference_prompt_cost: 0.002,
+          upstream_inference_completions_cost: 0.005,
+        },
+      },
+      costNanoUsd: 7_000_000,
+    });
+  });
+
+  it('believes a cost that the provider reports', () => {
+    const reported = { ...COUNTS, reportedCost: 0.001, reportedCostDetails: { discount: 0.5 } };
+    expect(settleUsage(endpointWith(priced), reported, ESTIMATE)).toEqual({
+      usage: {
+        ...COUNTS,
+        is_byok: false,
+        cost: 0.001,
+        cost_details: { discount: 0.5, upstream_inference_cost: 0.001 },
+      },
+      costNanoUsd: 1_000_000,
+    });
+  });
+
+  it("charges nothing where the account's own key paid, and says what it paid", () => {
+    const { usage, costNanoUsd } = settleUsage(endpointWith(priced, true), COUNTS, ESTIMATE);
+    expect(usage).toMatchObject({ is_byok: true, cost: 0, cost_details: { upstream_inference_cost: 0.007 } });
+    expect(costNanoUsd).toBe(0);
+  });
+
+  it('never makes zero of a price that nobody knows', () => {
+    const { usage, costNanoUsd } = settleUsage(endpointWith({}), COUNTS, ESTIMATE);
+    expect(usage).toEqual({ ...COUNTS, is_byok: false });
+    expect(costNanoUsd).toBeUndefined();
+    expect(settleUsage(endpointWith({}, true), COUNTS, ESTIMATE).usage).not.toHaveProperty('cost');
+  });
+
+  it('is zero for what is known to cost nothing', () => {
+    expect(settleUsage(endpointWith({ price: { prompt: 0, completion: 0 } }), COUNTS, ESTIMATE)).toMatchObject({
+      usage: { cost: 0 },
+      costNanoUsd: 0,
+    });
+  });
+
+  it('is estimated, and says so, where the provider counted nothing', () => {
+    expect(settleUsage(endpointWith(priced), undefined, ESTIMATE).usage).toMatchObject({
+      prompt_tokens: 10,
+      completion_tokens: 20,
+      total_tokens: 30,
+      estimated: true,
+      cost: 0.00022,
+    });
+  });
+
+  it('counts the images of the request', () => {
+    const withImages = endpointWith({ price: { prompt: 0, completion: 0, image: 0.01 } });
+    expect(settleUsage(withImages, COUNTS, { ...ESTIMATE, images: 2 }).usage.cost).toBe(0.02);
+  });
+
+  it('adds up to the nano-dollar over many requests', () => {
+    const endpoint = endpointWith({ price: { prompt: 0.1, completion: 0.2 } });
+    let sum = 0;
+    for (let index = 0; index < 1_000; index += 1) {
+      sum +=
+        settleUsage(endpoint, { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }, ESTIMATE).costNanoUsd ?? 0;
+    }
+    expect(sum).toBe(300_000);
+  });
+});

@@ -1,0 +1,58 @@
+import { createRouter, handle } from 'signalbox';
+import { describe, expect, it } from 'vitest';
+import { matchRoute } from '../../src/http/routes.ts';
+import { fedProvider } from '../support/fed-provider.ts';
+import { httpCall, send } from '../support/http-call.ts';
+
+const router = createRouter({ providers: [fedProvider()] });
+
+describe('a path', () => {
+  it.each([
+    ['POST', '/chat/completions', { name: 'chat' }],
+    ['POST', '/chat/completions/', { name: 'chat' }],
+    ['GET', '/models', { name: 'models' }],
+    ['GET', '/models/', { name: 'models' }],
+    ['HEAD', '/models', { name: 'models' }],
+    ['GET', '/models/count', { name: 'models_count' }],
+    ['GET', '/models/acme/one', { name: 'model', slug: 'acme/one' }],
+    ['GET', '/model/acme/one', { name: 'model', slug: 'acme/one' }],
+    ['GET', '/models/acme%2Fone', { name: 'model', slug: 'acme/one' }],
+    ['GET', '/models/acme/one:free/endpoints', { name: 'endpoints', slug: 'acme/one:free' }],
+    ['GET', '/models/acme%2Fone/endpoints/', { name: 'endpoints', slug: 'acme/one' }],
+    ['GET', '/models/100%/endpoints', { name: 'endpoints', slug: '100%' }],
+    ['GET', '/providers', { name: 'providers' }],
+  ])('of ours is found: %s %s', (method, path, operation) => {
+    expect(matchRoute(method, path)).toEqual({ type: 'operation', operation });
+  });
+
+  it.each([
+    '/',
+    '/chat',
+    '/chat/completions/x',
+    '/chat//completions',
+    '/CHAT/COMPLETIONS',
+    '/models/a/b/c',
+    '/x',
+    '//models',
+  ])('that is not ours is left to the host: %s', async (path) => {
+    expect(matchRoute('GET', path)).toBeUndefined();
+    expect(matchRoute('POST', path)).toBeUndefined();
+    expect(await handle(router, httpCall({ path }))).toBeUndefined();
+  });
+
+  it.each([
+    ['GET', '/chat/completions', 'POST'],
+    ['HEAD', '/chat/completions', 'POST'],
+    ['OPTIONS', '/chat/completions', 'POST'],
+    ['DELETE', '/chat/completions/', 'POST'],
+    ['POST', '/models', 'GET, HEAD'],
+    ['PUT', '/models/acme/one/endpoints', 'GET, HEAD'],
+    ['PATCH', '/providers', 'GET, HEAD'],
+    ['get', '/models', 'GET, HEAD'],
+  ])('of ours with another method is a 405 that tells the right one: %s %s', async (method, path, allow) => {
+    const answer = await send(router, { method, path });
+    expect(answer.status).toBe(405);
+    expect(answer.headers).toMatchObject({ allow, 'content-type': 'application/json' });
+    expect(answer.error).toMatchObject({ code: 405, message: `This path takes ${allow} only` });
+  });
+});

@@ -1,0 +1,150 @@
+import { type RouterConfig, apiKeys, createRouter } from 'signalbox';
+import { Agent, request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { fedProvider } from '../support/fed-provider.ts';
+import { HOSTS } from '../support/hosts.ts';
+import type { Mounted } from '../support/mounts.ts';
+import { chatHead, connectRaw } from '../support/raw-http.ts';
+
+const KEY = 'key-of-ada-0123456789';
+const GOOD = JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: 'Hello' }] });
+
+/** Hosts that leave bodies to the router; where a parser of the host comes first, its own rules apply. */
+const UNPARSED = Object.entries(HOSTS).filter(([name]) => !name.includes('behind'));
+
+async function mounted(name: string, config: Partial<RouterConfig> = {}): Promise<Mounted> {
+  const router = createRouter({
+    providers: [fedProvider({ script: (call) => call.answer('Hi') })],
+    authenticate: apiKeys([{ key: KEY, id: 'ada' }]),
+    ...config,
+  });
+  const mount = HOSTS[name];
+  if (mount === undefined) throw new Error(`no host ${name}`);
+  return mount(router);
+}
+
+const authorized = { authorization: `Bearer ${KEY}` };
+
+describe.each(UNPARSED)('%s', (name) => {
+  it('answers a body that comes too slowly with a 408, and does not wait for the rest', async () => {
+    await using mount = await mounted(name, { limits: { bodyTimeoutMs: 60 } });
+    await using client = await connectRaw(mount);
+    client.write(`${chatHead(1_000, authorized)}${GOOD.slice(0, 10)}`);
+    expect(await client.until('came too slowly')).toBe(true);
+    expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('answers a body that grows over the limit with a 413 while it still comes', async () => {
+    await using mount = await mounted(name, { limits: { bodyBytes: 10_000 } });
+    await using client = await connectRaw(mount);
+    client.write(chatHead('chunked', authorized));
+    const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
+    for (let sent = 0; sent < 4; sent += 1) client.write(chunk);
+    expect(await client.until('must not be larger than 10,000 bytes')).toBe(true);
+    expect(client.text()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('answers a body that says it is too large before it comes', async () => {
+    await using mount = await mounted(name, { limits: { bodyBytes: 10_000 } });
+    await using client = await connectRaw(mount);
+    client.write(chatHead(10_001, authorized));
+    expect(await client.until('must not be larger than 10,000 bytes')).toBe(true);
+  });
+
+  it('answers strangers before their body comes', async () => {
+    await using mount = await mounted(name);
+    await using client = await connectRaw(mount);
+    client.write(chatHead(100_000_000));
+    expect(await client.until('Missing Authentication header')).toBe(true);
+    expect(client.text()).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('shows its answer also to a client that first sends everything and then reads', async () => {
+    await using mount = await mounted(name);
+    await using client = await connectRaw(mount);
+    client.socket.pause();
+    client.write(chatHead(8_000_000));
+    for (let sent = 0; sent < 80; sent += 1) {
+      if (!client.socket.write(Buffer.alloc(100_000, 'x'))) await once(client.socket, 'drain');
+    }
+    client.socket.resume();
+    expect(await client.until('Missing Authentication header')).toBe(true);
+    expect(client.errors).toEqual([]);
+  });
+
+  it('is not led astray by a body that is shorter than it says', async () => {
+    await using mount = await mounted(name);
+    const client = await connectRaw(mount);
+    client.write(`${chatHead(GOOD.length + 10, authorized)}${GOOD}`);
+    client.socket.end();
+    await client.closed;
+    expect(client.text()).not.toMatch(/^HTTP\/1\.1 200 /);
+    expect((await goodCall(mount)).status).toBe(200);
+  });
+
+  it('reads no more of a body than it says, and then the next request', async () => {
+    await using mount = await mounted(name);
+    await using client = await connectRaw(mount);
+    const head = chatHead(GOOD.length, authorized);
+    client.write(`${head}${GOOD}${head}${GOOD}`);
+    expect(await client.until(/HTTP\/1\.1 200 [^]*HTTP\/1\.1 200 [^]*"content":"Hi"/)).toBe(true);
+  });
+
+  it('keeps a connection after a body that was read, and closes it after one that was not', async () => {
+    await using mount = await mounted(name);
+    await using client = await connectRaw(mount);
+    client.write(`${chatHead(1, authorized)}{`);
+    expect(await client.until('it ends too early')).toBe(true);
+    client.write(`${chatHead(GOOD.length, authorized)}${GOOD}`);
+    expect(await client.until('"content":"Hi"')).toBe(true);
+    client.write(chatHead(50_000_000, authorized));
+    expect(await client.until('must not be larger')).toBe(true);
+    client.socket.end();
+    await client.closed;
+    expect((await goodCall(mount)).status).toBe(200);
+  });
+});
+
+describe.each(Object.entries(HOSTS))('%s', (name) => {
+  it('serves a hundred requests over one connection, good and bad by turns', async () => {
+    await using mount = await mounted(name);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<unknown>();
+    const call = (body: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = {
+          ...authorized,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        };
+        const sent = request(`${mount.baseURL}/chat/completions`, { method: 'POST', agent, headers }, (response) => {
+          sockets.add(response.socket);
+          response.resume().on('end', () => resolve(response.statusCode ?? 0));
+        });
+        sent.on('error', reject).end(body);
+      });
+    for (let round = 0; round < 50; round += 1) {
+      expect(await call('{"model":')).toBe(400);
+      expect(await call(GOOD)).toBe(200);
+    }
+    agent.destroy();
+    expect(sockets.size).toBe(1);
+  });
+});
+
+async function goodCall({ baseURL }: Mounted): Promise<Response> {
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { ...authorized, 'content-type': 'application/json' },
+    body: GOOD,
+  });
+  await response.text();
+  return response;
+}
+
+function once(emitter: NodeJS.EventEmitter, event: string): Promise<void> {
+  return new Promise((resolve) => {
+    emitter.once(event, () => resolve());
+    emitter.once('close', () => resolve());
+  });
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STORY, scriptedProvider } from '../support/scripted-upstream.ts';
+import { type Upstream, startUpstream } from '../support/upstream.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const app = join(root, 'examples/next-app');
+const next = join(root, 'node_modules/next/dist/bin/next');
+
+let upstream: Upstream;
+let server: ChildProcess;
+let baseURL = '';
+let client: OpenAI;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Puts the built package where the example's own `npm install` would have put it. */
+function installPackage(): void {
+  const place = join(app, 'node_modules/signalbox');
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(place, { recursive: true });
+  cpSync(join(root, 'dist'), join(place, 'dist'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(place, 'package.json'));
+}
+
+beforeAll(async () => {
+  if (!existsSync(join(root, 'dist/next.js'))) await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
+  installPackage();
+  upstream = await startUpstream(scriptedProvider);
+  const port = await freePort();
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production' as const,
+    NEXT_TELEMETRY_DISABLED: '1',
+    OPENAI_API_KEY: 'sk-for-the-upstream-of-the-test',
+    OPENAI_BASE_URL: upstream.baseURL,
+  };
+  await promisify(execFile)(process.execPath, [next, 'build'], { cwd: app, env });
+  server = spawn(process.execPath, [next, 'start', '--port', String(port), '--hostname', '127.0.0.1'], {
+    cwd: app,
+    env,
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.stdout?.on('data', (text: Buffer) => text.includes('Ready') && resolve());
+    server.on('exit', (code) => reject(new Error(`next start ended with ${code}`)));
+  });
+  baseURL = `http://127.0.0.1:${port}/api/v1`;
+  client = new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 });
+}, 240_000);
+
+afterAll(async () => {
+  server?.removeAllListeners('exit');
+  server?.kill();
+  await upstream?.[Symbol.asyncDispose]();
+});
+
+const messages = [{ role: 'user' as const, content: 'Tell me a story' }];
+
+describe('a Next.js app, built and started', () => {
+  it('answers the openai package, whole and streamed', async () => {
+    const whole = await client.chat.completions.create({ model: 'openai/any', messages });
+    expect(whole.choices[0]?.message.content).toBe(STORY);
+    let text = '';
+    for await (const chunk of await client.chat.completions.create({ model: 'openai/any', messages, stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? '';
+    }
+    expect(text).toBe(STORY);
+  });
+
+  it('answers without any key, from the simulated provider', async () => {
+    const answer = await client.chat.completions.create({ model: 'simulated/small', messages });
+    expect(answer.choices[0]?.message.content).toMatch(/simulated/i);
+  });
+
+  it('sends the events of a stream one by one, also to a client that takes compressed answers', async () => {
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+      body: JSON.stringify({ model: 'openai/any', messages: [{ role: 'user', content: 'slow' }], stream: true }),
+    });
+    const reader = response.body?.getReader();
+    const arrivals: number[] = [];
+    while (arrivals.length < 10 && (await reader?.read())?.done === false) arrivals.push(performance.now());
+    await reader?.cancel();
+    const [first = 0] = arrivals;
+    expect((arrivals.at(-1) ?? 0) - first).toBeGreaterThan(50);
+  });
+
+  it('ends the call upstream when the client leaves in the middle of a stream', async () => {
+    const slow = [{ role: 'user' as const, content: 'slow' }];
+    const stream = await client.chat.completions.create({ model: 'openai/any', messages: slow, stream: true });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    for (let turn = 0; turn < 500 && upstream.connections > 0; turn += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(upstream.connections).toBe(0);
+  });
+
+  it('answers a bad request with JSON, and an unknown path with 404', async () => {
+    const bad = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      body: '{',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(bad.status).toBe(400);
+    expect(await bad.json()).toMatchObject({ error: { code: 400 } });
+    const lost = await fetch(`${baseURL}/nothing`);
+    expect(lost.status).toBe(404);
+    expect(lost.headers.get('content-type')).toBe('application/json');
+  });
+
+  it('still serves its own pages', async () => {
+    const page = await fetch(baseURL.replace('/api/v1', '/'));
+    expect(await page.text()).toContain('Signalbox in Next.js');
+  });
+});

@@ -1,0 +1,85 @@
+import { build } from 'esbuild';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readProjectFile } from './support/source-files.ts';
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const manifest = JSON.parse(readProjectFile('package.json')) as Manifest;
+const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json');
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+beforeAll(() => {
+  if (!existsSync(join(root, 'dist/index.js'))) npm(['run', 'build'], root);
+}, 120_000);
+
+describe('the package', () => {
+  it('has a file behind every door and every import condition', () => {
+    const behind = [
+      ...Object.values(manifest.exports).flatMap((door) =>
+        typeof door === 'string' ? [door] : [door.types, door.default],
+      ),
+      ...Object.values(manifest.imports).flatMap((conditions) => Object.values(conditions)),
+    ];
+    expect(behind.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it('has a door for every adapter', () => {
+    const shared = ['node-exchange', 'web-exchange'];
+    const adapters = readdirSync(join(root, 'adapters')).map((file) => file.replace(/\.ts$/, ''));
+    const missing = adapters.filter((name) => !shared.includes(name) && !doors.includes(`./${name}`));
+    expect(missing).toEqual([]);
+  });
+
+  it('depends on five packages and runs nothing when it is installed', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['eventsource-parser', 'lru-cache', 'p-retry', 'undici', 'zod']);
+    expect(Object.keys(manifest.scripts).filter((name) => /^(?:pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+  });
+
+  it('bundles its main door for a runtime without Node', async () => {
+    const result = await build({
+      entryPoints: [join(root, 'dist/index.js')],
+      bundle: true,
+      write: false,
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      conditions: ['import'],
+      metafile: true,
+      logLevel: 'silent',
+    });
+    expect(result.errors).toEqual([]);
+    const inputs = Object.keys(result.metafile.inputs);
+    expect(inputs.filter((input) => input.includes('undici'))).toEqual([]);
+  });
+
+  it('packs only what it needs', () => {
+    const [packed] = JSON.parse(npm(['pack', '--dry-run', '--json'], root)) as [
+      { files: { path: string }[]; size: number },
+    ];
+    const strangers = packed.files
+      .map((file) => file.path)
+      .filter((path) => !/^(?:dist\/.*\.(?:js|d\.ts)|package\.json|README\.md|LICENSE|llms\.txt)$/.test(path));
+    expect(strangers).toEqual([]);
+    expect(packed.size).toBeLessThan(1_000_000);
+  });
+
+  it('installs from its tarball into an empty folder, where every door opens and a call works', () => {
+    const printed = execFileSync(process.execPath, ['scripts/check-tarball.ts', 'this'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(printed).toContain(`${process.version}: ${doors.length} doors open, a call and a stream agree`);
+  }, 120_000);
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { decodeUsage } from '../../../src/providers/openai-compatible/decode-usage.ts';
+
+const counts = (prompt: number, completion: number): object => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+});
+
+describe('a usage report', () => {
+  it.each<readonly [name: string, usage: unknown]>([
+    ['null', null],
+    ['nothing', undefined],
+    ['text', 'many'],
+    ['an empty object', {}],
+    ['a total alone', { total_tokens: 7 }],
+    ['counts below zero', { prompt_tokens: -1, completion_tokens: -5 }],
+    ['counts beyond all numbers', { prompt_tokens: 2 ** 60 }],
+    ['counts in text', { prompt_tokens: '7', completion_tokens: '8' }],
+  ])('is none when it is %s', (_name, usage) => {
+    expect(decodeUsage(usage, {})).toBeUndefined();
+  });
+
+  it.each<readonly [name: string, usage: object, expected: object]>([
+    ['one count alone', { prompt_tokens: 7 }, counts(7, 0)],
+    ['a wrong total', { prompt_tokens: 7, completion_tokens: 2, total_tokens: 99 }, counts(7, 2)],
+    ['fractions', { prompt_tokens: 6.6, completion_tokens: 2.2 }, counts(7, 2)],
+    [
+      'details that are null',
+      { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: null, completion_tokens_details: null },
+      counts(7, 2),
+    ],
+    [
+      'more cached tokens than there are',
+      { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 9 } },
+      { ...counts(7, 2), prompt_tokens_details: { cached_tokens: 7 } },
+    ],
+    [
+      'more reasoning tokens than there are',
+      { prompt_tokens: 7, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 5 } },
+      { ...counts(7, 2), completion_tokens_details: { reasoning_tokens: 2 } },
+    ],
+    [
+      'cache hits beside the details',
+      { prompt_tokens: 7, completion_tokens: 2, prompt_cache_hit_tokens: 3, prompt_cache_miss_tokens: 4 },
+      { ...counts(7, 2), prompt_tokens_details: { cached_tokens: 3 } },
+    ],
+    [
+      'cached tokens at the top',
+      { prompt_tokens: 7, completion_tokens: 2, cached_tokens: 3 },
+      { ...counts(7, 2), prompt_tokens_details: { cached_tokens: 3 } },
+    ],
+    [
+      'a cost of its own',
+      { prompt_tokens: 7, completion_tokens: 2, cost: 0.5, cost_details: { upstream_inference_cost: 0.4 } },
+      { ...counts(7, 2), reportedCost: 0.5, reportedCostDetails: { upstream_inference_cost: 0.4 } },
+    ],
+    ['a cost below zero', { prompt_tokens: 7, completion_tokens: 2, cost: -1 }, counts(7, 2)],
+    [
+      'web searches',
+      { prompt_tokens: 7, completion_tokens: 2, server_tool_use: { web_search_requests: 2, note: 'x' } },
+      { ...counts(7, 2), server_tool_use: { web_search_requests: 2 } },
+    ],
+    [
+      'details with the names of members that every object has',
+      JSON.parse(
+        '{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"__proto__":1,"constructor":2}}',
+      ) as object,
+      { ...counts(7, 2), prompt_tokens_details: { constructor: 2 } },
+    ],
+  ])('may have %s', (_name, usage, expected) => {
+    const decoded = decodeUsage(usage, {});
+    expect(decoded).toEqual(expected);
+    expect(Object.getPrototypeOf(decoded?.prompt_tokens_details ?? {})).toBe(Object.prototype);
+  });
+
+  it.each<readonly [name: string, usage: object, completion: number]>([
+    ['reasoning beside the completion', { total_tokens: 17, completion_tokens_details: { reasoning_tokens: 8 } }, 10],
+    ['reasoning inside the completion', { total_tokens: 9, completion_tokens_details: { reasoning_tokens: 1 } }, 2],
+    ['a total that nothing explains', { total_tokens: 30, completion_tokens_details: { reasoning_tokens: 8 } }, 2],
+    ['reasoning that only the total knows of', { total_tokens: 17 }, 10],
+    ['no total', { completion_tokens_details: { reasoning_tokens: 8 } }, 2],
+  ])('of a server that leaves reasoning out is completed: %s', (_name, rest, completion) => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, ...rest };
+    expect(decodeUsage(usage, { reasoningOutsideCompletion: true })).toMatchObject(counts(7, completion));
+    expect(decodeUsage(usage, {})).toMatchObject(counts(7, 2));
+  });
+});

@@ -1,0 +1,323 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
+import { encodeMessages } from '../../../src/providers/openai-compatible/encode-messages.ts';
+import { nineCharacterIds } from '../../../src/providers/openai-compatible/tool-call-ids.ts';
+import { encodedMessages } from '../../support/encoded.ts';
+import { runs } from '../../support/properties.ts';
+
+type Messages = ChatRequest['messages'];
+type Row = readonly [name: string, dialect: Dialect, message: object, as: object, otherwise: object];
+
+const EPHEMERAL = { type: 'ephemeral' } as const;
+const EXPLICIT = { mode: 'explicit' } as const;
+const call = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+
+const QUIRKS: readonly Row[] = [
+  [
+    'the role developer',
+    { developerRole: true },
+    { role: 'developer', content: 'x' },
+    { role: 'developer', content: 'x' },
+    { role: 'system', content: 'x' },
+  ],
+  [
+    'no names',
+    { messageNames: false },
+    { role: 'user', name: 'Ada', content: 'x' },
+    { role: 'user', content: 'Ada: x' },
+    { role: 'user', name: 'Ada', content: 'x' },
+  ],
+  [
+    'no names, in front of parts',
+    { messageNames: false },
+    { role: 'user', name: 'Ada', content: [{ type: 'text', text: 'x' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Ada:' },
+        { type: 'text', text: 'x' },
+      ],
+    },
+    { role: 'user', name: 'Ada', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    'no names, of the system',
+    { messageNames: false },
+    { role: 'system', name: 'Ada', content: 'x' },
+    { role: 'system', content: 'x' },
+    { role: 'system', name: 'Ada', content: 'x' },
+  ],
+  [
+    'no names, of the assistant',
+    { messageNames: false },
+    { role: 'assistant', name: 'Ada', content: 'x' },
+    { role: 'assistant', content: 'x' },
+    { role: 'assistant', name: 'Ada', content: 'x' },
+  ],
+  [
+    "Anthropic's cache marks",
+    { cacheMarks: 'cache_control' },
+    { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { ...EPHEMERAL, ttl: '1h' } }] },
+    { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { ...EPHEMERAL, ttl: '1h' } }] },
+    { role: 'user', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    "Anthropic's cache marks, from OpenAI's",
+    { cacheMarks: 'cache_control' },
+    { role: 'user', content: [{ type: 'text', text: 'x', prompt_cache_breakpoint: EXPLICIT }] },
+    { role: 'user', content: [{ type: 'text', text: 'x', cache_control: EPHEMERAL }] },
+    { role: 'user', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    "OpenAI's cache marks, from Anthropic's, without their time",
+    { cacheMarks: 'prompt_cache_breakpoint' },
+    { role: 'system', content: [{ type: 'text', text: 'x', cache_control: { ...EPHEMERAL, ttl: '1h' } }] },
+    { role: 'system', content: [{ type: 'text', text: 'x', prompt_cache_breakpoint: EXPLICIT }] },
+    { role: 'system', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    'cache marks, none of which is set',
+    { cacheMarks: 'cache_control' },
+    { role: 'user', content: [{ type: 'text', text: 'x', cache_control: null, prompt_cache_breakpoint: null }] },
+    { role: 'user', content: [{ type: 'text', text: 'x' }] },
+    { role: 'user', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    'cache marks on a whole message',
+    { cacheMarks: 'cache_control' },
+    { role: 'tool', tool_call_id: 'a', content: 'x', cache_control: EPHEMERAL },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'x', cache_control: EPHEMERAL }] },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'x' }] },
+  ],
+  [
+    'images in their original detail',
+    { originalImages: true },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'original' } }] },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'original' } }] },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'high' } }] },
+  ],
+  [
+    'earlier reasoning under one name',
+    { reasoningHistory: 'reasoning' },
+    { role: 'assistant', content: 'x', reasoning: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r' }] },
+    { role: 'assistant', content: 'x', reasoning: 'r' },
+    { role: 'assistant', content: 'x' },
+  ],
+  [
+    'earlier reasoning under another name',
+    { reasoningHistory: 'reasoning_content' },
+    { role: 'assistant', content: 'x', reasoning_content: 'r' },
+    { role: 'assistant', content: 'x', reasoning_content: 'r' },
+    { role: 'assistant', content: 'x' },
+  ],
+  [
+    'earlier reasoning with its signatures',
+    { reasoningHistory: 'reasoning_details' },
+    {
+      role: 'assistant',
+      content: 'x',
+      reasoning: 'r',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'r', signature: 'c2ln+/=' },
+        { type: 'reasoning.encrypted', data: 'd' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: 'x',
+      reasoning: 'r',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'r', signature: 'c2ln+/=' },
+        { type: 'reasoning.encrypted', data: 'd' },
+      ],
+    },
+    { role: 'assistant', content: 'x' },
+  ],
+  [
+    'short tool call ids',
+    { toolCallIds: 'nine-alphanumeric' },
+    { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
+    { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
+    { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
+  ],
+];
+
+const ALIKE: readonly (readonly [name: string, message: object, as: object])[] = [
+  ['text', { role: 'user', content: 'x' }, { role: 'user', content: 'x' }],
+  [
+    'no content beside tool calls',
+    { role: 'assistant', tool_calls: [call('a')] },
+    { role: 'assistant', content: null, tool_calls: [call('a')] },
+  ],
+  [
+    'empty content beside tool calls',
+    { role: 'assistant', content: '', tool_calls: [call('a')] },
+    { role: 'assistant', content: '', tool_calls: [call('a')] },
+  ],
+  ['nothing at all', { role: 'assistant', content: null }, { role: 'assistant', content: '' }],
+  [
+    'an empty list of tool calls',
+    { role: 'assistant', content: 'x', tool_calls: [] },
+    { role: 'assistant', content: 'x' },
+  ],
+  [
+    'a refusal',
+    { role: 'assistant', content: null, refusal: 'no' },
+    { role: 'assistant', content: null, refusal: 'no' },
+  ],
+  [
+    'a refusal as a part',
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
+  ],
+  [
+    'earlier audio by its id',
+    { role: 'assistant', content: null, audio: { id: 'a', data: 'x' } },
+    { role: 'assistant', content: null, audio: { id: 'a' } },
+  ],
+  [
+    'parts of every kind',
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'x' },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'low' } },
+        { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } },
+        { type: 'video_url', video_url: { url: 'https://x.test/a.mp4' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'x' },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'low' } },
+        { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } },
+        { type: 'video_url', video_url: { url: 'https://x.test/a.mp4' } },
+      ],
+    },
+  ],
+  [
+    'members that only this contract knows',
+    {
+      role: 'assistant',
+      content: 'x',
+      model: 'a/b',
+      annotations: [{ type: 'file' }],
+      images: [{ image_url: { url: 'data:,' } }],
+      foo: 1,
+    },
+    { role: 'assistant', content: 'x' },
+  ],
+  [
+    'the name of a tool',
+    { role: 'tool', tool_call_id: 'a', name: 'f', content: 'x' },
+    { role: 'tool', tool_call_id: 'a', content: 'x' },
+  ],
+  [
+    'members of a tool call that nobody knows',
+    { role: 'assistant', tool_calls: [{ ...call('a'), index: 0, extra: 1 }] },
+    { role: 'assistant', content: null, tool_calls: [call('a')] },
+  ],
+];
+
+describe('a dialect with', () => {
+  it.each(QUIRKS)('%s', (_name, dialect, message, as, otherwise) => {
+    expect(encodedMessages([message] as unknown as Messages, dialect)).toEqual([as]);
+    expect(encodedMessages([message] as unknown as Messages)).toEqual([otherwise]);
+  });
+});
+
+describe('a message in every dialect: ', () => {
+  it.each(ALIKE)('%s', (_name, message, as) => {
+    expect(encodedMessages([message] as unknown as Messages)).toEqual([as]);
+  });
+
+  it('is the very same object when nothing about it needs to change', () => {
+    const messages = [
+      { role: 'system', content: 'x' },
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: 'x' },
+      { role: 'tool', tool_call_id: 'a', content: 'x' },
+    ] as const;
+    for (const dialect of [
+      {},
+      { developerRole: true },
+      { cacheMarks: 'cache_control' },
+      { messageNames: false },
+    ] as const) {
+      for (const [index, message] of encodeMessages(messages, dialect).entries()) expect(message).toBe(messages[index]);
+    }
+  });
+
+  it('is not changed where it stands', () => {
+    for (const [, dialect, message] of QUIRKS) {
+      const before = structuredClone(message);
+      encodeMessages([message] as unknown as Messages, dialect);
+      expect(message).toEqual(before);
+    }
+  });
+});
+
+describe('short tool call ids', () => {
+  const id = fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+    fc.string({ unit: fc.constantFrom('a', 'b', '0'), minLength: 9, maxLength: 9 }),
+    fc.nat(1e6).map((number) => `call_${number}`),
+  );
+
+  it('have nine letters and digits, are never shared, and are the same for the same id', () => {
+    fc.assert(
+      fc.property(fc.array(id, { maxLength: 200 }), (ids) => {
+        const short = nineCharacterIds();
+        const given = new Map(ids.map((one) => [one, short(one)]));
+        for (const [one, stand] of given) {
+          expect(stand).toMatch(/^[a-zA-Z0-9]{9}$/);
+          expect(short(one)).toBe(stand);
+        }
+        expect(new Set(given.values()).size).toBe(given.size);
+      }),
+      runs(500),
+    );
+  });
+
+  it('stay the same while a conversation grows, so that its cache is of use', () => {
+    fc.assert(
+      fc.property(fc.array(id, { maxLength: 50 }), fc.nat(50), (ids, length) => {
+        const early = nineCharacterIds();
+        const late = nineCharacterIds();
+        const whole = ids.map(late);
+        expect(ids.slice(0, length).map(early)).toEqual(whole.slice(0, length));
+      }),
+      runs(500),
+    );
+  });
+
+  it('are never shared among a hundred thousand', () => {
+    const short = nineCharacterIds();
+    const all = new Set(Array.from({ length: 100_000 }, (_, index) => short(`call_${index}`)));
+    expect(all.size).toBe(100_000);
+  });
+
+  it('are kept when they have nine letters and digits already', () => {
+    expect(nineCharacterIds()('D681PevKs')).toBe('D681PevKs');
+  });
+
+  it('are given back to the same calls and results', () => {
+    const messages = [
+      { role: 'assistant', tool_calls: [call('call_abc'), call('D681PevKs')] },
+      { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
+      { role: 'tool', tool_call_id: 'call_abc', content: 'y' },
+    ];
+    const sent = encodedMessages(messages as unknown as Messages, { toolCallIds: 'nine-alphanumeric' }) as {
+      tool_calls?: { id: string }[];
+      tool_call_id?: string;
+    }[];
+    const [first, second] = sent[0]?.tool_calls ?? [];
+    expect(second?.id).toBe('D681PevKs');
+    expect(sent.slice(1).map((message) => message.tool_call_id)).toEqual(['D681PevKs', first?.id]);
+  });
+});

@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
+import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+import { encodedWhole } from '../../support/encoded.ts';
+
+/** A request that touches everything in which vendors differ. */
+const RICH = {
+  messages: [
+    { role: 'developer', content: 'Be brief.' },
+    {
+      role: 'user',
+      name: 'Ada',
+      content: [
+        { type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'original' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: 'Looking',
+      reasoning: 'Hm.',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }],
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: 'Seen' },
+  ],
+  tools: [{ type: 'function', function: { name: 'f' } }],
+  tool_choice: 'required',
+  parallel_tool_calls: true,
+  max_tokens: 100,
+  temperature: 1.8,
+  seed: 7,
+  top_k: 40,
+  logprobs: true,
+  verbosity: 'low',
+  prediction: { type: 'content', content: 'x' },
+  reasoning: { effort: 'xhigh' },
+  service_tier: 'flex',
+  prompt_cache_key: 'k',
+  stream: true,
+};
+
+/** What of it differs from this, by vendor. */
+const PLAIN = {
+  model: 'one-instruct',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    {
+      role: 'user',
+      name: 'Ada',
+      content: [
+        { type: 'text', text: 'Look' },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'high' } },
+      ],
+    },
+    { role: 'assistant', content: 'Looking', tool_calls: RICH.messages[2]?.tool_calls },
+    { role: 'tool', tool_call_id: 'call_1', content: 'Seen' },
+  ],
+  tools: RICH.tools,
+  tool_choice: 'required',
+  parallel_tool_calls: true,
+  max_tokens: 100,
+  temperature: 1.8,
+  seed: 7,
+  top_k: 40,
+  logprobs: true,
+  verbosity: 'low',
+  prediction: { type: 'content', content: 'x' },
+  reasoning_effort: 'xhigh',
+  user: 'user_test',
+  stream: true,
+  stream_options: { include_usage: true },
+};
+
+type Differences = Readonly<Record<string, unknown>>;
+
+/** A message of {@link PLAIN} with differences of its own. */
+const message = (index: number, differences: object): unknown => ({ ...PLAIN.messages[index], ...differences });
+const messages = (changes: Readonly<Record<number, object>>): readonly unknown[] =>
+  PLAIN.messages.map((_, index) => message(index, changes[index] ?? {}));
+const original = { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'original' } };
+const high = { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'high' } };
+const withoutName = [{ type: 'text', text: 'Ada:' }, { type: 'text', text: 'Look' }, high];
+
+const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: Differences]>> = {
+  openai: [
+    VENDOR_PRESETS.openai.dialect,
+    {
+      messages: messages({
+        0: { role: 'developer' },
+        1: { content: [{ type: 'text', text: 'Look', prompt_cache_breakpoint: { mode: 'explicit' } }, original] },
+      }),
+      max_tokens: undefined,
+      max_completion_tokens: 100,
+      top_k: undefined,
+      user: undefined,
+      safety_identifier: 'user_test',
+      service_tier: 'flex',
+      prompt_cache_key: 'k',
+      stream_options: { include_usage: true, include_obfuscation: false },
+    },
+  ],
+  azure: [
+    AZURE_DIALECT,
+    {
+      messages: messages({ 0: { role: 'developer' } }),
+      max_tokens: undefined,
+      max_completion_tokens: 100,
+      top_k: undefined,
+      prompt_cache_key: 'k',
+    },
+  ],
+  groq: [
+    VENDOR_PRESETS.groq.dialect,
+    {
+      messages: messages({ 1: { name: undefined, content: withoutName } }),
+      max_tokens: undefined,
+      max_completion_tokens: 100,
+      top_k: undefined,
+      logprobs: undefined,
+      prediction: undefined,
+      verbosity: undefined,
+      reasoning_effort: 'high',
+      service_tier: 'flex',
+    },
+  ],
+  together: [
+    VENDOR_PRESETS.together.dialect,
+    { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
+  ],
+  fireworks: [
+    VENDOR_PRESETS.fireworks.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined },
+  ],
+  deepinfra: [
+    VENDOR_PRESETS.deepinfra.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined, prediction: undefined },
+  ],
+  deepseek: [
+    VENDOR_PRESETS.deepseek.dialect,
+    {
+      messages: messages({ 2: { reasoning_content: 'Hm.' } }),
+      seed: undefined,
+      top_k: undefined,
+      verbosity: undefined,
+      prediction: undefined,
+      thinking: { type: 'enabled' },
+      reasoning_effort: 'max',
+      user: undefined,
+      user_id: 'user_test',
+    },
+  ],
+  mistral: [
+    VENDOR_PRESETS.mistral.dialect,
+    {
+      messages: messages({
+        1: { name: undefined, content: withoutName },
+        2: { tool_calls: [expect.objectContaining({ id: expect.stringMatching(/^[a-zA-Z0-9]{9}$/) })] },
+        3: { tool_call_id: expect.stringMatching(/^[a-zA-Z0-9]{9}$/) },
+      }),
+      tool_choice: 'any',
+      temperature: 1.5,
+      seed: undefined,
+      random_seed: 7,
+      top_k: undefined,
+      logprobs: undefined,
+      verbosity: undefined,
+      reasoning_effort: 'max',
+      user: undefined,
+      stream_options: undefined,
+    },
+  ],
+  xai: [
+    VENDOR_PRESETS.xai.dialect,
+    {
+      messages: messages({ 2: { reasoning_content: 'Hm.' } }),
+      max_tokens: undefined,
+      max_completion_tokens: 100,
+      top_k: undefined,
+      verbosity: undefined,
+      prediction: undefined,
+      reasoning_effort: 'high',
+    },
+  ],
+  openrouter: [
+    VENDOR_PRESETS.openrouter.dialect,
+    {
+      messages: messages({
+        1: { content: [{ type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } }, original] },
+        2: { reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] },
+      }),
+      reasoning_effort: undefined,
+      reasoning: { effort: 'xhigh' },
+      service_tier: 'flex',
+      prompt_cache_key: 'k',
+    },
+  ],
+  ollama: [
+    VENDOR_PRESETS.ollama.dialect,
+    {
+      messages: messages({ 2: { reasoning: 'Hm.' } }),
+      verbosity: undefined,
+      prediction: undefined,
+      reasoning_effort: 'high',
+    },
+  ],
+  vllm: [
+    VENDOR_PRESETS.vllm.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined, prediction: undefined },
+  ],
+  lmstudio: [
+    VENDOR_PRESETS.lmstudio.dialect,
+    { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
+  ],
+};
+
+describe('a rich request', () => {
+  it.each(Object.entries(VENDORS))('is written for %s in its own way', (_slug, [dialect, differences]) => {
+    expect(encodedWhole(RICH as never, dialect)).toEqual({ ...PLAIN, ...differences });
+  });
+
+  it('is written here for every vendor there is', () => {
+    expect(Object.keys(VENDORS).sort()).toEqual([...Object.keys(VENDOR_PRESETS), 'azure'].sort());
+  });
+});

@@ -1,0 +1,105 @@
+import { ConfigError, azure, openai, openaiCompatible, ollama, providersFromEnvironment } from 'signalbox';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+function problemsOf(make: () => unknown): readonly string[] {
+  try {
+    make();
+  } catch (error) {
+    if (ConfigError.isInstance(error)) return error.problems.map(({ path, problem }) => `${path} ${problem}`);
+    throw error;
+  }
+  return [];
+}
+
+function withoutKeys(): void {
+  for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
+    for (const name of apiKeyVariables) vi.stubEnv(name, undefined);
+  }
+}
+
+describe('a vendor', () => {
+  it('takes its key from the environment', () => {
+    withoutKeys();
+    expect(problemsOf(() => openai())).toEqual([
+      'providers.openai.apiKey is missing: pass apiKey, or set OPENAI_API_KEY in the environment',
+    ]);
+    vi.stubEnv('OPENAI_API_KEY', '  ');
+    expect(problemsOf(() => openai())).toHaveLength(1);
+    vi.stubEnv('OPENAI_API_KEY', 'sk-1');
+    expect(openai()).toMatchObject({ slug: 'openai', name: 'OpenAI', acceptsAnyModel: true });
+  });
+
+  it('without a key needs none', () => {
+    withoutKeys();
+    expect(ollama({ models: { 'meta/llama': {} } })).toMatchObject({ slug: 'ollama', acceptsAnyModel: false });
+  });
+
+  it('exists when its key does', () => {
+    withoutKeys();
+    expect(providersFromEnvironment()).toEqual([]);
+    vi.stubEnv('GROQ_API_KEY', 'gsk_1');
+    vi.stubEnv('TOGETHER_AI_API_KEY', 'tgp_1');
+    expect(providersFromEnvironment().map(({ slug }) => slug)).toEqual(['groq', 'together']);
+  });
+
+  it.each(Object.entries(VENDOR_PRESETS))('%s has the address, slug and name that belong to it', (slug, preset) => {
+    expect(preset.slug).toBe(slug);
+    expect(preset.name).not.toBe('');
+    expect(new URL(preset.baseURL).protocol).toBe(preset.apiKeyVariables.length > 0 ? 'https:' : 'http:');
+    expect(preset.baseURL.endsWith('/')).toBe(false);
+  });
+});
+
+describe('azure', () => {
+  it.each(['', 'a.b', 'evil.example/x', 'a#', 'a?b', '-a', 'a b', 'ä', 'a@b'])(
+    'refuses %j for the name of a resource',
+    (resource) => {
+      expect(problemsOf(() => azure({ resource, apiKey: 'k', models: {} }))).toEqual([
+        'providers.azure.resource must be letters, digits and dashes',
+      ]);
+    },
+  );
+
+  it('needs a key', () => {
+    vi.stubEnv('AZURE_OPENAI_API_KEY', undefined);
+    expect(problemsOf(() => azure({ resource: 'mine', models: {} }))).toEqual([
+      'providers.azure.apiKey is missing: pass apiKey, or set AZURE_OPENAI_API_KEY in the environment',
+    ]);
+  });
+});
+
+describe('a provider of the chat completions wire', () => {
+  it.each([
+    ['a slug with capitals', { slug: 'Groq' }, 'providers.Groq.slug must be lower-case letters, digits and dashes'],
+    ['no address', { baseURL: 'not an address' }, 'providers.x.baseURL must be an http(s) address'],
+    ['an address of another kind', { baseURL: 'file:///etc/passwd' }, 'providers.x.baseURL must be an http(s) address'],
+    [
+      'an address with a query',
+      { baseURL: 'https://x.test/?a=1' },
+      'providers.x.baseURL must have no query, fragment or user name',
+    ],
+    [
+      'an address with a fragment',
+      { baseURL: 'https://x.test/#a' },
+      'providers.x.baseURL must have no query, fragment or user name',
+    ],
+    [
+      'an address with a user',
+      { baseURL: 'https://me@x.test/' },
+      'providers.x.baseURL must have no query, fragment or user name',
+    ],
+    [
+      'a key of two lines',
+      { apiKey: 'a\nb' },
+      'providers.x.apiKey must be one line of visible characters, without spaces',
+    ],
+    ['an empty key', { apiKey: '' }, 'providers.x.apiKey must be one line of visible characters, without spaces'],
+  ])('is refused with %s', (_name, options, problem) => {
+    expect(problemsOf(() => openaiCompatible({ slug: 'x', baseURL: 'https://x.test/v1', ...options }))).toEqual([
+      problem,
+    ]);
+  });
+});

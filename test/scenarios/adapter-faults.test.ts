@@ -1,0 +1,193 @@
+import { type PieceStream, type Provider, type Router, RouterError, createRouter, openaiCompatible } from 'signalbox';
+import { startFaultUpstream } from 'signalbox/testing';
+import { describe, expect, it } from 'vitest';
+import { ALONE, BACKED, HEALTHY_TEXT, MAIN_MOUNTS, ask } from '../support/fault-cell.ts';
+import { checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
+import { MOUNTS, type Mounted } from '../support/mounts.ts';
+
+type Chat = Provider['chat'];
+
+/** A thrown value as adapters throw them. No client may see what it says. */
+const SECRET = 'the adapter tripped over /home/operator/keys.json';
+
+/** Ways in which a provider of one's own fails before it gives an answer. */
+const BEFORE: Readonly<Record<string, () => unknown>> = {
+  'throws before it returns': () => {
+    throw new TypeError(SECRET);
+  },
+  'throws a text': () => {
+    throw SECRET as unknown as Error;
+  },
+  'rejects with an error': () => Promise.reject(new TypeError(SECRET)),
+  'rejects with undefined': () => Promise.reject(undefined),
+  'rejects with a frozen object': () => Promise.reject(Object.freeze({ message: SECRET })),
+  'returns undefined': () => undefined,
+  'resolves to undefined': () => Promise.resolve(undefined),
+  'resolves to null': () => Promise.resolve(null),
+  'resolves to a text': () => Promise.resolve(SECRET),
+  'resolves to an answer of no known kind': () => Promise.resolve({ type: 'nonsense', message: SECRET }),
+  'resolves to a failure without a kind': () => Promise.resolve({ type: 'failed', failure: {} }),
+  'resolves to a stream that is none': () => Promise.resolve({ type: 'stream', stream: {} }),
+  'resolves to a whole answer that is none': () => Promise.resolve({ type: 'whole', result: {} }),
+};
+
+/** Ways in which the stream of a provider of one's own fails. */
+const READS: Readonly<Record<string, () => unknown>> = {
+  'throws when it is read': () => {
+    throw new TypeError(SECRET);
+  },
+  'rejects when it is read': () => Promise.reject(new TypeError(SECRET)),
+  'rejects with a text when it is read': () => Promise.reject(SECRET),
+  'gives undefined instead of a promise': () => undefined,
+  'gives a number instead of pieces': () => Promise.resolve(5),
+  'gives null instead of pieces': () => Promise.resolve(null),
+  'gives pieces that are null': () => Promise.resolve([null]),
+  'gives nothing again and again, without ever waiting': () => Promise.resolve([]),
+  'ends without having finished': () => Promise.resolve(undefined),
+};
+
+/** A provider of one's own, as good or as bad as its `chat`. */
+function customProvider(chat: () => unknown): Provider {
+  return { slug: 'faulty', name: 'Faulty', models: { [ALONE]: {}, [BACKED]: {} }, chat: chat as Chat };
+}
+
+/** A stream that says the given words, one with each read, and then fails. */
+function failingStream(words: readonly string[], fail: () => unknown): () => Promise<unknown> {
+  return () => {
+    const left = [...words];
+    const stream: PieceStream = {
+      read: () => {
+        const word = left.shift();
+        return (word === undefined ? fail() : Promise.resolve([word])) as ReturnType<PieceStream['read']>;
+      },
+      cancel: () => {},
+    };
+    return Promise.resolve({ type: 'stream', stream });
+  };
+}
+
+interface Scene extends AsyncDisposable {
+  readonly router: Router;
+  readonly mounted: Mounted;
+}
+
+async function startScene(mount: string, chat: () => unknown, timeouts = {}): Promise<Scene> {
+  const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
+  const router = createRouter({
+    providers: [
+      customProvider(chat),
+      openaiCompatible({ slug: 'healthy', name: 'Healthy', baseURL: healthy.baseURL, models: { [BACKED]: {} } }),
+    ],
+    allowAnonymous: true,
+    fallback: { triesPerEndpoint: 1 },
+    keepAlive: { firstMs: 60_000 },
+    timeouts,
+  });
+  const mounted = await mountOn(mount, router);
+  return {
+    router,
+    mounted,
+    async [Symbol.asyncDispose]() {
+      await mounted[Symbol.asyncDispose]();
+      await router.close();
+      await healthy.close();
+    },
+  };
+}
+
+function mountOn(name: string, router: Router): Promise<Mounted> {
+  const mount = MOUNTS[name];
+  if (mount === undefined) throw new RangeError(`There is no mount "${name}"`);
+  return mount(router);
+}
+
+async function checkFailing({ router, mounted }: Scene, stream: boolean, status: number): Promise<void> {
+  const response = await ask(mounted, { model: ALONE, stream });
+  expect(await response.clone().text()).not.toContain('operator');
+  await checkError(response, status, null);
+  await checkFallback(await ask(mounted, { model: BACKED, stream }));
+  expect(router.internals.admission.inside).toBe(0);
+}
+
+describe.concurrent.each(MAIN_MOUNTS)('%s', (mount) => {
+  describe.each(Object.entries(BEFORE))('with a provider that %s (U-69)', (_name, chat) => {
+    it.each([false, true])('falls back, or answers 502 (streamed: %s)', async (stream) => {
+      await using scene = await startScene(mount, chat);
+      await checkFailing(scene, stream, 502);
+    });
+  });
+
+  describe.each(Object.entries(READS))('with a stream that %s (U-69)', (_name, read) => {
+    it.each([false, true])('falls back before the first content, or answers 502 (streamed: %s)', async (stream) => {
+      await using scene = await startScene(mount, failingStream([], read));
+      await checkFailing(scene, stream, 502);
+    });
+
+    it('breaks off after it', async () => {
+      await using scene = await startScene(mount, failingStream(['The ', 'quick '], read));
+      const response = await ask(scene.mounted, { model: BACKED, stream: true });
+      expect(await response.clone().text()).not.toContain('operator');
+      await checkBrokenStream(response, 502, 'The quick ');
+      expect(scene.router.internals.admission.inside).toBe(0);
+    });
+  });
+
+  describe('with a provider that never settles and ignores its signal (U-70)', () => {
+    const never = (): Promise<never> => new Promise(() => {});
+
+    it.each([false, true])('falls back at the timeout, or answers 524 (streamed: %s)', async (stream) => {
+      await using scene = await startScene(mount, never, { firstTokenMs: 600, answerMs: 600 });
+      await checkFailing(scene, stream, 524);
+    });
+
+    it.each([false, true])('answers 408 when the request’s own time is over (streamed: %s)', async (stream) => {
+      await using scene = await startScene(mount, never, { firstTokenMs: 300, answerMs: 60_000, totalMs: 300 });
+      await checkError(await ask(scene.mounted, { model: ALONE, stream }), 408, null);
+      expect(scene.router.internals.admission.inside).toBe(0);
+    });
+
+    it('breaks a stream off at the idle timeout', async () => {
+      await using scene = await startScene(mount, failingStream(['The ', 'quick '], never), { idleMs: 300 });
+      await checkBrokenStream(await ask(scene.mounted, { model: BACKED, stream: true }), 524, 'The quick ');
+      expect(scene.router.internals.admission.inside).toBe(0);
+    });
+  });
+});
+
+describe('with breakers that are all open (U-68)', () => {
+  it.each(MAIN_MOUNTS)('answers 503 with the soonest probe, and calls nobody (%s)', async (mount) => {
+    await using upstream = await startFaultUpstream({ fault: 'U-49-500' });
+    const providers = ['one', 'two'].map((slug) =>
+      openaiCompatible({ slug, baseURL: upstream.baseURL, models: { [ALONE]: {} } }),
+    );
+    const router = createRouter({ providers, allowAnonymous: true, fallback: { triesPerEndpoint: 1 } });
+    await using mounted = await mountOn(mount, router);
+    for (let round = 0; round < 5; round += 1) await checkError(await ask(mounted), 502, null);
+    const calls = upstream.requests.length;
+    const response = await ask(mounted);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(29);
+    await checkError(response, 503, '30');
+    await checkError(await ask(mounted, { stream: true }), 503, '30');
+    expect(upstream.requests).toHaveLength(calls);
+    await router.close();
+  });
+
+  it('says so within 5 ms', async () => {
+    await using upstream = await startFaultUpstream({ fault: 'U-49-500' });
+    const provider = openaiCompatible({ slug: 'one', baseURL: upstream.baseURL, models: { [ALONE]: {} } });
+    const router = createRouter({ providers: [provider], fallback: { triesPerEndpoint: 1 } });
+    const attempt = (): Promise<unknown> =>
+      router.chat({ model: ALONE, messages: [{ role: 'user', content: 'Hi' }] }).catch((error: unknown) => error);
+    for (let round = 0; round < 5; round += 1) await attempt();
+    const durations: number[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const startedAt = performance.now();
+      const error = await attempt();
+      durations.push(performance.now() - startedAt);
+      expect(RouterError.isInstance(error) && error.status).toBe(503);
+    }
+    // The median, because one of them may meet a collection of garbage.
+    expect(durations.sort((left, right) => left - right)[10]).toBeLessThan(5);
+    await router.close();
+  });
+});

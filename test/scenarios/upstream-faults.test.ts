@@ -1,0 +1,121 @@
+import type { Transport } from 'signalbox';
+import { FAULTS, type FaultId } from 'signalbox/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { createTransport } from '../../src/providers/transport/fetch.ts';
+import {
+  ALONE,
+  BACKED,
+  type FaultCell,
+  type FaultCellOptions,
+  MAIN_MOUNTS,
+  ask,
+  startFaultCell,
+} from '../support/fault-cell.ts';
+import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
+import { type FaultRow, type Outcome, type Phase, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
+
+/** Mounts that only differ from the main ones in how a body is read get a part of the table. */
+const FURTHER_MOUNTS = ['express4', 'express behind express.json'];
+const FURTHER_FAULTS = new Set<FaultId>(['U-10', 'U-14', 'U-20', 'U-27', 'U-37', 'U-53', 'U-60', 'U-61', 'U-66']);
+
+/** Content chunks before a fault that comes after the commit, and what they say. */
+const AFTER_CHUNKS = 3;
+const PARTIAL_TEXT = 'The quick brown ';
+const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
+
+/** Large enough that it cannot all be on its way before an answer comes. */
+const LARGE_PROMPT = 'x'.repeat(8_000_000);
+
+vi.setConfig({ maxConcurrency: 16 });
+
+/** Where a router stands, and the part of the table that is tried there. */
+interface Stand {
+  readonly name: string;
+  readonly mount: string;
+  readonly rows: readonly FaultRow[];
+  readonly transport?: Transport;
+}
+
+const STANDS: readonly Stand[] = [
+  ...MAIN_MOUNTS.map((mount) => ({ name: mount, mount, rows: UPSTREAM_FAULT_TABLE })),
+  ...FURTHER_MOUNTS.map((mount) => ({
+    name: mount,
+    mount,
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => FURTHER_FAULTS.has(fault)),
+  })),
+  {
+    name: 'node, asking providers with fetch',
+    mount: 'node',
+    transport: createTransport(),
+    // Such a body is passed on as it is by fetch itself, so it is no fault there.
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => fault !== 'U-56-unknown'),
+  },
+];
+
+describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
+  const cells = rows.flatMap((row) =>
+    (Object.entries(row.outcomes) as [Phase, Outcome][]).map(([phase, outcome]) => ({ row, phase, outcome })),
+  );
+
+  describe.concurrent.each(cells)('$row.fault, $phase', ({ row, phase, outcome }) => {
+    it(`${FAULTS[row.fault].does}: ${describeOutcome(outcome)}`, async () => {
+      await using cell = await startCell({ mount, transport }, row, phase);
+      const stream = phase !== 'whole';
+      const request = {
+        stream,
+        ...(row.fault === 'U-61' ? { messages: [{ role: 'user', content: LARGE_PROMPT }] } : {}),
+      };
+      await check(await ask(cell.mounted, { ...request, model: ALONE }), outcome);
+      await checkBacked(await ask(cell.mounted, { ...request, model: BACKED }), outcome, cell);
+    });
+  });
+});
+
+function startCell(
+  stand: Pick<FaultCellOptions, 'mount' | 'transport'>,
+  row: FaultRow,
+  phase: Phase,
+): Promise<FaultCell> {
+  return startFaultCell({
+    ...stand,
+    impatient: row.impatient ?? false,
+    upstream: { fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
+  });
+}
+
+function describeOutcome(outcome: Outcome): string {
+  switch (outcome.type) {
+    case 'answered':
+      return 'is answered all the same';
+    case 'falls back':
+      return `falls back, or answers ${outcome.status}`;
+    case 'refused':
+      return `answers ${outcome.status} and asks nobody else`;
+    case 'breaks off':
+      return `keeps what came and tells error ${outcome.code}`;
+  }
+}
+
+/** With the faulty provider alone. */
+async function check(response: Response, outcome: Outcome): Promise<void> {
+  switch (outcome.type) {
+    case 'answered':
+      return void (await checkAnswer(response, FULL_TEXT, 'Faulty'));
+    case 'breaks off':
+      return checkBrokenStream(response, outcome.code, PARTIAL_TEXT);
+    case 'falls back':
+      return checkError(response, outcome.status, outcome.retryAfter ?? null);
+    case 'refused':
+      return checkError(response, outcome.status, null);
+  }
+}
+
+/** With a healthy provider behind it. */
+async function checkBacked(response: Response, outcome: Outcome, { healthy }: FaultCell): Promise<void> {
+  if (outcome.type !== 'falls back') {
+    await check(response, outcome);
+    expect(healthy.requests).toEqual([]);
+    return;
+  }
+  await checkFallback(response);
+}

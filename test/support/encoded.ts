@@ -1,0 +1,38 @@
+import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
+import type { ChatRequest } from '../../src/protocol/chat-request.ts';
+import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
+import { type EncodedBody, encodeRequest } from '../../src/providers/openai-compatible/encode-request.ts';
+import { serving } from './requests.ts';
+
+/** What goes to a provider of a dialect for a request, without the members that every body has. */
+export function encoded(
+  body: Partial<ChatRequest> & Readonly<Record<string, unknown>>,
+  dialect: Dialect = {},
+  declared: EndpointDeclaration = {},
+): EncodedBody {
+  const {
+    model: _,
+    messages: __,
+    user: ___,
+    ...rest
+  } = encodedWhole(body, { ...dialect, userField: 'user' }, declared);
+  return rest;
+}
+
+/** The whole body that goes to a provider of a dialect. */
+export function encodedWhole(
+  body: Partial<ChatRequest> & Readonly<Record<string, unknown>>,
+  dialect: Dialect = {},
+  declared: EndpointDeclaration = {},
+): EncodedBody {
+  const request = serving({ up: { upstreamModel: 'one-instruct', ...declared } }).request(body);
+  const [endpoint] = request.targets[0]?.endpoints ?? [];
+  if (endpoint === undefined) throw new Error('no endpoint');
+  // What is written is what counts: members that are undefined do not go out.
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, dialect))) as EncodedBody;
+}
+
+/** The messages that go to a provider of a dialect. */
+export function encodedMessages(messages: ChatRequest['messages'], dialect: Dialect = {}): unknown {
+  return encodedWhole({ messages }, dialect)['messages'];
+}

@@ -1,0 +1,114 @@
+import { type Router, type RouterConfig, type Transport, createRouter, openaiCompatible } from 'signalbox';
+import type { EndpointRecord } from '../../src/core/selection/world.ts';
+import { type FaultUpstream, type FaultUpstreamOptions, startFaultUpstream } from 'signalbox/testing';
+import { MOUNTS, type Mounted } from './mounts.ts';
+
+/** Key of the faulty provider. No client may ever see it. */
+export const FAULTY_KEY = 'sk-faulty-4f9c2b71d8e6';
+
+/** Mounts on which every fault is tried. */
+export const MAIN_MOUNTS = ['node', 'express', 'fastify', 'fetch on Hono', 'next handlers'];
+
+/** What the provider behind the faulty one says. */
+export const HEALTHY_TEXT = 'An answer from the second provider';
+
+/** Waits of faults are a hundredth of what they would be. */
+const TIME_SCALE = 0.01;
+
+/** Long enough for everything that is not a fault of time, also on a busy machine. */
+const PATIENT = { connectMs: 20_000, firstTokenMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 60_000 };
+/** A hundredth of the defaults, or what a busy machine needs for a healthy answer if that is more. */
+const IMPATIENT = { connectMs: 600, firstTokenMs: 600, answerMs: 600, idleMs: 600, totalMs: 60_000 };
+
+/** A mounted router with a faulty provider, and a healthy one behind it for half of its models. */
+export interface FaultCell extends AsyncDisposable {
+  readonly router: Router;
+  readonly mounted: Mounted;
+  readonly faulty: FaultUpstream;
+  readonly healthy: FaultUpstream;
+}
+
+/** What a {@link FaultCell} is made of. */
+export interface FaultCellOptions {
+  readonly mount?: string;
+  readonly upstream?: FaultUpstreamOptions;
+  /** Address of the faulty provider, when it is not the upstream's own. */
+  readonly baseURL?: string;
+  readonly impatient?: boolean;
+  /** Default: undici, as on Node. */
+  readonly transport?: Transport | undefined;
+  readonly config?: Partial<RouterConfig>;
+}
+
+/** Model that only the faulty provider serves. */
+export const ALONE = 'acme/alone';
+/** Model that both providers serve, the faulty one first. */
+export const BACKED = 'acme/backed';
+
+/** Starts both providers, a router and a mount. */
+export async function startFaultCell(options: FaultCellOptions = {}): Promise<FaultCell> {
+  const faulty = await startFaultUpstream({ timeScale: TIME_SCALE, ...options.upstream });
+  const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
+  const router = createRouter({
+    providers: [
+      openaiCompatible({
+        slug: 'faulty',
+        name: 'Faulty',
+        apiKey: FAULTY_KEY,
+        baseURL: options.baseURL ?? faulty.baseURL,
+        transport: options.transport,
+        models: { [ALONE]: {}, [BACKED]: {} },
+      }),
+      openaiCompatible({ slug: 'healthy', name: 'Healthy', baseURL: healthy.baseURL, models: { [BACKED]: {} } }),
+    ],
+    allowAnonymous: true,
+    timeouts: options.impatient === true ? IMPATIENT : PATIENT,
+    // One try for each endpoint: a repetition would only slow a cell down.
+    fallback: { triesPerEndpoint: 1 },
+    on: { warning: () => {} },
+    // A comment before the first token would commit the status.
+    keepAlive: { firstMs: 60_000 },
+    ...options.config,
+  });
+  const mount = MOUNTS[options.mount ?? 'node'];
+  if (mount === undefined) throw new RangeError(`There is no mount "${options.mount}"`);
+  const mounted = await mount(router);
+  return {
+    router,
+    mounted,
+    faulty,
+    healthy,
+    async [Symbol.asyncDispose]() {
+      await mounted[Symbol.asyncDispose]();
+      await router.close();
+      await Promise.all([faulty.close(), healthy.close()]);
+    },
+  };
+}
+
+/** What the router remembers of the faulty provider's endpoint of a model; undefined when it noted nothing. */
+export function recordOf({ router }: Pick<FaultCell, 'router'>, model = ALONE): EndpointRecord | undefined {
+  const { facts, records } = router.internals.services;
+  const endpoint = facts.catalog.endpoints(model).find(({ provider }) => provider === 'faulty');
+  if (endpoint === undefined) throw new RangeError(`The faulty provider has no model "${model}"`);
+  return records.record(endpoint);
+}
+
+/** Asks a mounted router. Members of the body may be added or replaced. */
+export function ask(
+  { baseURL }: Pick<Mounted, 'baseURL'>,
+  body: Readonly<Record<string, unknown>> = {},
+  init: RequestInit = {},
+): Promise<Response> {
+  return fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-router-metadata': 'enabled' },
+    body: JSON.stringify({
+      model: ALONE,
+      messages: [{ role: 'user', content: 'Hi' }],
+      provider: { order: ['faulty', 'healthy'] },
+      ...body,
+    }),
+    ...init,
+  });
+}
