@@ -136,6 +136,8 @@ async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, {
   response.writeHead(reply.status, reply.headers);
   for await (const frame of reply.frames) {
     if (response.destroyed) break;
+    // The last frame and the end in one system call.
+    if (reply.frames.ended) return void response.end(frame);
     if (!response.write(frame)) await drained(response, reply.stallMs);
   }
   response.end();

@@ -88,7 +88,7 @@ export type { Environment } from './runtime/environment.ts';
 export { handle } from './http/handle.ts';
 export { errorReplyOf, notFoundReply } from './http/error-reply.ts';
 export { BodyError } from './http/exchange.ts';
-export type { HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from './http/exchange.ts';
+export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from './http/exchange.ts';
 
 // The wire.
 export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';

@@ -54,12 +54,17 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'eventsource-parser': ['src/providers/sse.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
-  undici: ['src/providers/transport/undici.ts', 'src/providers/transport/undici-response.ts'],
+  undici: [
+    'src/providers/transport/undici.ts',
+    'src/providers/transport/undici-call.ts',
+    'src/providers/transport/undici-response.ts',
+  ],
 };
 
 /** Files that only run on Node and are reached by the `node` condition or by doors of their own. */
 const NODE_ONLY = [
   'src/providers/transport/undici.ts',
+  'src/providers/transport/undici-call.ts',
   'src/providers/transport/undici-response.ts',
   'src/providers/transport/content-decoding.ts',
   'src/testing/fault-upstream/',

@@ -36,9 +36,9 @@ describe('the package', () => {
   });
 
   it('has a door for every adapter', () => {
-    const shared = ['node-exchange', 'web-exchange'];
+    const shared = new Set(['node-exchange', 'web-exchange']);
     const adapters = readdirSync(join(root, 'adapters')).map((file) => file.replace(/\.ts$/, ''));
-    const missing = adapters.filter((name) => !shared.includes(name) && !doors.includes(`./${name}`));
+    const missing = adapters.filter((name) => !shared.has(name) && !doors.includes(`./${name}`));
     expect(missing).toEqual([]);
   });
 
@@ -56,6 +56,8 @@ describe('the package', () => {
       platform: 'neutral',
       mainFields: ['module', 'main'],
       conditions: ['import'],
+      // As in a user's project: our own path of `#transport` (to the source, for tests) is not theirs.
+      tsconfigRaw: {},
       metafile: true,
       logLevel: 'silent',
     });

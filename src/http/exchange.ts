@@ -35,6 +35,15 @@ export interface HttpCall {
 /** Header names and values. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
+/**
+ * The frames of a stream, made when they are asked for. To be written one after the other, waiting while the client
+ * does not read. Ending early ends the call upstream.
+ */
+export interface Frames extends AsyncIterableIterator<string, undefined, undefined> {
+  /** True once the last frame was handed out, so that it can be written together with the end. */
+  readonly ended: boolean;
+}
+
 /** The answer to an {@link HttpCall}. */
 export type HttpReply =
   | { readonly type: 'whole'; readonly status: number; readonly headers: HttpHeaders; readonly body: string }
@@ -42,8 +51,7 @@ export type HttpReply =
       readonly type: 'stream';
       readonly status: number;
       readonly headers: HttpHeaders;
-      /** To be written one after the other, waiting while the client does not read. Ending early ends the call. */
-      readonly frames: AsyncIterableIterator<string, undefined, undefined>;
+      readonly frames: Frames;
       /** Milliseconds that a client may leave a frame unread before its connection is closed. */
       readonly stallMs: number;
     };

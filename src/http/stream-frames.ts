@@ -5,6 +5,7 @@ import type { Environment } from '../runtime/environment.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
 import { type Spelling, spell } from './brand.ts';
 import { errorBody } from './error-reply.ts';
+import type { Frames } from './exchange.ts';
 
 /** What the frames of one stream depend on. */
 export interface StreamFramesOptions {
@@ -23,7 +24,7 @@ type Items = readonly StreamItem[] | undefined;
  * A stream as server-sent events. Frames are made when they are asked for, so a client that does not read holds the
  * provider back; what arrived together is one frame. While nothing arrives, comments keep the connection open.
  */
-export class StreamFrames implements AsyncIterableIterator<string, undefined, undefined> {
+export class StreamFrames implements Frames {
   readonly #options: StreamFramesOptions;
   #pending: Promise<Items> | undefined;
   #opening: string | undefined;
@@ -44,6 +45,10 @@ export class StreamFrames implements AsyncIterableIterator<string, undefined, un
   async open(): Promise<void> {
     const first = await this.#itemsOrComment();
     this.#opening = typeof first === 'string' ? first : this.#render(first);
+  }
+
+  get ended(): boolean {
+    return this.#over && this.#opening === undefined;
   }
 
   async next(): Promise<IteratorResult<string, undefined>> {

@@ -2,7 +2,11 @@ import { formatPath } from './issues.ts';
 
 /** What a walk over a value found. `ok` values are plain JSON within the limits. */
 export type Inspection =
-  | { readonly ok: true }
+  | {
+      readonly ok: true;
+      /** Characters in all keys and strings. */
+      readonly characters: number;
+    }
   | { readonly ok: false; readonly path: string; readonly problem: string };
 
 /**
@@ -12,6 +16,7 @@ export type Inspection =
 export function inspectJson(value: unknown, limits: { readonly depth: number; readonly nodes: number }): Inspection {
   const path: (string | number)[] = [];
   let nodes = 0;
+  let characters = 0;
 
   function visit(current: unknown): string | undefined {
     nodes += 1;
@@ -26,6 +31,7 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
       const item = items[index];
       if (typeof item === 'string') {
         nodes += 1;
+        characters += item.length;
         continue;
       }
       path.push(index);
@@ -40,8 +46,10 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
     for (const key in members) {
       if (key.includes('\0')) return 'has a key with a NUL character in it';
       const member = members[key];
+      characters += key.length;
       if (typeof member === 'string') {
         nodes += 1;
+        characters += member.length;
         continue;
       }
       path.push(key);
@@ -53,7 +61,7 @@ export function inspectJson(value: unknown, limits: { readonly depth: number; re
   }
 
   const problem = visit(value);
-  if (problem === undefined) return { ok: true };
+  if (problem === undefined) return { ok: true, characters };
   if (problem !== TOO_MANY) return { ok: false, path: formatPath(path.slice(0, SHOWN_STEPS)), problem };
   return {
     ok: false,

@@ -21,7 +21,7 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
   const request = acceptFields(body) ?? explainFields(body);
   if ('message' in request) return failed(request);
-  const fault = checkSizes(request, limits) ?? checkConsistency(request);
+  const fault = checkSizes(request, limits, inspection.characters) ?? checkConsistency(request);
   return fault === undefined ? passed(request) : failed(fault);
 }
 
@@ -33,7 +33,7 @@ function explainFields(body: JsonObject): ChatRequest | RequestFault {
   return faultAt(path, problem);
 }
 
-function checkSizes(request: ChatRequest, limits: RequestLimits): RequestFault | undefined {
+function checkSizes(request: ChatRequest, limits: RequestLimits, characters: number): RequestFault | undefined {
   if (request.messages.length > limits.messages) {
     return faultAt('messages', `must have at most ${limits.messages} items, not ${request.messages.length}`);
   }
@@ -41,6 +41,8 @@ function checkSizes(request: ChatRequest, limits: RequestLimits): RequestFault |
   if (request.tools.length > limits.tools) {
     return faultAt('tools', `must have at most ${limits.tools} items, not ${request.tools.length}`);
   }
+  // A body that is smaller than the limit as a whole need not be measured in parts.
+  if (characters <= limits.toolSchemaLength) return undefined;
   const schemaLength = request.tools.reduce((total, tool) => total + lengthOf(schemaOf(tool)), 0);
   return schemaLength > limits.toolSchemaLength
     ? faultAt('tools', `must not hold schemas of more than ${limits.toolSchemaLength} characters in total`)

@@ -20,11 +20,12 @@ export class SseReader {
   readonly #parser: EventSourceParser;
   #tooLong = false;
   #silentLength = 0;
+  #hasSpoken = false;
 
   constructor(onEvent: (event: SseEvent) => void) {
     this.#parser = createParser({
       onEvent: (event) => {
-        this.#silentLength = 0;
+        this.#hasSpoken = true;
         onEvent(event);
       },
       onError: (error) => {
@@ -46,8 +47,9 @@ export class SseReader {
 
   #feed(text: string): boolean {
     if (this.#tooLong) return false;
-    this.#silentLength += text.length;
+    this.#hasSpoken = false;
     this.#parser.feed(text);
+    this.#silentLength = this.#hasSpoken ? 0 : this.#silentLength + text.length;
     this.#tooLong ||= this.#silentLength > MAX_SILENT_LENGTH;
     return !this.#tooLong;
   }

@@ -126,7 +126,13 @@ describe('a fetch handler', () => {
       }
       return undefined;
     };
-    const reply = { type: 'stream', status: 200, headers: {}, frames: slow(), stallMs: 1_000 } as const;
+    const reply = {
+      type: 'stream',
+      status: 200,
+      headers: {},
+      frames: Object.assign(slow(), { ended: false }),
+      stallMs: 1_000,
+    } as const;
     const reader = webResponse(new Request('http://host'), reply).body?.getReader();
     await reader?.read();
     const second = reader?.read();
@@ -139,6 +145,7 @@ describe('a fetch handler', () => {
 
 function streamOf(next: () => string, ended: () => void = () => undefined): HttpReply {
   const frames = {
+    ended: false,
     next: () => Promise.resolve({ done: false as const, value: next() }),
     return: () => {
       ended();

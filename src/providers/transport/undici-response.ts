@@ -32,7 +32,7 @@ export class UndiciResponse implements TransportResponse {
   #ended = false;
   #error: TransportError | undefined;
   #wake: (() => void) | undefined;
-  readonly #signal: AbortSignal;
+  #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.cancel();
   readonly #onFailure: (error: TransportError) => void;
 
@@ -47,7 +47,7 @@ export class UndiciResponse implements TransportResponse {
   /** The connection is there and the request is being written. */
   attach(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#signal.aborted) controller.abort(cancelled());
+    if (this.#signal?.aborted === true) controller.abort(cancelled());
   }
 
   begin(status: number, headers: Headers): void {
@@ -140,7 +140,8 @@ export class UndiciResponse implements TransportResponse {
   }
 
   #release(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#signal = undefined;
     if (this.#error !== undefined) this.#filter?.destroy();
   }
 }

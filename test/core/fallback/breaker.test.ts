@@ -1,12 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Breaker, type BreakerPolicy, admits, ended } from '../../../src/core/fallback/breaker.ts';
+import {
+  type Breaker,
+  type BreakerPolicy,
+  DEFAULT_BREAKER_POLICY,
+  admits,
+  ended,
+} from '../../../src/core/fallback/breaker.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   type EndpointHealth,
   UNKNOWN_HEALTH,
   admission,
   observe,
+  observeStart,
   stabilityOf,
 } from '../../../src/core/fallback/health.ts';
 import { UNMEASURED } from '../../../src/core/selection/performance.ts';
@@ -239,7 +246,52 @@ describe('a breaker', () => {
   });
 });
 
+describe('the default breaker', () => {
+  it.each([
+    ['all of four calls failed', 0, 4, 'closed'],
+    ['three of five calls failed', 2, 3, 'open'],
+    ['half of six calls failed', 3, 3, 'closed'],
+    ['five of nine calls failed', 4, 5, 'open'],
+  ] as const)('after %s: is %s succeeded, %d failed, %s', (_name, succeeded, failed, state) => {
+    const { real } = freshPair(DEFAULT_BREAKER_POLICY);
+    for (let call = 0; call < succeeded; call += 1) {
+      const flight = launch(real);
+      if (flight !== undefined) land(real, flight, 'ok');
+    }
+    for (let call = 0; call < failed; call += 1) {
+      const flight = launch(real);
+      if (flight !== undefined) land(real, flight, 'failed');
+    }
+    expect(real.breaker.state).toBe(state);
+    expect(real.breaker.openUntil - real.breaker.openedAt).toBe(state === 'open' ? 30_000 : 0);
+  });
+
+  it('forgets what is more than a minute old', () => {
+    const { real } = freshPair(DEFAULT_BREAKER_POLICY);
+    for (let call = 0; call < 40; call += 1) {
+      const flight = launch(real);
+      if (flight !== undefined) land(real, flight, 'failed');
+      real.now += 16_000;
+    }
+    expect(real.breaker.state).toBe('closed');
+  });
+});
+
 describe('health', () => {
+  it('lets one probe through when its breaker is half open', () => {
+    const failing = { ok: false as const, failure: failure('server', 'for a test'), generation: 0 };
+    let health = UNKNOWN_HEALTH;
+    for (let call = 0; call < 5; call += 1) health = observe(health, HEALTH_POLICY, failing, NOW);
+    expect(admission(health, HEALTH_POLICY, NOW)).toEqual({ ok: false, waitMs: 30_000, cause: 'breaker' });
+    expect(admission(health, HEALTH_POLICY, NOW + 30_000).ok).toBe(true);
+    const probing = observeStart(health, HEALTH_POLICY, NOW + 30_000);
+    expect(admission(probing, HEALTH_POLICY, NOW + 30_000)).toMatchObject({ ok: false, cause: 'breaker' });
+    const { generation } = probing.breaker;
+    const closed = observe(probing, HEALTH_POLICY, { ok: true, generation }, NOW + 30_001);
+    expect(admission(closed, HEALTH_POLICY, NOW + 30_001).ok).toBe(true);
+    expect(observeStart(UNKNOWN_HEALTH, HEALTH_POLICY, NOW)).toBe(UNKNOWN_HEALTH);
+  });
+
   it('B8 decides the same after it was stored and restored', () => {
     const history = fc.array(
       fc.tuple(

@@ -37,6 +37,13 @@ describe('the budget of repetitions', () => {
     expect(mayRepeat(budget, DEFAULT_RETRY_BUDGET, NOW + 11_000)).toBe(true);
   });
 
+  it('forgets requests that are more than ten seconds old', () => {
+    let budget = FRESH_BUDGET;
+    for (let index = 0; index < 100; index += 1) budget = spend(budget, 'request', NOW);
+    expect(spentAll(budget, NOW + 9_000).count).toBe(25);
+    expect(spentAll(budget, NOW + 10_500).count).toBe(5);
+  });
+
   it('may be closed altogether', () => {
     expect(mayRepeat(FRESH_BUDGET, { ratio: 0, floor: 0 }, NOW)).toBe(false);
   });

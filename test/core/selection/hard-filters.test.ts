@@ -213,6 +213,11 @@ describe('lengths', () => {
     expect(reasonsOf(scene.plan(body))).toEqual({ short: 'context_length', prompty: 'context_length' });
   });
 
+  it('keep endpoints that just hold the prompt', () => {
+    expect(scene.order({ messages: [{ role: 'user', content: 'x'.repeat(8 * 1_000) }] })).toContain('short');
+    expect(scene.order({ messages: [{ role: 'user', content: 'x'.repeat(8 * 500) }] })).toContain('prompty');
+  });
+
   it('count the wanted output into the context', () => {
     const body: Partial<ChatRequest> = { messages: [{ role: 'user', content: 'x'.repeat(8 * 950) }], max_tokens: 60 };
     expect(scene.order(body)).toEqual(['long', 'unknown']);

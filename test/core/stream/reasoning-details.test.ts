@@ -39,6 +39,26 @@ describe('fragments of reasoning', () => {
       [{ type: 'reasoning.summary', index: 0, id: 'rs_1', format: 'openai-responses-v1', summary: 'AB' }],
     ],
     [
+      'get the id that only a later fragment has',
+      [
+        { type: 'reasoning.text', index: 0, text: 'a' },
+        { type: 'reasoning.text', index: 0, id: 'rs_1', text: 'b' },
+        { type: 'reasoning.text', index: 0, id: 'rs_2', text: 'c' },
+      ],
+      [
+        { type: 'reasoning.text', index: 0, id: 'rs_1', text: 'ab' },
+        { type: 'reasoning.text', index: 0, id: 'rs_2', text: 'c' },
+      ],
+    ],
+    [
+      'take the format that was said last',
+      [
+        { type: 'reasoning.text', index: 0, format: 'unknown', text: 'a' },
+        { type: 'reasoning.text', index: 0, format: 'xai-responses-v1', text: 'b' },
+      ],
+      [{ type: 'reasoning.text', index: 0, format: 'xai-responses-v1', text: 'ab' }],
+    ],
+    [
       'of different indexes stay apart',
       [
         { type: 'reasoning.text', index: 0, text: 'a' },
