@@ -2,6 +2,8 @@ import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { Router } from '../router.ts';
+import type { WarningEvent } from '../runtime/events.ts';
+import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
@@ -48,8 +50,20 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     if (account !== ANONYMOUS) context.account = account.id;
     return await chat(router, call, account, context);
   } catch (error) {
+    if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
+}
+
+/** True for a fault of ours or of the host. A caller who goes away is none. */
+function isUnexpected(error: unknown): error is Error {
+  return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
+}
+
+/** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
+function unexpected({ name, message, stack = '' }: Error): WarningEvent {
+  const [place = ''] = /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length)) ?? [];
+  return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
 }
 
 async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
