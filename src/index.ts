@@ -38,6 +38,18 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export { fromAiSdk } from './providers/ai-sdk/provider.ts';
+export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/addresses.ts';
+export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
+export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type {
+  AiSdkCommonOptions,
+  AiSdkDeclaration,
+  AiSdkModelOptions,
+  AiSdkModelTable,
+  AiSdkOptions,
+} from './providers/ai-sdk/options.ts';
+export type { AiSdkWarning } from './providers/ai-sdk/warnings.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';

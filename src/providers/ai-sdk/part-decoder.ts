@@ -8,7 +8,7 @@ import { decodeUsage } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
 import { readFinishReason } from './finish-reason.ts';
 import { ReasoningBlocks } from './reasoning-blocks.ts';
-import { readThoughtSignature } from './reasoning-formats.ts';
+import { imageId, readThoughtSignature, textId } from './reasoning-formats.ts';
 import { failureOfPart } from './thrown-failure.ts';
 import { ToolInputs } from './tool-inputs.ts';
 import { type WarningSink, judgeWarnings } from './warnings.ts';
@@ -32,6 +32,7 @@ export class PartDecoder {
   /** Characters of the answer before each text. */
   readonly #offsets = new Map<unknown, number>();
   #length = 0;
+  #images = 0;
   #hasContent = false;
   #hasToolCalls = false;
   #finished = false;
@@ -78,7 +79,7 @@ export class PartDecoder {
         this.#toolCall(part, pieces);
         break;
       case 'file':
-        this.#delta(fileDelta(part), pieces);
+        this.#file(part, pieces);
         break;
       case 'source':
         this.#delta(sourceDelta(part), pieces);
@@ -99,21 +100,35 @@ export class PartDecoder {
 
   #text({ type, id, delta, citations, providerMetadata }: JsonObject, pieces: StreamPiece[]): void {
     if (type === 'text-start') this.#offsets.set(id, this.#length);
-    if (type === 'text-delta' && isText(delta)) {
-      this.#hasContent = true;
-      this.#length += delta.length;
-      pieces.push(escapeText(delta));
+    if (type === 'text-delta') {
+      const start = this.#length;
+      if (isText(delta)) {
+        this.#hasContent = true;
+        this.#length += delta.length;
+        pieces.push(escapeText(delta));
+      }
+      this.#signature(providerMetadata, textId(start, this.#length), pieces);
     }
-    const signature = readThoughtSignature(providerMetadata);
-    if (signature !== undefined) this.#delta(this.#reasoning.elsewhere(signature), pieces);
     if (type === 'text-end') this.#delta(citationsDelta(citations, this.#offsets.get(id) ?? 0), pieces);
   }
 
+  #file(part: JsonObject, pieces: StreamPiece[]): void {
+    const delta = fileDelta(part);
+    this.#delta(delta, pieces);
+    if (delta?.images === undefined) return;
+    this.#signature(part['providerMetadata'], imageId(this.#images), pieces);
+    this.#images += 1;
+  }
+
+  /** Google signs texts, images and tool calls; others sign reasoning. */
+  #signature(metadata: unknown, id: string, pieces: StreamPiece[]): void {
+    const signature = readThoughtSignature(metadata);
+    if (signature !== undefined) this.#delta(this.#reasoning.elsewhere(signature, id), pieces);
+  }
+
   #toolCall(part: JsonObject, pieces: StreamPiece[]): void {
-    const signature = readThoughtSignature(part['providerMetadata']);
-    if (signature !== undefined && part['providerExecuted'] !== true && isText(part['toolCallId'])) {
-      this.#delta(this.#reasoning.elsewhere(signature, part['toolCallId']), pieces);
-    }
+    const { toolCallId: id, providerExecuted, providerMetadata } = part;
+    if (providerExecuted !== true && isText(id)) this.#signature(providerMetadata, id, pieces);
     this.#calls(this.#tools.call(part), pieces);
   }
 
@@ -128,7 +143,7 @@ export class PartDecoder {
   }
 
   #delta(delta: Delta | undefined, pieces: StreamPiece[]): void {
-    if (delta === undefined || delta.reasoning_details?.length === 0) return;
+    if (delta === undefined) return;
     this.#hasContent = true;
     pieces.push({ type: 'delta', index: 0, delta });
   }

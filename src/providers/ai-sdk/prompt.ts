@@ -13,7 +13,7 @@ import type {
 import type { AiSdkFamily } from './families.ts';
 import { type Media, type MediaPart, fileData, fromAddress, mediaTypeFor, readMedia } from './media.ts';
 import type { SpecVersion } from './model.ts';
-import { reasoningHistory } from './reasoning-history.ts';
+import { type SignedText, reasoningHistory } from './reasoning-history.ts';
 import { writeResult } from './tool-results.ts';
 
 /** What a prompt is written for. */
@@ -119,7 +119,9 @@ class PromptWriter {
     const parts: AssistantPrompt[] = [...history.parts];
     for (const [index, part] of said.entries()) {
       if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal });
-      else if (part.type === 'text' && part.text !== '') parts.push(this.#text(part, history.text));
+      else if (part.type === 'text' && typeof content === 'string')
+        parts.push(...signedTexts(part.text, history.texts));
+      else if (part.type === 'text' && part.text !== '') parts.push(this.#text(part));
       else if (part.type !== 'text' && family.assistantMedia === true) {
         parts.push(this.#file(part, `${where}.content[${index}]`));
       }
@@ -128,7 +130,7 @@ class PromptWriter {
     if (family.assistantMedia === true) {
       for (const [index, { image_url: image }] of (images ?? []).entries()) {
         const media = fromAddress(image.url, 'image', `${where}.images[${index}].image_url.url`);
-        if (media.kind === 'data') parts.push(this.#written(media));
+        if (media.kind === 'data') parts.push({ ...this.#written(media), ...optional(history.images.get(index)) });
       }
     }
     for (const { id, function: called } of calls ?? []) {
@@ -178,9 +180,8 @@ class PromptWriter {
     this.#prompt.push({ ...message, ...this.#options(mark, 'message') });
   }
 
-  #text(part: TextPart, options?: ProviderOptions): TextPrompt {
-    const marked = this.#options(markOf(part), 'part');
-    return { type: 'text', text: part.text, ...(options === undefined ? marked : { providerOptions: options }) };
+  #text(part: TextPart): TextPrompt {
+    return { type: 'text', text: part.text, ...this.#options(markOf(part), 'part') };
   }
 
   #file(part: MediaPart, where: string): FilePrompt {
@@ -215,6 +216,20 @@ class PromptWriter {
     const options: JsonObject | undefined = family.cacheMark?.options(mark);
     return options === undefined ? message : { ...message, providerOptions: { [key]: options } };
   }
+}
+
+/** Cuts a text where its signatures were made, so that each stands on the very part that it came with. */
+function signedTexts(text: string, signed: readonly SignedText[]): readonly TextPrompt[] {
+  const parts: TextPrompt[] = [];
+  let from = 0;
+  for (const { start, end, options } of signed) {
+    if (start < from || end < start || end > text.length) continue;
+    if (start > from) parts.push({ type: 'text', text: text.slice(from, start) });
+    parts.push({ type: 'text', text: text.slice(start, end), providerOptions: options });
+    from = end;
+  }
+  if (from < text.length) parts.push({ type: 'text', text: text.slice(from) });
+  return parts;
 }
 
 /** Name of a tool whose call is not in the conversation. */

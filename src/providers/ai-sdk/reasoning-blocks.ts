@@ -63,17 +63,22 @@ export class ReasoningBlocks {
     return deltaOf('', details);
   }
 
-  /** A proof that stands on a text or on a tool call instead of on reasoning. */
-  elsewhere(signature: string, callId?: string): Delta {
-    const details: ReasoningDetail[] = [];
-    const key = `${callId ?? ''}\0${signature}`;
-    if (!this.#told.has(key)) {
-      this.#told.add(key);
-      const id = callId === undefined ? {} : { id: callId };
-      details.push({ type: 'reasoning.encrypted', data: signature, format: FORMATS.google, index: this.#next, ...id });
-      this.#next += 1;
-    }
-    return { reasoning_details: details };
+  /**
+   * A proof that stands on something else than reasoning.
+   *
+   * @param id - Says on what: the id of a tool call, or of a text or an image.
+   */
+  elsewhere(signature: string, id: string): Delta | undefined {
+    if (!isNews(this.#told, `${id}\0${signature}`)) return undefined;
+    const detail = {
+      type: 'reasoning.encrypted',
+      data: signature,
+      format: FORMATS.google,
+      index: this.#next,
+      id,
+    } as const;
+    this.#next += 1;
+    return { reasoning_details: [detail] };
   }
 
   #begin(id: unknown): Block {

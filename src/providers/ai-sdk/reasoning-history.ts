@@ -4,18 +4,27 @@ import type { AssistantMessage } from '../../protocol/message.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ProviderOptions, ReasoningPrompt } from './call-options.ts';
 import type { AiSdkFamily } from './families.ts';
-import { FORMATS, parseForeign } from './reasoning-formats.ts';
+import { FORMATS, parseForeign, readPartId } from './reasoning-formats.ts';
 
 /** Earlier reasoning, as a model gets it back. */
 export interface ReasoningHistory {
   readonly parts: readonly ReasoningPrompt[];
-  /** Options for the text, which some models sign. */
-  readonly text?: ProviderOptions | undefined;
+  /** Stretches of the text that are signed, by where they begin. */
+  readonly texts: readonly SignedText[];
+  /** Options for images, by their position. */
+  readonly images: ReadonlyMap<number, ProviderOptions>;
   /** Options for tool calls, by their ids. */
   readonly calls: ReadonlyMap<string, ProviderOptions>;
 }
 
-const NOTHING: ReasoningHistory = { parts: [], calls: new Map() };
+/** A stretch of text, in UTF-16 units, and its signature as options. */
+export interface SignedText {
+  readonly start: number;
+  readonly end: number;
+  readonly options: ProviderOptions;
+}
+
+const NOTHING: ReasoningHistory = { parts: [], texts: [], images: new Map(), calls: new Map() };
 
 /**
  * Turns what `reasoning_details` kept into reasoning parts with their signatures, byte for byte. Reasoning that another
@@ -38,7 +47,8 @@ class HistoryBuilder {
   readonly #callIds: ReadonlySet<string>;
   readonly #parts: { text: string; key: string; options: JsonObject; index: number | undefined }[] = [];
   readonly #calls = new Map<string, ProviderOptions>();
-  #text: ProviderOptions | undefined;
+  readonly #images = new Map<number, ProviderOptions>();
+  readonly #texts: SignedText[] = [];
 
   constructor(family: AiSdkFamily, key: string, callIds: ReadonlySet<string>) {
     this.#family = family;
@@ -73,7 +83,8 @@ class HistoryBuilder {
 
   build(): ReasoningHistory {
     const parts = this.#parts.map(({ text, key, options }) => reasoning(text, key, options));
-    return { parts, text: this.#text, calls: this.#calls };
+    const texts = this.#texts.toSorted((left, right) => left.start - right.start);
+    return { parts, texts, images: this.#images, calls: this.#calls };
   }
 
   /** A detail without a format is Claude's, as everybody assumes (gaps 6.4). */
@@ -106,8 +117,10 @@ class HistoryBuilder {
     if (this.#family.signature === 'anthropic') return this.#push(detail, '', { redactedData: data });
     if (this.#family.signature === 'google') {
       const options = { [this.#key]: { thoughtSignature: data } };
+      const place = readPartId(id ?? '');
       if (id != null && this.#callIds.has(id)) this.#calls.set(id, options);
-      else this.#text = options;
+      else if (place !== undefined && 'image' in place) this.#images.set(place.image, options);
+      else if (place !== undefined) this.#texts.push({ ...place, options });
       return;
     }
     const item = { itemId: id ?? undefined, reasoningEncryptedContent: data };
