@@ -66,7 +66,7 @@ export const MESSAGES_WIRE: ScriptedWire = {
 /** Scripted answers as Google's Gemini API writes them. */
 export const GEMINI_WIRE: ScriptedWire = {
   whole: (answer) =>
-    JSON.stringify({ ...geminiChunk(geminiParts(answer), geminiReason(answer)), ...geminiUsage(answer) }),
+    JSON.stringify({ ...geminiChunk(geminiParts(inOnePiece(answer)), geminiReason(answer)), ...geminiUsage(answer) }),
   events: (answer) =>
     geminiParts(answer)
       .map((part) => plain(geminiChunk([part])))
@@ -161,6 +161,14 @@ function messageUsage({ usage }: ScriptedAnswer): {
 
 function errorType(status: number): string {
   return status === 529 ? 'overloaded_error' : status >= 500 ? 'api_error' : 'some_error';
+}
+
+function inOnePiece({ reasoning, text, ...answer }: ScriptedAnswer): ScriptedAnswer {
+  return {
+    ...answer,
+    ...(reasoning === undefined ? {} : { reasoning: [reasoning.join('')] }),
+    ...(text === undefined ? {} : { text: [text.join('')] }),
+  };
 }
 
 function geminiParts({ reasoning = [], text = [], toolCalls = [] }: ScriptedAnswer): readonly object[] {

@@ -2,7 +2,7 @@ import type { Message } from '../../protocol/message.ts';
 import { toBase64 } from './base64.ts';
 import type { AiSdkFamily } from './families.ts';
 import { Inexpressible } from './inexpressible.ts';
-import { type Media, mediaTypeFor, readMedia } from './media.ts';
+import { type Media, mediaTypeFor, readMedia, typeOfData } from './media.ts';
 import type { AiSdkModel } from './model.ts';
 
 /** A file as a {@link DownloadFile} brings it. */
@@ -109,9 +109,10 @@ async function bring(
 ): Promise<Media> {
   try {
     const file = await download(new URL(url), signal);
+    const base64 = toBase64(file.data);
     const type = file.mediaType?.split(';')[0]?.trim() || mediaType;
     const named = filename === undefined ? {} : { filename };
-    return { kind: 'data', base64: toBase64(file.data), mediaType: type, ...named };
+    return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {
     if (signal.aborted) throw error;
     throw new Inexpressible(`${where} could not be fetched: send the file as a data URL`);

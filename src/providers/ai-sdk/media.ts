@@ -51,11 +51,29 @@ export function fromAddress(address: string, fallbackType: string, where: string
   const comma = address.indexOf(',');
   if (comma < 0) throw new Inexpressible(`${where} is not a data URL: it has no comma in front of its data`);
   const [type = '', ...attributes] = address.slice('data:'.length, comma).split(';');
-  const mediaType = type.trim().toLowerCase() || (fallbackType === 'application' ? 'text/plain' : fallbackType);
   const data = address.slice(comma + 1);
   const isBase64 = attributes.some((attribute) => attribute.trim().toLowerCase() === 'base64');
-  return { kind: 'data', mediaType, base64: isBase64 ? data : base64OfText(data, where) };
+  const base64 = isBase64 ? data : base64OfText(data, where);
+  return { kind: 'data', mediaType: typeOfData(type.trim().toLowerCase() || fallbackType, base64), base64 };
 }
+
+/** The whole media type of data of which only the sort is known, from how it begins. */
+export function typeOfData(mediaType: string, base64: string): string {
+  if (mediaType.includes('/')) return mediaType;
+  const known = BEGINNINGS.find(([type, start]) => type.startsWith(mediaType) && base64.startsWith(start));
+  return known?.[0] ?? USUAL[mediaType] ?? 'application/octet-stream';
+}
+
+/** How files of a type begin, in base64. */
+const BEGINNINGS = [
+  ['image/png', 'iVBORw0KGgo'],
+  ['image/jpeg', '/9j/'],
+  ['image/gif', 'R0lGOD'],
+  ['image/webp', 'UklGR'],
+  ['application/pdf', 'JVBERi0'],
+] as const;
+
+const USUAL: Readonly<Record<string, string>> = { image: 'image/jpeg', video: 'video/mp4', application: 'text/plain' };
 
 function base64OfText(escaped: string, where: string): string {
   try {

@@ -47,6 +47,8 @@ class HistoryBuilder {
   readonly #callIds: ReadonlySet<string>;
   readonly #parts: { text: string; key: string; options: JsonObject; index: number | undefined }[] = [];
   readonly #calls = new Map<string, ProviderOptions>();
+  /** What is sealed in each item of OpenAI. */
+  readonly #sealed = new Map<string, string>();
   readonly #images = new Map<number, ProviderOptions>();
   readonly #texts: SignedText[] = [];
 
@@ -82,7 +84,7 @@ class HistoryBuilder {
   }
 
   build(): ReasoningHistory {
-    const parts = this.#parts.map(({ text, key, options }) => reasoning(text, key, options));
+    const parts = this.#parts.map(({ text, key, options }) => reasoning(text, key, this.#withSealed(options)));
     const texts = this.#texts.toSorted((left, right) => left.start - right.start);
     return { parts, texts, images: this.#images, calls: this.#calls };
   }
@@ -99,6 +101,13 @@ class HistoryBuilder {
       default:
         return false;
     }
+  }
+
+  /** An item of OpenAI may have come in several pieces, of which only one told what is sealed in it. */
+  #withSealed(options: JsonObject): JsonObject {
+    const { itemId } = options;
+    const sealed = typeof itemId === 'string' ? this.#sealed.get(itemId) : undefined;
+    return sealed === undefined ? options : { ...options, reasoningEncryptedContent: sealed };
   }
 
   #signed(signature: string): JsonObject | undefined {
@@ -123,10 +132,9 @@ class HistoryBuilder {
       else if (place !== undefined) this.#texts.push({ ...place, options });
       return;
     }
-    const item = { itemId: id ?? undefined, reasoningEncryptedContent: data };
-    const same = this.#parts.filter(({ options }) => id != null && options['itemId'] === id);
-    for (const part of same) part.options = item;
-    if (same.length === 0) this.#push(detail, '', item);
+    if (id == null) return this.#push(detail, '', { reasoningEncryptedContent: data });
+    this.#sealed.set(id, data);
+    if (this.#parts.every(({ options }) => options['itemId'] !== id)) this.#push(detail, '', { itemId: id });
   }
 
   /** What a provider without a format of its own attached to its reasoning. */
