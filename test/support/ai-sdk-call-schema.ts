@@ -1,11 +1,19 @@
 import * as z from 'zod';
 import type { SpecVersion } from 'signalbox';
 
+const SCHEMAS = new Map<SpecVersion, z.ZodType>();
+
 /**
  * What a model of each version may be called with, written down by hand and strict: a member that the interface does
  * not have is an error, and so is the form of another version.
  */
 export function callSchema(version: SpecVersion): z.ZodType {
+  const schema = SCHEMAS.get(version) ?? buildSchema(version);
+  SCHEMAS.set(version, schema);
+  return schema;
+}
+
+function buildSchema(version: SpecVersion): z.ZodType {
   const providerOptions = z.record(z.string().min(1), z.record(z.string(), z.json())).optional();
   const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
   const base64 = z.string().regex(/^(?!https?:|data:)/);

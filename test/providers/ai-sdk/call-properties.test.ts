@@ -157,7 +157,7 @@ describe('a chat request as a call of a model', () => {
       fc.asyncProperty(...cases, async (messages, fields, provider, version) => {
         callSchema(version).parse(await written(messages, fields, provider, version));
       }),
-      runs(300),
+      runs(150),
     );
   });
 
@@ -176,7 +176,7 @@ describe('a chat request as a call of a model', () => {
           }
         }
       }),
-      runs(200),
+      runs(150),
     );
   });
 
@@ -200,7 +200,7 @@ describe('a chat request as a call of a model', () => {
           asked.map(({ id, function: { name } }) => [id, name]),
         );
       }),
-      runs(200),
+      runs(150),
     );
   });
 
