@@ -39,7 +39,7 @@ export type {
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
-export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/addresses.ts';
+export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
 export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {

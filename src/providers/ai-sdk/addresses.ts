@@ -1,22 +1,10 @@
 import type { Message } from '../../protocol/message.ts';
 import { toBase64 } from './base64.ts';
+import { type DownloadFile, problemOfDownload } from './download.ts';
 import type { AiSdkFamily } from './families.ts';
 import { Inexpressible } from './inexpressible.ts';
 import { type Media, mediaTypeFor, readMedia, typeOfData } from './media.ts';
 import type { AiSdkModel } from './model.ts';
-
-/** A file as a {@link DownloadFile} brings it. */
-export interface DownloadedFile {
-  readonly data: Uint8Array;
-  /** Default: what the address and the sort of the part say. */
-  readonly mediaType?: string | undefined;
-}
-
-/**
- * Brings a file that a request names by its address, for models that do not fetch by themselves. The address comes
- * from a caller: whoever implements this decides which hosts may be asked, and how much may be read.
- */
-export type DownloadFile = (url: URL, signal: AbortSignal) => Promise<DownloadedFile>;
 
 /** A file of a prompt that is named by its address. */
 interface Addressed {
@@ -110,11 +98,13 @@ async function bring(
   try {
     const file = await download(new URL(url), signal);
     const base64 = toBase64(file.data);
-    const type = file.mediaType?.split(';')[0]?.trim() || mediaType;
+    const told = file.mediaType?.split(';')[0]?.trim().toLowerCase() ?? '';
+    // Stores of files often say no more than that it is bytes.
+    const type = told === '' || told === 'application/octet-stream' ? mediaType : told;
     const named = filename === undefined ? {} : { filename };
     return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Inexpressible(`${where} could not be fetched: send the file as a data URL`);
+    throw new Inexpressible(`${where} is no use to this model. ${problemOfDownload(error)}; send a data URL instead`);
   }
 }

@@ -1,6 +1,6 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import type { DownloadFile } from './addresses.ts';
+import type { DownloadFile } from './download.ts';
 import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
@@ -33,8 +33,11 @@ export interface AiSdkCommonOptions {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
-  /** Fetches files that requests name by address, for models that do not. Default: such requests are not for them. */
-  readonly download?: DownloadFile | undefined;
+  /**
+   * Fetches files that requests name by address, for models that do not. Default: up to 20 MB from hosts on the public
+   * internet. `false`: such requests are not for these models.
+   */
+  readonly download?: DownloadFile | false | undefined;
   /** Told of every warning that a model gives. Default: warnings are dropped. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /** Texts that must never show, such as the keys that the models were made with. Texts like keys never do. */

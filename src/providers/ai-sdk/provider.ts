@@ -4,6 +4,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import { type Provider, type ProviderCall, type ProviderReply, failedReply } from '../provider.ts';
 import { fetchFiles } from './addresses.ts';
 import type { CallOptions } from './call-options.ts';
+import { guardedDownload } from './download.ts';
 import { encodeCall } from './encode-call.ts';
 import { familyOf } from './families.ts';
 import { Inexpressible } from './inexpressible.ts';
@@ -54,7 +55,9 @@ export function fromAiSdk(first: AiSdkOptions | AiSdkModel, options: AiSdkModelO
 }
 
 function aiSdkProvider(options: AiSdkOptions): Provider {
-  const { slug, headers, download, onWarning, secrets = [] } = options;
+  const { slug, headers, onWarning, secrets = [] } = options;
+  const guarded = options.download === undefined ? guardedDownload() : undefined;
+  const download = options.download === false ? undefined : (options.download ?? guarded?.download);
   const declarations = new Map<string, AiSdkDeclaration>();
   const models: Record<string, readonly EndpointDeclaration[]> = {};
   for (const [id, entries] of entriesOf(options)) {
@@ -105,6 +108,9 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     chat,
+    async close() {
+      await guarded?.close();
+    },
   };
 }
 

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { createOutbound } from '../../../src/outbound/outbound.ts';
+import { guardedDownload } from '../../../src/providers/ai-sdk/download.ts';
+import { systemEnvironment } from '../../../src/runtime/environment.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, askModel, callOf, handMade } from '../../support/ai-sdk-models.ts';
+import { startUpstream } from '../../support/upstream.ts';
 
 const VERSIONS = ['v2', 'v3', 'v4'] as const;
 const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
 const PICTURE = 'https://example.com/map.png?size=2';
+const PICTURED = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PICTURE } }] }];
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"map"}' } };
 
 /** The prompt that a model gets for messages. */
@@ -190,15 +195,61 @@ describe('an address in a prompt', () => {
     ];
     for (const made of broken) {
       const model = handMade(made);
-      const { failure } = await askModel(model, { messages });
+      const { failure } = await askModel(model, { messages }, { download: false });
       expect(failure).toMatchObject({ kind: 'unsupported_parameter' });
       expect(failure?.message).toContain('messages[0].content[0].image_url.url');
       expect(model.calls).toEqual([]);
     }
     const download = (): Promise<never> => Promise.reject(new Error('http://10.0.0.1 is not allowed'));
     const { failure } = await askModel(handMade(), { messages }, { download });
-    expect(failure?.message).toMatch(/could not be fetched/);
+    expect(failure?.message).toMatch(/The URL could not be fetched; send a data URL instead$/);
     expect(failure?.message).not.toContain('10.0.0.1');
+  });
+});
+
+describe('a file that the router fetches for a model', () => {
+  it('is only asked for on the public internet', async () => {
+    for (const url of ['http://127.0.0.1:80/a.png', 'http://169.254.169.254/latest', 'https://intranet.local/a.png']) {
+      const model = handMade();
+      const { failure } = await askModel(model, { messages: [user({ type: 'image_url', image_url: { url } })] });
+      expect(failure?.message).toMatch(/^messages\[0\].*must lead to a host on the public internet/);
+      expect(model.calls).toEqual([]);
+    }
+  });
+
+  it('comes with its type, and must be whole', async () => {
+    await using upstream = await startUpstream(({ path }, response) => {
+      if (path.endsWith('/missing')) return void response.writeHead(404).end();
+      if (path.endsWith('/moved')) return void response.writeHead(302, { location: '/v1/map' }).end();
+      response.writeHead(200, { 'content-type': 'image/webp' });
+      response.end(path.endsWith('/huge') ? Buffer.alloc(20_000_001) : Buffer.from('map'));
+    });
+    const { host } = new URL(upstream.baseURL);
+    const guarded = guardedDownload(createOutbound({ allowedHosts: [host] }, systemEnvironment()));
+    const asked = async (path: string): Promise<unknown> => {
+      const messages = [user({ type: 'image_url', image_url: { url: `${upstream.baseURL}/${path}` } })];
+      const model = handMade();
+      const { failure } = await askModel(model, { messages }, { download: guarded.download });
+      return failure?.message ?? model.calls[0]?.prompt;
+    };
+    const file = { mediaType: 'image/webp', data: { type: 'data', data: Buffer.from('map').toString('base64') } };
+    expect(await asked('map')).toMatchObject([{ content: [file] }]);
+    expect(await asked('moved')).toMatchObject([{ content: [file] }]);
+    expect(await asked('missing')).toMatch(/The URL answered 404/);
+    expect(await asked('huge')).toMatch(/more than 20 MB/);
+    await guarded.close();
+  });
+
+  it('is given up with the call', async () => {
+    const controller = new AbortController();
+    const download = (_url: URL, signal: AbortSignal): Promise<never> =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('gone')));
+        controller.abort();
+      });
+    const model = handMade();
+    const { failure } = await askModel(model, { messages: PICTURED }, { download, signal: controller.signal });
+    expect([failure?.kind, model.calls]).toEqual(['aborted', []]);
   });
 });
 

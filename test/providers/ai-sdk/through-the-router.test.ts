@@ -256,7 +256,7 @@ describe('an address that a model would not fetch', () => {
     await using upstream = await claude();
     const model = createAnthropic({ baseURL: upstream.baseURL, apiKey: 'k' })('claude-sonnet-4-5');
     const file: FilePart = { type: 'file', file: { file_data: `${UNKNOWN_HOST_URL}/a.csv`, filename: 'a.csv' } };
-    const { failure } = await askModel(model, { messages: [{ role: 'user', content: [file] }] });
+    const { failure } = await askModel(model, { messages: [{ role: 'user', content: [file] }] }, { download: false });
     expect(failure?.kind).toBe('unsupported_parameter');
     expect(upstream.requests).toEqual([]);
   });
