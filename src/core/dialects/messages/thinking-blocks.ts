@@ -62,8 +62,9 @@ function isOwn({ format, id }: ReasoningDetail): boolean {
   return (format == null || format === OWN_FORMAT) && id == null;
 }
 
-function seal(rest: object): string {
-  return SEAL + JSON.stringify(rest);
+/** Always in the same order, however the facts came together. */
+function seal({ type, id, format, index, ...rest }: Partial<ReasoningDetail>): string {
+  return SEAL + JSON.stringify({ type, id, format, index, ...rest });
 }
 
 function open(text: string): ReasoningDetail | undefined {
