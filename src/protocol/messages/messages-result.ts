@@ -111,6 +111,8 @@ export interface MessagesErrorBody {
   readonly error: {
     readonly type: MessagesErrorType;
     readonly message: string;
+    /** What clients of this wire react to by themselves. */
+    readonly details?: { readonly error_code: 'thread_unsupported_request'; readonly unsupported: readonly string[] };
     /** Cause in this router's own words (gaps 7.3). */
     readonly error_type?: ErrorType;
     readonly availability?: Availability;

@@ -120,6 +120,10 @@ const SENTENCES: readonly (readonly [unknown, string])[] = [
   ],
   [small({ metadata: { user_id: 5 } }), 'metadata.user_id must be a string, not 5.'],
   [small({ models: ['a/b'], fallbacks: [{ model: 'c/d' }] }), 'fallbacks and models mean the same: send one of them.'],
+  [
+    small({ thread: { type: 'create' } }),
+    'thread is not supported here: the next request may go to another provider, so send the whole conversation each time.',
+  ],
   [small({ modalities: ['audio'] }), 'modalities[0] must be "text" or "image", not "audio".'],
 ];
 

@@ -88,14 +88,25 @@ function toolCall({ id, name, input }: ToolUseBlock): JsonObject {
   return { id, type: 'function', function: { name: chatToolName(name), arguments: JSON.stringify(input) } };
 }
 
-/** Reasoning and the calls of tools that a provider ran itself, in their order. */
+/**
+ * Reasoning and the calls of tools that a provider ran itself, in their order. Their numbers are places in the turn:
+ * every thinking block and every call has one of its own, and all text has one together.
+ */
 function reasoningDetails(blocks: readonly MessagesBlock[]): readonly ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
+  let place = 0;
+  let hasText = false;
   for (const block of blocks) {
     if (block.type === 'thinking' || block.type === 'redacted_thinking') {
-      details.push(detailOfBlock(block, details.length));
+      details.push(detailOfBlock(block, place));
+      place += 1;
     } else if (block.type === 'server_tool_use' || block.type === 'mcp_tool_use') {
-      details.push(serverToolCall(block, resultOf(block, blocks), details.length));
+      details.push(serverToolCall(block, resultOf(block, blocks), place));
+    } else if (block.type === 'tool_use') {
+      place += 1;
+    } else if (block.type === 'text' && !hasText) {
+      hasText = true;
+      place += 1;
     }
   }
   return details;

@@ -1,6 +1,7 @@
 import type { ErrorType } from '../../../protocol/error.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { MessagesErrorBody, MessagesErrorType } from '../../../protocol/messages/messages-result.ts';
+import { THREAD_PATH } from '../../../protocol/messages/parse-messages-request.ts';
 import type { DialectError } from '../dialect.ts';
 
 /** Types of this wire by our own (gaps 7.3). All others go by the status. */
@@ -32,6 +33,7 @@ export function messagesError({ status, detail, metadata, requestId }: DialectEr
     error: {
       type: typeOf(cause, status),
       message,
+      ...(facts?.['path'] === THREAD_PATH ? { details: NO_THREADS } : {}),
       ...(cause === undefined ? {} : { error_type: cause }),
       ...(availability === undefined ? {} : { availability }),
       ...(facts === undefined || Object.keys(known).length === 0 ? {} : { metadata: facts }),
@@ -41,6 +43,9 @@ export function messagesError({ status, detail, metadata, requestId }: DialectEr
   };
   return body as unknown as JsonObject;
 }
+
+/** With this, clients send the whole conversation instead of what is new in it. */
+const NO_THREADS = { error_code: 'thread_unsupported_request', unsupported: [THREAD_PATH] } as const;
 
 function typeOf(cause: ErrorType | undefined, status: number): MessagesErrorType {
   const own = cause === undefined ? undefined : TYPES[cause];

@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
-import type { MessagesBlock } from '../../../protocol/messages/block.ts';
-import type { MessagesRequest, MessagesTurn } from '../../../protocol/messages/messages-request.ts';
+import type { MessagesRequest } from '../../../protocol/messages/messages-request.ts';
 import { isRouterTool } from '../../../protocol/messages/tool.ts';
-import { isForeign } from './thinking-blocks.ts';
+import { nativeMessages } from './native-messages.ts';
 
 /** Fields that the router reads and that no provider of this wire knows. */
 const ROUTING_FIELDS = new Set([
@@ -74,15 +73,15 @@ function changesRequest(entry: unknown): boolean {
 }
 
 /**
- * The caller's own body for an endpoint that speaks this wire: without what only the router reads, and without thinking
- * of other makers, which Anthropic refuses.
+ * The caller's own body for an endpoint that speaks this wire: without what only the router reads, and without traces
+ * of other providers that Anthropic refuses.
  */
 export function nativeBody(request: MessagesRequest): JsonObject {
   const body: Record<string, JsonValue | undefined> = {};
   for (const name in request) {
     if (!ROUTING_FIELDS.has(name)) body[name] = request[name] as JsonValue | undefined;
   }
-  body['messages'] = ownMessages(request.messages) as unknown as JsonValue;
+  body['messages'] = nativeMessages(request.messages) as unknown as JsonValue;
   const user = request.metadata?.user_id;
   if (user == null) delete body['metadata'];
   else body['metadata'] = { user_id: user };
@@ -98,21 +97,3 @@ const NATIVE_TIERS: Readonly<Record<string, string | undefined>> = {
   standard_only: 'standard_only',
   default: 'standard_only',
 };
-
-function ownMessages(messages: readonly MessagesTurn[]): readonly MessagesTurn[] {
-  if (!messages.some((turn) => turn.role === 'assistant' && blocksOf(turn).some(isForeignThinking))) return messages;
-  return messages.flatMap((turn) => {
-    if (turn.role !== 'assistant' || typeof turn.content === 'string') return [turn];
-    const content = turn.content.filter((block) => !isForeignThinking(block));
-    // Neighbours of the same role are one turn to Anthropic.
-    return content.length === 0 ? [] : [{ ...turn, content }];
-  });
-}
-
-function blocksOf({ content }: MessagesTurn): readonly MessagesBlock[] {
-  return typeof content === 'string' ? [] : content;
-}
-
-function isForeignThinking(block: MessagesBlock): boolean {
-  return (block.type === 'thinking' || block.type === 'redacted_thinking') && isForeign(block);
-}

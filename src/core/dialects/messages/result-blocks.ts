@@ -2,6 +2,7 @@ import type { Annotation, OutputImage, ResultMessage, ResultToolCall } from '../
 import { isJsonObject } from '../../../protocol/json.ts';
 import type { ResultBlock, WebCitation } from '../../../protocol/messages/messages-result.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
+import { type PlacedThinking, interleave } from './interleave.ts';
 import { blockOfDetail } from './thinking-blocks.ts';
 
 /** What an answer is written with. */
@@ -12,14 +13,13 @@ export interface BlockOptions {
   readonly omitThinking: boolean;
 }
 
-/** The blocks of a whole answer: thinking, text, images, calls. */
+/** The blocks of a whole answer: text, images and calls, with thinking where it stood. */
 export function resultBlocks(message: ResultMessage, options: BlockOptions): readonly ResultBlock[] {
-  return [
-    ...thinkingOf(message, options),
+  return interleave(thinkingOf(message, options), [
     ...textOf(message),
     ...(message.images ?? []).map(imageBlock),
     ...(message.tool_calls ?? []).map((call) => toolUse(call, options)),
-  ];
+  ]);
 }
 
 /** True for a detail with text that somebody can read. */
@@ -30,17 +30,19 @@ export function isReadable(detail: ReasoningDetail): boolean {
 /** Providers say reasoning twice, as text and as details. The details are the more exact, where they have the text. */
 function thinkingOf(
   { reasoning, reasoning_details: details = [] }: ResultMessage,
-  options: BlockOptions,
-): ResultBlock[] {
-  const blocks = details.map(blockOfDetail);
-  if (reasoning && !details.some(isReadable)) blocks.unshift({ type: 'thinking', thinking: reasoning, signature: '' });
-  return blocks.flatMap((block) => withoutText(block, options));
+  { omitThinking }: BlockOptions,
+): readonly PlacedThinking[] {
+  const placed = details.map((detail): PlacedThinking => ({ index: detail.index, block: blockOfDetail(detail) }));
+  if (reasoning && !details.some(isReadable)) {
+    placed.unshift({ index: undefined, block: { type: 'thinking', thinking: reasoning, signature: '' } });
+  }
+  return omitThinking ? placed.flatMap(withoutText) : placed;
 }
 
 /** Thinking without text is kept for its signature, and left out where there is none. */
-function withoutText(block: ResultBlock, { omitThinking }: BlockOptions): readonly ResultBlock[] {
-  if (!omitThinking || block.type !== 'thinking') return [block];
-  return block.signature === '' ? [] : [{ ...block, thinking: '' }];
+function withoutText({ index, block }: PlacedThinking): readonly PlacedThinking[] {
+  if (block.type !== 'thinking') return [{ index, block }];
+  return block.signature === '' ? [] : [{ index, block: { ...block, thinking: '' } }];
 }
 
 function textOf({ content, refusal, annotations = [] }: ResultMessage): readonly ResultBlock[] {

@@ -37,7 +37,7 @@ export function signatureOf(detail: ReasoningDetail): string {
   return detail.signature == null && detail.id == null ? '' : seal(rest);
 }
 
-/** The reasoning detail that a block stands for. `index` is its place among the details of its message. */
+/** The reasoning detail that a block stands for. `index` is its place in the turn. */
 export function detailOfBlock(block: ThinkingBlock | RedactedThinkingBlock, index: number): ReasoningDetail {
   if (block.type === 'redacted_thinking') {
     const sealed = open(block.data);

@@ -1,3 +1,4 @@
+import { CHAT_FIELDS } from '../../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import { MAX_STOP_SEQUENCES, type RequestLimits } from '../../../protocol/limits.ts';
@@ -10,30 +11,8 @@ import { chatTools } from './chat-tools.ts';
 import { chatOnly, nativeBody } from './native-body.ts';
 import { nativeOnly } from './native-only.ts';
 
-/** Fields of this wire that are translated, or that only an endpoint of this wire is told. */
-const OWN_FIELDS = new Set([
-  'messages',
-  'system',
-  'stop_sequences',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'metadata',
-  'service_tier',
-  'speed',
-  'fallbacks',
-  'container',
-  'mcp_servers',
-  'inference_geo',
-  'context_management',
-  'diagnostics',
-  'user_profile_id',
-  'workspace_id',
-  'anthropic_version',
-  'anthropic_beta',
-  'betas',
-]);
+/** Fields that are named as in the chat request, but mean something else there or are translated. */
+const TRANSLATED = new Set(['messages', 'tools', 'tool_choice', 'metadata', 'service_tier']);
 
 /** Checks a body of `POST /messages` and says the same as a chat request. */
 export function messagesToChat(body: unknown, limits: RequestLimits): Checked<DialectRequest> {
@@ -52,10 +31,11 @@ export function messagesToChat(body: unknown, limits: RequestLimits): Checked<Di
   });
 }
 
+/** Fields that neither wire knows stay behind: most are new ones of Anthropic's, and only its endpoints know them. */
 function chatBody(request: MessagesRequest): JsonObject {
   const body: Record<string, JsonValue | undefined> = {};
   for (const name in request) {
-    if (!OWN_FIELDS.has(name)) body[name] = request[name] as JsonValue | undefined;
+    if (CHAT_FIELDS.has(name) && !TRANSLATED.has(name)) body[name] = request[name] as JsonValue | undefined;
   }
   return {
     ...body,

@@ -1,4 +1,5 @@
 import { MAX_NAME_LENGTH } from '../../../protocol/limits.ts';
+import { shortHash } from './short-hash.ts';
 
 /** Characters of a long name that stay; a hash of the whole name follows them. */
 const KEPT = MAX_NAME_LENGTH - 9;
@@ -8,7 +9,7 @@ const KEPT = MAX_NAME_LENGTH - 9;
  * tools behind connectors, get a short stand-in, always the same.
  */
 export function chatToolName(name: string): string {
-  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, KEPT)}_${hashOf(name)}`;
+  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, KEPT)}_${shortHash(name)}`;
 }
 
 /** Gives tool names of the chat form back as the caller wrote them. */
@@ -19,11 +20,4 @@ export function originalNames(tools: unknown): (chatName: string) => string {
     if (typeof name === 'string' && name.length > MAX_NAME_LENGTH) names.set(chatToolName(name), name);
   }
   return (chatName) => names.get(chatName) ?? chatName;
-}
-
-/** FNV-1a as eight letters and digits. */
-function hashOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, '0');
 }

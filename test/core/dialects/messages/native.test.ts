@@ -61,6 +61,19 @@ describe('the body for an endpoint that speaks Messages', () => {
     ]);
   });
 
+  it('has ids of calls as Anthropic takes them, the same for call and result', () => {
+    const exchange = (id: string): readonly Body[] => [
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
+    ];
+    expect(nativeOf({ messages: exchange('toolu_1') })?.body['messages']).toEqual(exchange('toolu_1'));
+    const [call, result] = nativeOf({ messages: exchange('functions.f:0') })?.body['messages'] as unknown as readonly {
+      content: readonly { id?: string; tool_use_id?: string }[];
+    }[];
+    expect(call?.content[0]?.id).toMatch(/^functions_f_0_[0-9a-f]{8}$/);
+    expect(result?.content[0]?.tool_use_id).toBe(call?.content[0]?.id);
+  });
+
   it.each([
     ['a tool of the router', { tools: [{ type: 'router:datetime' }] }],
     ['a plugin that changes what is sent', { plugins: [{ id: 'file-parser' }] }],

@@ -104,6 +104,7 @@ const message: fc.Arbitrary<ResultMessage> = fc
         }),
   }));
 
+const OBJECT = { type: 'object' };
 const ENVELOPE = new ChunkEnvelope({ id: 'gen-1', created: 1, model: 'acme/one', provider: 'Acme' });
 
 function letters(whole: string | null | undefined): readonly string[] {
@@ -179,20 +180,24 @@ describe('reasoning', () => {
 });
 
 describe('a turn of the assistant', () => {
-  it('that goes through the chat form and back keeps thinking, text, calls and ids', () => {
+  it('that goes through the chat form and back keeps thinking, text, calls and ids, and their order', () => {
     const thinking = fc.oneof(
       fc.record({ type: fc.constant('thinking'), thinking: text, signature: fc.oneof(text, fc.constant('')) }),
       fc.record({ type: fc.constant('redacted_thinking'), data: text }),
     );
+    const use = fc.record({ type: fc.constant('tool_use'), id, name, input });
     const turn = fc.tuple(
-      fc.array(thinking, { maxLength: 3 }),
+      fc.array(thinking, { maxLength: 2 }),
       fc.option(text, { nil: undefined }),
-      calls.map((list) => list.map((call) => ({ type: 'tool_use', ...call }))),
+      fc.uniqueArray(fc.oneof(thinking, use), {
+        maxLength: 5,
+        selector: (block) => ('id' in block ? block.id : block),
+      }),
     );
     fc.assert(
-      fc.property(turn, ([thoughts, said, uses]) => {
-        const content = [...thoughts, ...(said === undefined ? [] : [{ type: 'text', text: said }]), ...uses];
-        const tools = uses.map((use) => ({ name: use.name, input_schema: { type: 'object' } }));
+      fc.property(turn, ([thoughts, said, more]) => {
+        const content = [...thoughts, ...(said === undefined ? [] : [{ type: 'text', text: said }]), ...more];
+        const tools = more.flatMap((block) => ('name' in block ? [{ name: block.name, input_schema: OBJECT }] : []));
         const body = { max_tokens: 1, tools, messages: [{ role: 'assistant', content }] };
         const translated = messagesToChat(body, DEFAULT_REQUEST_LIMITS);
         const chat = translated.ok ? translated.value.chat : {};

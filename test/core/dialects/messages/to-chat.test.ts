@@ -339,7 +339,13 @@ describe('options', () => {
   });
 
   it('of Anthropic alone go nowhere else', () => {
-    const own = { context_management: { edits: [] }, diagnostics: {}, betas: ['x'], anthropic_version: 'v' };
+    const own = {
+      context_management: { edits: [] },
+      diagnostics: {},
+      betas: ['x'],
+      anthropic_version: 'v',
+      new_one: 1,
+    };
     expect(Object.keys(chatOf(own))).toEqual(['max_tokens', 'messages']);
   });
 });
