@@ -67,7 +67,8 @@ describe('the body for an endpoint that speaks Messages', () => {
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
     ];
     expect(nativeOf({ messages: exchange('toolu_1') })?.body['messages']).toEqual(exchange('toolu_1'));
-    const [call, result] = nativeOf({ messages: exchange('functions.f:0') })?.body['messages'] as unknown as readonly {
+    const messages = nativeOf({ messages: exchange('functions.f:0') })?.body['messages'];
+    const [call, result] = (messages ?? []) as unknown as readonly {
       content: readonly { id?: string; tool_use_id?: string }[];
     }[];
     expect(call?.content[0]?.id).toMatch(/^functions_f_0_[0-9a-f]{8}$/);
