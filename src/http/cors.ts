@@ -12,6 +12,7 @@ const ALLOWED = [
   'Content-Type',
   'x-api-key',
   'x-session-id',
+  'x-anthropic-beta',
   'HTTP-Referer',
   'X-Title',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [

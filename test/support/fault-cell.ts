@@ -4,6 +4,7 @@ import {
   type Router,
   type RouterConfig,
   type Transport,
+  anthropic,
   createRouter,
   openaiCompatible,
 } from 'signalbox';
@@ -71,6 +72,7 @@ interface FaultyProvider {
 /** Makes the faulty provider, by the wire that its upstream speaks. */
 const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
   chat: openaiCompatible,
+  anthropic,
 };
 
 /** Starts both providers, a router and a mount. */
