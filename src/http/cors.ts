@@ -15,6 +15,7 @@ const ALLOWED = [
   'anthropic-beta',
   'anthropic-dangerous-direct-browser-access',
   'x-session-id',
+  'x-anthropic-beta',
   'HTTP-Referer',
   'X-Title',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [

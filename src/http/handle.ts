@@ -90,6 +90,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      anthropicBeta: betasOf(call, dialect),
       dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
@@ -122,6 +123,12 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     slot.leave();
     throw error;
   }
+}
+
+/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+  const named = call.header('x-anthropic-beta');
+  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
 function catalogReply(

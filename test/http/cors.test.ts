@@ -51,7 +51,7 @@ describe('a page of a named site', () => {
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
         'Authorization, Content-Type, x-api-key, anthropic-version, anthropic-beta, ' +
-        'anthropic-dangerous-direct-browser-access, x-session-id, HTTP-Referer, X-Title, X-Router-Metadata, ' +
+        'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories',
       'access-control-max-age': '600',
