@@ -156,4 +156,6 @@ export type {
   ProviderCard,
   ProviderList,
 } from './protocol/models.ts';
+export type { MessagesRequest, MessagesTurn } from './protocol/messages/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from './protocol/messages/messages-result.ts';
 export type { JsonObject, JsonValue } from './protocol/json.ts';

@@ -1,7 +1,7 @@
-import { type RouterConfig, apiKeys, createRouter, failure } from 'signalbox';
+import { type RouterConfig, type StreamPiece, apiKeys, createRouter, failure, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { type FedCall, type FedProvider, GOOD_END, fedProvider } from '../support/fed-provider.ts';
-import { type Answered, type CallInit, send } from '../support/http-call.ts';
+import { type Answered, type CallInit, httpCall, send } from '../support/http-call.ts';
 import { eventsIn, messageIn } from '../support/messages-stream.ts';
 
 const KEY = 'key-of-ada-0123456789';
@@ -57,6 +57,29 @@ describe('POST /messages', () => {
       content: [{ type: 'text', text: 'Hello' }],
       usage: { input_tokens: 8, output_tokens: 2 },
     });
+  });
+
+  it('makes no empty frame of what it holds back', async () => {
+    const native = (type: string): StreamPiece => ({ type: 'native', event: type, data: JSON.stringify({ type }) });
+    const provider = fedProvider();
+    const router = createRouter({ providers: [{ ...provider, dialects: ['messages'] }] });
+    const body = { model: 'acme/one', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'x' }] };
+    const opening = handle(router, httpCall({ path: '/messages', body }));
+    while (provider.calls.length === 0) await new Promise(setImmediate);
+    const [call] = provider.calls;
+    call?.push(native('message_start'), 'Hi');
+    const reply = await opening;
+    const frames: string[] = [];
+    const reading = (async () => {
+      if (reply?.type === 'stream') for await (const frame of reply.frames) frames.push(frame);
+    })();
+    for (const piece of [native('message_delta'), native('message_stop'), ...GOOD_END]) {
+      await new Promise(setImmediate);
+      call?.push(piece);
+    }
+    await reading;
+    expect(frames).toHaveLength(2);
+    expect(frames).not.toContain('');
   });
 
   it('tells in the stream that it broke, as its clients know it', async () => {

@@ -176,9 +176,19 @@ const searchResult = z.looseObject({
 
 const shown = { text, image, document, search_result: searchResult };
 
+const IN_ASSISTANT = 'an assistant message';
+const IN_USER = 'the content of a user message';
+
+/** Blocks that only a model writes. */
+const WRITTEN_BY_MODELS = Object.fromEntries(
+  ['thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', ...SERVER_TOOL_RESULTS].map(
+    (type) => [type, IN_ASSISTANT],
+  ),
+);
+
 const toolResult = z.looseObject({
   tool_use_id: id,
-  content: nullish(z.union([z.string(), z.array(openUnion(shown))])),
+  content: nullish(z.union([z.string(), z.array(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
   is_error: nullish(z.boolean()),
   ...cacheMark,
 });
@@ -186,25 +196,10 @@ const toolResult = z.looseObject({
 const serverToolUse = z.looseObject({ id, name: z.string().min(1).max(256), input: z.unknown(), ...cacheMark });
 const serverToolResult = z.looseObject({ tool_use_id: id, content: z.unknown(), ...cacheMark });
 
-const IN_ASSISTANT = 'an assistant message';
-const IN_USER = 'a user message';
-
 /** Content of a user message. */
 export const userContentSchema = z.union([
   z.string(),
-  z
-    .array(
-      openUnion(
-        { ...shown, tool_result: toolResult },
-        {
-          tool_use: IN_ASSISTANT,
-          server_tool_use: IN_ASSISTANT,
-          thinking: IN_ASSISTANT,
-          redacted_thinking: IN_ASSISTANT,
-        },
-      ),
-    )
-    .min(1),
+  z.array(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS)).min(1),
 ]);
 
 /** Content of an assistant message. An answer that said nothing comes back empty. */

@@ -43,7 +43,7 @@ const SENTENCES: readonly (readonly [unknown, string])[] = [
   [user(CALL), 'messages[0].content[0] may only stand in an assistant message.'],
   [
     assistant({ type: 'tool_result', tool_use_id: 'a', content: 'x' }),
-    'messages[0].content[0] may only stand in a user message.',
+    'messages[0].content[0] may only stand in the content of a user message.',
   ],
   [assistant({ ...CALL, input: '{}' }), 'messages[0].content[0].input must be an object, not "{}".'],
   [
@@ -82,6 +82,19 @@ const SENTENCES: readonly (readonly [unknown, string])[] = [
   [
     small({ messages: [{ role: 'assistant', content: [CALL] }, ...turns({ tool_use_id: 'toolu_2', content: 'x' })] }),
     'messages[1].content[0].tool_use_id answers a tool call that no earlier assistant message made.',
+  ],
+  [
+    small({
+      messages: [
+        { role: 'assistant', content: [CALL] },
+        ...turns({ tool_use_id: 'toolu_1', content: [{ type: 'tool_result', content: 5 }] }),
+      ],
+    }),
+    'messages[1].content[0].content[0] may only stand in the content of a user message.',
+  ],
+  [
+    user({ type: 'web_search_tool_result', tool_use_id: 'a', content: [] }),
+    'messages[0].content[0] may only stand in an assistant message.',
   ],
   [small({ system: 5 }), 'system must be a string or an array, not 5.'],
   [small({ system: [{ type: 'image' }] }), 'system[0].type must be "text", not "image".'],

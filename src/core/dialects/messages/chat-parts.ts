@@ -20,26 +20,27 @@ export function chatContent(blocks: string | readonly MessagesBlock[]): string |
 
 /** The parts of the chat form that say what a block says. A cache mark stays with the last of them. */
 function partsOf(block: MessagesBlock): readonly JsonObject[] {
-  const parts = unmarkedPartsOf(block);
-  const mark = 'cache_control' in block ? block.cache_control : undefined;
-  const last = parts.at(-1);
-  return mark == null || last === undefined ? parts : [...parts.slice(0, -1), { ...last, cache_control: { ...mark } }];
-}
-
-function unmarkedPartsOf(block: MessagesBlock): readonly JsonObject[] {
   switch (block.type) {
     case 'text':
-      return [textPart(block.text)];
+      return marked([textPart(block.text)], block);
     case 'image':
-      return [imagePart(block.source)];
+      return marked([imagePart(block.source)], block);
     case 'document':
-      return documentParts(block);
+      return marked(documentParts(block), block);
     case 'search_result':
-      return [textPart(textOfSearchResult(block))];
+      return marked([textPart(textOfSearchResult(block))], block);
     default:
       // A kind of block that needs an endpoint of this wire, which gets the caller's own body.
       return [textPart('')];
   }
+}
+
+function marked(
+  parts: readonly JsonObject[],
+  { cache_control: mark }: Pick<TextBlock, 'cache_control'>,
+): readonly JsonObject[] {
+  const last = parts.at(-1);
+  return mark == null || last === undefined ? parts : [...parts.slice(0, -1), { ...last, cache_control: { ...mark } }];
 }
 
 function textPart(text: string): JsonObject {

@@ -42,9 +42,9 @@ export class MessagesStreamWriter implements DialectStreamWriter {
       this.#native ??= new NativeEvents(this.#metadataField);
       return this.#native.write(item, this.#facts);
     }
-    this.#learn(item);
-    // An event of our own, which clients of this wire pass over.
+    // An event of our own, which clients of this wire pass over. It may be about an attempt that fails.
     if (item.debug !== undefined) return eventFrame({ type: 'debug', debug: item.debug });
+    this.#learn(item);
     if (this.#native === undefined) this.#add(item);
     return this.#taken();
   }

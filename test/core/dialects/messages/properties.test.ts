@@ -329,4 +329,32 @@ describe('a messages body that is accepted', () => {
       runs(300),
     );
   });
+
+  it('or is refused, whatever stands in it, and never breaks anything', () => {
+    const replaced = fc.tuple(body, fc.infiniteStream(fc.nat()), fc.jsonValue({ maxDepth: 2 }));
+    fc.assert(
+      fc.property(replaced, ([one, steps, value]) => {
+        const hostile = replaceSomewhere(JSON.parse(JSON.stringify(one)), steps, value);
+        const translated = messagesToChat(hostile, DEFAULT_REQUEST_LIMITS);
+        if (!translated.ok) return translated.fault.status === 400;
+        const parsed = parseChatRequest(translated.value.chat);
+        // Pairs of the metadata are the chat request's own, under the same name.
+        return parsed.ok || parsed.fault.path.startsWith('metadata');
+      }),
+      runs(600),
+    );
+  });
 });
+
+/** Puts another value in the place of something deep inside. */
+function replaceSomewhere(value: unknown, steps: Iterator<number>, by: unknown): unknown {
+  const step = Number(steps.next().value);
+  if (typeof value !== 'object' || value === null || step % 6 === 0) return by;
+  const keys = Object.keys(value);
+  const key = keys[step % Math.max(1, keys.length)];
+  if (key === undefined) return by;
+  const inner = replaceSomewhere((value as Record<string, unknown>)[key], steps, by);
+  return Array.isArray(value)
+    ? value.map((item: unknown, index) => (String(index) === key ? inner : item))
+    : { ...value, [key]: inner };
+}

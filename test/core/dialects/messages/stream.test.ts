@@ -104,10 +104,10 @@ describe('a stream of text', () => {
   });
 
   it('shows the upstream body as an event that clients pass over', () => {
-    expect(written([ENVELOPE.debug({ model: 'm' }), ...deltas({ content: 'x' })])[0]).toEqual({
-      type: 'debug',
-      debug: { echo_upstream_body: { model: 'm' } },
-    });
+    const failed = new ChunkEnvelope({ id: 'gen-1', created: 1, model: 'acme/failed', provider: 'Acme' });
+    const [debug, start] = written([failed.debug({ model: 'm' }), ...deltas({ content: 'x' })]);
+    expect(debug).toEqual({ type: 'debug', debug: { echo_upstream_body: { model: 'm' } } });
+    expect(start).toMatchObject({ type: 'message_start', message: { model: 'acme/one' } });
   });
 });
 
