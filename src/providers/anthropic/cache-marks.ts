@@ -26,10 +26,11 @@ export function limitCacheMarks(
   for (const block of marked.splice(1, marked.length - most)) delete block.cache_control;
   let isShort = false;
   for (const block of marked) {
-    if (isShort) block.cache_control = SHORT;
-    isShort ||= block.cache_control?.ttl !== '1h';
+    const isLong = block.cache_control?.ttl === '1h';
+    if (isShort && isLong) block.cache_control = SHORT;
+    isShort ||= !isLong;
   }
-  return isShort && whole !== undefined ? SHORT : whole;
+  return isShort && whole?.ttl === '1h' ? SHORT : whole;
 }
 
 const SHORT: CacheControl = { type: 'ephemeral' };
