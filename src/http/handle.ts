@@ -1,5 +1,5 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
-import type { Dialect } from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { Router } from '../router.ts';
 import type { WarningEvent } from '../runtime/events.ts';
@@ -34,17 +34,17 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
-  const context: ErrorReplyContext & { account?: string; dialect?: Dialect | undefined } = {
-    spelling,
-    wantsMetadata,
-    headers,
-  };
+  const context: ErrorReplyContext & {
+    account?: string;
+    dialect?: Dialect | undefined;
+    headers: Readonly<Record<string, string>>;
+  } = { spelling, wantsMetadata, headers };
   try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (operation.name === 'chat') context.dialect = operation.dialect;
+    if (operation.name === 'chat') speak(operation.dialect, context);
     else return catalogReply(router, operation, call, headers);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
@@ -53,6 +53,17 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
+}
+
+/** From here on, answers have the shape in which the caller asked. */
+function speak(
+  dialect: Dialect | undefined,
+  context: { dialect?: Dialect | undefined; headers: Readonly<Record<string, string>> },
+): void {
+  context.dialect = dialect;
+  const { 'x-request-id': id } = context.headers;
+  if (dialect?.requestIdHeader === undefined || id === undefined) return;
+  context.headers = { ...context.headers, [dialect.requestIdHeader]: id };
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */
@@ -79,13 +90,15 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      anthropicBeta: betasOf(call, dialect),
       dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
+    const speaking = (): DialectContext => dialectContext(body, opened.id, spelling.metadataField, config.environment);
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment)) ?? answer.result;
+      const whole = dialect?.whole(answer, speaking()) ?? answer.result;
       return {
         type: 'whole',
         status: 200,
@@ -98,7 +111,10 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, dialectContext(body, opened.id, environment), source, wantsMetadata);
+        : new DialectFrameWriter(dialect, speaking(), source, {
+            wantsMetadata,
+            requestId: context.headers['x-request-id'],
+          });
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
@@ -107,6 +123,12 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     slot.leave();
     throw error;
   }
+}
+
+/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+  const named = call.header('x-anthropic-beta');
+  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
 function catalogReply(
