@@ -1,15 +1,15 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
-import type { Dialect } from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
-import type { Router } from '../router.ts';
+import type { OpenedChat, Router } from '../router.ts';
 import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
-import { DialectFrameWriter, dialectContext } from './dialect-reply.ts';
+import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
-import type { HttpCall, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
 import { type Operation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
@@ -59,8 +59,9 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   admission.check();
   const body = await readJsonBody(call, config.limits);
   const slot = admission.enter();
+  let opened: OpenedChat | undefined;
   try {
-    const opened = await router.open(body, {
+    opened = await router.open(body, {
       account,
       signal: call.signal,
       metadata: context.wantsMetadata,
@@ -71,28 +72,60 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment)) ?? answer.result;
-      return {
-        type: 'whole',
-        status: 200,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(spell(whole, spelling)),
-      };
+      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment, spelling));
+      return wholeReply(spell(whole ?? answer.result, spelling), headers);
     }
     const { keepAlive, environment } = config;
     const { stream: source } = opened;
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, dialectContext(body, opened.id, environment), source, wantsMetadata);
+        : new DialectFrameWriter(
+            dialect,
+            dialectContext(body, opened.id, environment, spelling),
+            source,
+            wantsMetadata,
+          );
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
     slot.leave();
+    const absorbed =
+      opened && absorb(error, opened, dialectContext(body, opened.id, config.environment, spelling), context);
+    if (absorbed !== undefined) return absorbed;
     throw error;
   }
+}
+
+/** The answer that an error is in the caller's dialect, if it is one. */
+function absorb(
+  thrown: unknown,
+  opened: OpenedChat,
+  answer: DialectContext,
+  { dialect, wantsMetadata, headers }: ErrorReplyContext,
+): HttpReply | undefined {
+  const error = dialectError(thrown, wantsMetadata);
+  const whole = dialect?.absorb?.(error, answer);
+  if (dialect === undefined || whole === undefined) return undefined;
+  const own = { ...headers, 'x-generation-id': opened.id };
+  if (opened.type === 'whole') return wholeReply(whole, own);
+  // The stream failed before it began: all its events are known.
+  return {
+    ...wholeReply(whole, own),
+    headers: { ...own, ...STREAM_HEADERS },
+    body: dialect.streamWriter(answer).fail(error),
+  };
+}
+
+function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { type: 'whole' }> {
+  return {
+    type: 'whole',
+    status: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
 }
 
 function catalogReply(
@@ -103,12 +136,7 @@ function catalogReply(
 ): HttpReply {
   const { services } = router.internals;
   const body = answerCatalog(services, operation, new URLSearchParams(call.query));
-  return {
-    type: 'whole',
-    status: 200,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+  return wholeReply(body, headers);
 }
 
 function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {

@@ -5,6 +5,7 @@ import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import type { Dialect } from './dialect.ts';
+import { NATIVE_DIALECTS, type NativeDialect, nativeCodecs } from './native-dialects.ts';
 
 /** Models of a provider: id in this router to how the provider offers it. */
 export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
@@ -25,6 +26,11 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /**
+   * Shapes besides chat completions that this server speaks itself: callers who ask in one of them get its own words.
+   * Default: what the vendor speaks at its own address, and none at any other.
+   */
+  readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -61,6 +67,7 @@ export function openaiCompatible<const Models extends ModelTable>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     codec: chatCompletionsCodec(options.dialect ?? {}),
+    dialectCodecs: nativeCodecs(options.nativeDialects ?? [], options.dialect ?? {}),
     baseURL: options.baseURL.replace(/\/+$/, ''),
     query: options.query,
     apiKey: options.apiKey,
@@ -90,6 +97,11 @@ function checkOptions(options: OpenAiCompatibleOptions): ConfigProblem[] {
   }
   if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
     problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
+  }
+  const unknown = options.nativeDialects?.find((name) => !NATIVE_DIALECTS.includes(name));
+  if (unknown !== undefined) {
+    const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
+    problems.push({ path: `${where}.nativeDialects`, problem: `must be a list of ${known}` });
   }
   return problems;
 }
