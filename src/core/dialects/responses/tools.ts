@@ -13,11 +13,9 @@ export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry |
   const offered =
     typeof choice === 'object' && 'mode' in choice ? tools.filter((tool) => isAllowed(tool, choice.tools)) : tools;
   const translated = offered.flatMap((tool) => chatTool(tool));
-  return {
-    ...(translated.length === 0 ? {} : { tools: translated }),
-    // A choice among tools that are all of the provider is the provider's own business.
-    ...(choice === undefined || translated.length === 0 ? {} : { tool_choice: chatChoice(choice) }),
-  };
+  if (translated.length === 0) return {};
+  const wanted = choice === undefined ? undefined : chatChoice(choice);
+  return { tools: translated, ...(wanted === undefined ? {} : { tool_choice: wanted }) };
 }
 
 /** Names of the tools whose calls are told as calls of custom tools. */
@@ -97,10 +95,12 @@ function serverTool(tool: HostedToolEntry): JsonObject {
   };
 }
 
-function chatChoice(choice: ToolChoiceEntry): JsonValue {
+/** A choice of a tool that only its provider has is that provider's business. */
+function chatChoice(choice: ToolChoiceEntry): JsonValue | undefined {
   if (typeof choice === 'string') return choice;
   if ('mode' in choice) return choice.mode;
   if ('name' in choice) return { type: 'function', function: { name: choice.name } };
+  if (!isTranslatedTool(choice.type)) return undefined;
   return { type: choice.type === 'image_generation' ? 'router:image_generation' : choice.type };
 }
 
