@@ -12,7 +12,8 @@ export const TAIL = '1790000000-Ab12Cd34Ef56Gh78Ij90';
 
 /** A body of `POST /responses`. */
 export function responsesBody(fields: Readonly<Record<string, unknown>> = {}): JsonObject {
-  return { model: 'acme/one', input: 'Hello', ...fields } as JsonObject;
+  const body: Readonly<Record<string, unknown>> = { model: 'acme/one', input: 'Hello', ...fields };
+  return body as JsonObject;
 }
 
 /** A body, understood. */
@@ -113,7 +114,7 @@ export function eventsIn(frames: string): readonly Event[] {
     .split('\n\n')
     .filter((frame) => frame !== '' && !frame.startsWith(':') && frame !== 'data: [DONE]')
     .map((frame) => {
-      const [, name, data] = /^event: (\S+)\ndata: (.+)$/.exec(frame) ?? [];
+      const [, name, data] = /^event: (\S+)\ndata: ([^\r\n]+)$/.exec(frame) ?? [];
       if (data === undefined) throw new Error(`Not an event: ${frame.slice(0, 100)}`);
       const event = JSON.parse(data) as Event;
       if (event.type !== name) throw new Error(`The event ${name} calls itself ${event.type}`);

@@ -25,6 +25,7 @@ export class ReasoningWriter implements OutputItemWriter {
   #open: Stretch | undefined;
   #rank = 0;
   #sourceId: string | undefined;
+  #index: number | undefined;
   #format: string | undefined;
   #signature: string | undefined;
   #encrypted: string | undefined;
@@ -35,13 +36,17 @@ export class ReasoningWriter implements OutputItemWriter {
     announce(place, this.item('in_progress'));
   }
 
-  /** Whether a piece continues this item; one of another id, format or an earlier kind does not. */
+  /**
+   * Whether a piece continues this item. One of another id, format or an earlier kind does not, nor one of another index
+   * where no ids tell what belongs together; and what is signed or encrypted is complete.
+   */
   takes(detail: ThoughtDetail): boolean {
-    const { id, format } = detail;
-    if (id != null && this.#sourceId !== undefined && id !== this.#sourceId) return false;
+    const { id, format, index } = detail;
+    if (this.#signature !== undefined || this.#encrypted !== undefined) return false;
     if (format != null && this.#format !== undefined && format !== this.#format) return false;
-    if (RANKS[detail.type] < this.#rank || this.#encrypted !== undefined) return false;
-    return this.#signature === undefined || detail.type !== 'reasoning.text';
+    if (RANKS[detail.type] < this.#rank) return false;
+    if (id != null || this.#sourceId !== undefined) return id == null || (this.#sourceId ?? id) === id;
+    return index === undefined || this.#index === undefined || index === this.#index;
   }
 
   /** Adds a piece that this item takes. */
@@ -49,6 +54,7 @@ export class ReasoningWriter implements OutputItemWriter {
     this.#rank = RANKS[detail.type];
     this.#sourceId ??= detail.id ?? undefined;
     this.#format ??= detail.format ?? undefined;
+    this.#index ??= detail.index;
     if (detail.type === 'reasoning.encrypted') this.#encrypted = detail.data;
     else if (detail.type === 'reasoning.summary') this.#text('summary', detail.summary, detail.index);
     else {

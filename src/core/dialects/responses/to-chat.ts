@@ -10,6 +10,7 @@ import { chatTools } from './tools.ts';
 
 /** Fields that the chat form says in other words, or that were refused unless they say nothing. */
 const TRANSLATED = new Set([
+  '__proto__',
   'input',
   'instructions',
   'tools',
@@ -38,6 +39,7 @@ const TRANSLATED = new Set([
 
 /** Fields that are for this router and for nobody behind it. */
 const ROUTING = new Set([
+  '__proto__',
   'models',
   'provider',
   'plugins',
@@ -98,7 +100,7 @@ function chatBody(request: ResponsesRequest): JsonObject {
 function sharedFields(request: ResponsesRequest): JsonObject {
   const shared: Record<string, JsonValue | undefined> = {};
   for (const [name, value] of Object.entries(request)) {
-    if (!TRANSLATED.has(name) && name !== '__proto__') shared[name] = value as JsonValue;
+    if (!TRANSLATED.has(name)) shared[name] = value as JsonValue;
   }
   const cache = request['prompt_cache_options'] as JsonObject | null | undefined;
   // Only this mode exists in the chat form; the other one is what happens anyway.

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RESPONSES } from '../../../../src/core/dialects/responses/responses-dialect.ts';
 import type { ErrorType } from '../../../../src/protocol/error.ts';
-import type { JsonObject } from '../../../../src/protocol/json.ts';
 import { TAIL, chatResult, contextOf, itemsFor, respond } from '../../../support/responses.ts';
 
 const call = (id: string, name = 'f', text = '{"a":1}') =>
@@ -67,7 +66,7 @@ describe('a whole answer', () => {
       truncation: 'auto',
       safety_identifier: 'ada',
     };
-    const { reasoning, ...same } = fields;
+    const { reasoning: _, ...same } = fields;
     expect(respond({ content: 'Hi' }, {}, fields)).toMatchObject({
       ...same,
       reasoning: { effort: 'low', summary: 'auto' },
@@ -297,7 +296,7 @@ describe('an answer of a provider of this API', () => {
   it('stays as it is but for id, model, price and what the caller said otherwise', () => {
     const result = chatResult({}, { usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.25 } });
     const fields = { metadata: { a: 'b' }, safety_identifier: 'ada' };
-    expect(RESPONSES.whole({ result, native: native as unknown as JsonObject }, contextOf(fields))).toEqual({
+    expect(RESPONSES.whole({ result, native }, contextOf(fields))).toEqual({
       ...native,
       id: `resp_${TAIL}`,
       model: 'acme/one',
