@@ -2,6 +2,8 @@ import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { OpenedChat, Router } from '../router.ts';
+import type { WarningEvent } from '../runtime/events.ts';
+import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
@@ -48,8 +50,20 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     if (account !== ANONYMOUS) context.account = account.id;
     return await chat(router, call, account, context);
   } catch (error) {
+    if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
+}
+
+/** True for a fault of ours or of the host. A caller who goes away is none. */
+function isUnexpected(error: unknown): error is Error {
+  return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
+}
+
+/** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
+function unexpected({ name, message, stack = '' }: Error): WarningEvent {
+  const [place = ''] = /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length)) ?? [];
+  return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
 }
 
 async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
@@ -59,6 +73,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   admission.check();
   const body = await readJsonBody(call, config.limits);
   const slot = admission.enter();
+  const answerContext = ({ id }: OpenedChat): DialectContext => dialectContext(body, id, config.environment, spelling);
   let opened: OpenedChat | undefined;
   try {
     opened = await router.open(body, {
@@ -72,7 +87,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment, spelling));
+      const whole = dialect?.whole(answer, answerContext(opened));
       return wholeReply(spell(whole ?? answer.result, spelling), headers);
     }
     const { keepAlive, environment } = config;
@@ -80,20 +95,14 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(
-            dialect,
-            dialectContext(body, opened.id, environment, spelling),
-            source,
-            wantsMetadata,
-          );
+        : new DialectFrameWriter(dialect, answerContext(opened), source, wantsMetadata);
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
     slot.leave();
-    const absorbed =
-      opened && absorb(error, opened, dialectContext(body, opened.id, config.environment, spelling), context);
+    const absorbed = opened && absorb(error, opened, answerContext(opened), context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
@@ -112,11 +121,8 @@ function absorb(
   const own = { ...headers, 'x-generation-id': opened.id };
   if (opened.type === 'whole') return wholeReply(whole, own);
   // The stream failed before it began: all its events are known.
-  return {
-    ...wholeReply(whole, own),
-    headers: { ...own, ...STREAM_HEADERS },
-    body: dialect.streamWriter(answer).fail(error),
-  };
+  const frames = dialect.streamWriter(answer).fail(error);
+  return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
 }
 
 function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { type: 'whole' }> {
