@@ -40,6 +40,7 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';
