@@ -52,7 +52,8 @@ function readMembers(members: JsonObject): ErrorShape {
   return {
     // Services of AWS write it either way, and their type with underscores.
     message: text(members['message']) ?? text(members['Message']),
-    code: text(code),
+    // Anthropic tells apart what its types do not under `details`.
+    code: text(code) ?? (isJsonObject(details) ? text(details['error_code']) : undefined),
     type: text(type) ?? text(status) ?? text(members['__type']),
     reasons: reasons.map(text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),
