@@ -2,7 +2,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
 import { SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
-import type { Price } from '../catalog/price.ts';
+import type { Rates } from '../catalog/price.ts';
+import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
 import { type PercentileValues, latencyOf, throughputOf } from '../core/selection/performance.ts';
@@ -18,8 +19,10 @@ import type {
 
 const HALF_HOUR_MS = 1_800_000;
 
-/** A model as `GET /models` shows it (gaps 10). */
-export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCard {
+/**
+ * A model as `GET /models` shows it (gaps 10). Prices are those of short prompts at a time in Unix seconds.
+ */
+export function modelCard(model: Model, endpoints: readonly Endpoint[], at: number): ModelCard {
   const [first] = endpoints;
   const contexts = endpoints.map((endpoint) => endpoint.contextLength).filter((length) => length !== undefined);
   return {
@@ -30,7 +33,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
     description: model.description ?? '',
     context_length: contexts.length > 0 ? Math.max(...contexts) : null,
     architecture: architectureOf(model, endpoints),
-    pricing: pricingCard(cheapest(endpoints)?.price),
+    pricing: pricingCard(cheapestRates(endpoints, at)),
     top_provider: {
       context_length: first?.contextLength ?? null,
       max_completion_tokens: first?.maxOutputTokens ?? null,
@@ -42,6 +45,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
     ),
     default_parameters: model.defaultParameters ?? null,
     supported_voices: null,
+    knowledge_cutoff: model.knowledgeCutoff ?? null,
     links: { details: `/models/${model.id}/endpoints` },
   };
 }
@@ -59,12 +63,13 @@ export function architectureOf(model: Model, endpoints: readonly Endpoint[]): Ar
   };
 }
 
-/** An endpoint with what is known of how it does. */
+/** An endpoint with what is known of how it does, at a monotonic time in ms and the same time in Unix seconds. */
 export function endpointCard(
   endpoint: Endpoint,
   model: Model,
   record: EndpointRecord | undefined,
   now: number,
+  at: number,
 ): EndpointCard {
   const uptime = (spanMs: number): number | null => {
     const share = record && uptimeOf(record.health, now, spanMs, MINIMUM_CALLS);
@@ -82,7 +87,7 @@ export function endpointCard(
     context_length: endpoint.contextLength ?? null,
     max_completion_tokens: endpoint.maxOutputTokens ?? null,
     max_prompt_tokens: endpoint.maxPromptTokens ?? null,
-    pricing: pricingCard(endpoint.price),
+    pricing: pricingCard(ratesNow(endpoint, at)),
     supported_parameters: SUPPORTED_PARAMETERS.filter((name) => endpoint.parameters?.has(name) ?? true),
     supports_implicit_caching: endpoint.implicitCaching,
     status: record === undefined ? 0 : -stabilityOf(record.health, now),
@@ -124,22 +129,28 @@ export function modelAuthor(model: Model): string {
   return authorOf(model.id);
 }
 
-function cheapest(endpoints: readonly Endpoint[]): Endpoint | undefined {
-  return endpoints.reduce<Endpoint | undefined>(
-    (best, one) =>
-      one.price !== undefined && (best?.price === undefined || one.price.prompt < best.price.prompt) ? one : best,
-    endpoints[0],
-  );
+function cheapestRates(endpoints: readonly Endpoint[], at: number): Rates | undefined {
+  return endpoints
+    .map((endpoint) => ratesNow(endpoint, at))
+    .reduce(
+      (best, rates) => (best === undefined || (rates?.prompt ?? Infinity) < best.prompt ? rates : best),
+      undefined,
+    );
+}
+
+function ratesNow({ price }: Endpoint, at: number): Rates | undefined {
+  return price && ratesAt(price, { at, promptTokens: 0 });
 }
 
 /** Prices per token as decimal strings; `-1` says that a price is unknown. */
-function pricingCard(price: Price | undefined): PricingCard {
+function pricingCard(price: Rates | undefined): PricingCard {
   if (price === undefined) return { prompt: '-1', completion: '-1' };
   return {
     prompt: perToken(price.prompt),
     completion: perToken(price.completion),
     ...optional('request', price.request, decimal),
     ...optional('image', price.image, decimal),
+    ...optional('audio', price.audioPrompt, perToken),
     ...optional('web_search', price.webSearch, decimal),
     ...optional('internal_reasoning', price.reasoning, perToken),
     ...optional('input_cache_read', price.cacheRead, perToken),

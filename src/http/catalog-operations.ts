@@ -24,9 +24,10 @@ export function answerCatalog(
   operation: Exclude<Operation, { name: 'chat' }>,
   query: URLSearchParams,
 ): CatalogAnswer {
+  const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(catalog, query);
+      return listModels(catalog, query, at);
     case 'models_count':
       return { data: { count: filterModels(catalog, query).length } };
     case 'providers':
@@ -37,7 +38,7 @@ export function answerCatalog(
       const model = id === undefined ? undefined : catalog.models.get(id);
       if (model === undefined) throw unknownModel(operation.slug);
       const endpoints = catalog.endpoints(model.id);
-      if (operation.name === 'model') return { data: modelCard(model, endpoints) };
+      if (operation.name === 'model') return { data: modelCard(model, endpoints, at) };
       const now = environment.now();
       return {
         data: {
@@ -46,7 +47,7 @@ export function answerCatalog(
           created: model.created ?? 0,
           description: model.description ?? '',
           architecture: architectureOf(model, endpoints),
-          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now, at)),
         },
       };
     }

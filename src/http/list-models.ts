@@ -53,8 +53,8 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
 /** Models that only make images or sounds are listed when they are asked for. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
-/** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
-export function listModels(catalog: Catalog, query: URLSearchParams): ModelList {
+/** Answers `GET /models`, with the prices of a time in Unix seconds. Without `offset` and `limit` the list is complete. */
+export function listModels(catalog: Catalog, query: URLSearchParams, at: number): ModelList {
   const found = filterModels(catalog, query);
   const paged = query.has('offset') || query.has('limit');
   const offset = paged ? toCount('offset', query.get('offset') ?? '0', Number.MAX_SAFE_INTEGER) : 0;
@@ -63,7 +63,7 @@ export function listModels(catalog: Catalog, query: URLSearchParams): ModelList 
   const next = new URLSearchParams(query);
   next.set('offset', String(offset + limit));
   return {
-    data: page.map(({ model, endpoints }) => modelCard(model, endpoints)),
+    data: page.map(({ model, endpoints }) => modelCard(model, endpoints, at)),
     total_count: found.length,
     links: { next: offset + limit < found.length ? `/models?${next.toString()}` : null },
   };

@@ -72,6 +72,7 @@ describe('GET /models', () => {
       supported_parameters: expect.arrayContaining(['temperature', 'tools', 'seed']) as unknown,
       default_parameters: null,
       supported_voices: null,
+      knowledge_cutoff: null,
       links: { details: '/models/acme/one/endpoints' },
     });
   });

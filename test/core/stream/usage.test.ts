@@ -4,7 +4,7 @@ import { settleUsage } from '../../../src/core/stream/usage.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 
 const COUNTS = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
-const ESTIMATE = { promptTokens: 10, completionTokens: 20, images: 0 };
+const ESTIMATE = { promptTokens: 10, completionTokens: 20, images: 0, at: 0 };
 
 function endpointWith(declaration: object, own = false): Endpoint {
   const account = own ? { id: 'tester', providerKeys: { alpha: { apiKey: 'secret' } } } : { id: 'tester' };
@@ -30,6 +30,10 @@ describe('settled usage', () => {
         },
       },
       costNanoUsd: 7_000_000,
+      costParts: [
+        { item: 'prompt', units: 1_000, nanoUsd: 2_000_000 },
+        { item: 'completion', units: 500, nanoUsd: 5_000_000 },
+      ],
     });
   });
 
