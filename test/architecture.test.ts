@@ -44,6 +44,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/config.ts',
     'src/router.ts',
   ],
+  'src/sources': ['src/protocol', 'src/catalog', 'src/errors.ts', 'src/runtime/known-models.ts'],
+  'src/cli': ['src'],
   'src/testing': ['src'],
   'src/index.ts': ['src'],
   adapters: ['src/index.ts', 'adapters'],
@@ -51,6 +53,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@pydantic/genai-prices': ['src/sources/genai-prices.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
@@ -67,6 +70,8 @@ const NODE_ONLY = [
   'src/providers/transport/undici-call.ts',
   'src/providers/transport/undici-response.ts',
   'src/providers/transport/content-decoding.ts',
+  'src/sources/lock-file.ts',
+  'src/cli/',
   'src/testing/fault-upstream/',
   'adapters/node-exchange.ts',
   'adapters/node.ts',
