@@ -53,7 +53,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
-  '@pydantic/genai-prices': ['src/sources/genai-prices.ts'],
+  '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],

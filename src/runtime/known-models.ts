@@ -41,7 +41,7 @@ export function catalogFromEnvironment(): CatalogFacts {
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
   const files = process?.getBuiltinModule?.('node:fs') as NodeFiles | undefined;
   if (files === undefined || !files.existsSync(LOCK_FILE)) return NO_FACTS;
-  return readCatalogInput(parseLock(files.readFileSync(LOCK_FILE, 'utf8'), LOCK_FILE));
+  return readCatalogInput([parseLock(files.readFileSync(LOCK_FILE, 'utf8'), LOCK_FILE)]);
 }
 
 /**

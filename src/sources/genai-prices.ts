@@ -1,8 +1,8 @@
-import type * as Genai from '@pydantic/genai-prices';
 import type { CatalogFacts } from '../catalog/facts.ts';
 import { GENAI_PRICES, parseGenaiPrices } from '../catalog/genai-prices.ts';
 import { VENDOR_IDS, vendorIdOf } from '../catalog/vendor-ids.ts';
 import { ConfigError } from '../errors.ts';
+import { importGenaiPrices } from './genai-package.ts';
 
 /** Options of {@link genaiPrices}. */
 export interface GenaiPricesOptions {
@@ -30,9 +30,9 @@ export async function genaiPrices({
   return parseGenaiPrices(providers, today(), vendors);
 }
 
-async function load(): Promise<typeof Genai> {
+async function load(): ReturnType<typeof importGenaiPrices> {
   try {
-    return await import('@pydantic/genai-prices');
+    return await importGenaiPrices();
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const problem = `needs the package ${GENAI_PRICES}; install it with "npm install ${GENAI_PRICES}"`;

@@ -26,7 +26,7 @@ export function readCatalogLock(path: string = LOCK_FILE): CatalogFacts {
  */
 export function readLockIfThere(path: string): CatalogFacts | undefined {
   const text = textIfThere(path);
-  return text === undefined ? undefined : readCatalogInput(parseLock(text, path));
+  return text === undefined ? undefined : readCatalogInput([parseLock(text, path)]);
 }
 
 function textIfThere(path: string): string | undefined {
