@@ -19,10 +19,8 @@ import type {
 
 const HALF_HOUR_MS = 1_800_000;
 
-/**
- * A model as `GET /models` shows it (gaps 10). Prices are those of short prompts at a time in Unix seconds.
- */
-export function modelCard(model: Model, endpoints: readonly Endpoint[], at: number): ModelCard {
+/** A model as `GET /models` shows it (gaps 10). */
+export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCard {
   const [first] = endpoints;
   const contexts = endpoints.map((endpoint) => endpoint.contextLength).filter((length) => length !== undefined);
   return {
@@ -33,7 +31,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[], at: numb
     description: model.description ?? '',
     context_length: contexts.length > 0 ? Math.max(...contexts) : null,
     architecture: architectureOf(model, endpoints),
-    pricing: pricingCard(cheapestRates(endpoints, at)),
+    pricing: pricingCard(cheapest(endpoints)?.price),
     top_provider: {
       context_length: first?.contextLength ?? null,
       max_completion_tokens: first?.maxOutputTokens ?? null,
@@ -63,13 +61,12 @@ export function architectureOf(model: Model, endpoints: readonly Endpoint[]): Ar
   };
 }
 
-/** An endpoint with what is known of how it does, at a monotonic time in ms and the same time in Unix seconds. */
+/** An endpoint with what is known of how it does. */
 export function endpointCard(
   endpoint: Endpoint,
   model: Model,
   record: EndpointRecord | undefined,
   now: number,
-  at: number,
 ): EndpointCard {
   const uptime = (spanMs: number): number | null => {
     const share = record && uptimeOf(record.health, now, spanMs, MINIMUM_CALLS);
@@ -87,7 +84,7 @@ export function endpointCard(
     context_length: endpoint.contextLength ?? null,
     max_completion_tokens: endpoint.maxOutputTokens ?? null,
     max_prompt_tokens: endpoint.maxPromptTokens ?? null,
-    pricing: pricingCard(ratesNow(endpoint, at)),
+    pricing: pricingCard(endpoint.price),
     supported_parameters: SUPPORTED_PARAMETERS.filter((name) => endpoint.parameters?.has(name) ?? true),
     supports_implicit_caching: endpoint.implicitCaching,
     status: record === undefined ? 0 : -stabilityOf(record.health, now),
@@ -115,13 +112,23 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
   };
 }
 
-/** All models that somebody serves and that can be called directly. */
+/** All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds. */
 export function servedModels(
   catalog: Catalog,
+  at: number,
 ): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
   return [...catalog.models.values()]
-    .map((model) => ({ model, endpoints: catalog.endpoints(model.id) }))
+    .map((model) => ({ model, endpoints: endpointsAt(catalog, model.id, at) }))
     .filter(({ endpoints }) => endpoints.length > 0);
+}
+
+/** Endpoints of a model with what they charge for short prompts at a time in Unix seconds. */
+export function endpointsAt(catalog: Catalog, model: string, at: number): readonly Endpoint[] {
+  return catalog
+    .endpoints(model)
+    .map((one) =>
+      one.price?.changes === undefined ? one : { ...one, price: ratesAt(one.price, { at, promptTokens: 0 }) },
+    );
 }
 
 /** Author of a model, for filters. */
@@ -129,17 +136,12 @@ export function modelAuthor(model: Model): string {
   return authorOf(model.id);
 }
 
-function cheapestRates(endpoints: readonly Endpoint[], at: number): Rates | undefined {
-  return endpoints
-    .map((endpoint) => ratesNow(endpoint, at))
-    .reduce(
-      (best, rates) => (best === undefined || (rates?.prompt ?? Infinity) < best.prompt ? rates : best),
-      undefined,
-    );
-}
-
-function ratesNow({ price }: Endpoint, at: number): Rates | undefined {
-  return price && ratesAt(price, { at, promptTokens: 0 });
+function cheapest(endpoints: readonly Endpoint[]): Endpoint | undefined {
+  return endpoints.reduce<Endpoint | undefined>(
+    (best, one) =>
+      one.price !== undefined && (best?.price === undefined || one.price.prompt < best.price.prompt) ? one : best,
+    endpoints[0],
+  );
 }
 
 /** Prices per token as decimal strings; `-1` says that a price is unknown. */

@@ -2,7 +2,7 @@ import { RouterError } from '../errors.ts';
 import { shortened } from '../protocol/echo.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/services.ts';
-import { architectureOf, endpointCard, modelCard, providerCard } from './catalog-cards.ts';
+import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
 import type { Operation } from './routes.ts';
 
@@ -29,7 +29,7 @@ export function answerCatalog(
     case 'models':
       return listModels(catalog, query, at);
     case 'models_count':
-      return { data: { count: filterModels(catalog, query).length } };
+      return { data: { count: filterModels(catalog, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
@@ -37,8 +37,8 @@ export function answerCatalog(
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
       const model = id === undefined ? undefined : catalog.models.get(id);
       if (model === undefined) throw unknownModel(operation.slug);
-      const endpoints = catalog.endpoints(model.id);
-      if (operation.name === 'model') return { data: modelCard(model, endpoints, at) };
+      const endpoints = endpointsAt(catalog, model.id, at);
+      if (operation.name === 'model') return { data: modelCard(model, endpoints) };
       const now = environment.now();
       return {
         data: {
@@ -47,7 +47,7 @@ export function answerCatalog(
           created: model.created ?? 0,
           description: model.description ?? '',
           architecture: architectureOf(model, endpoints),
-          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now, at)),
+          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
         },
       };
     }

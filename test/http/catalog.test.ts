@@ -1,4 +1,5 @@
-import { type ModelCard, createRouter } from 'signalbox';
+import { type ModelCard, type Router, createRouter } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { fedProvider } from '../support/fed-provider.ts';
 import { type Answered, send } from '../support/http-call.ts';
@@ -105,6 +106,16 @@ describe('GET /models', () => {
     expect(json).toEqual({ data: { count: expected.length } });
   });
 
+  it.each([
+    ['sort=name', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=newest', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=context-high-to-low', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=pricing-low-to-high', ['zeta/free:free', 'acme/one', 'acme/two']],
+    ['sort=pricing-high-to-low', ['acme/two', 'acme/one', 'zeta/free:free']],
+  ])('takes orders: %s', async (query, expected) => {
+    expect(await idsOf(query)).toEqual(expected);
+  });
+
   it('comes in pages when it is asked to', async () => {
     const page = async (query: string): Promise<unknown> => {
       const { json } = await get('/models', query);
@@ -120,6 +131,10 @@ describe('GET /models', () => {
   });
 
   it.each([
+    [
+      'sort=best',
+      'The query parameter sort must be one of name, newest, context-high-to-low, pricing-low-to-high, pricing-high-to-low.',
+    ],
     ['limit=1001', 'The query parameter limit must be a whole number up to 1000.'],
     ['limit=-1', 'The query parameter limit must be a whole number up to 1000.'],
     ['limit=1.5', 'The query parameter limit must be a whole number up to 1000.'],
@@ -131,6 +146,35 @@ describe('GET /models', () => {
     const { status, error } = await get('/models', query);
     expect(status).toBe(400);
     expect(error).toEqual({ code: 400, message, metadata: { error_type: 'invalid_request' } });
+  });
+});
+
+describe('prices that change with time', () => {
+  const price = {
+    prompt: 1,
+    completion: 1,
+    audioPrompt: 40,
+    changes: [{ from: Date.UTC(2026, 0, 1) / 1_000, price: { prompt: 5, completion: 5 } }],
+  };
+  const at = (startAt: number): Router =>
+    createRouter({
+      providers: [fedProvider({ models: { 'acme/one': { price } } })],
+      models: { 'acme/one': { knowledgeCutoff: '2025-06' } },
+      environment: fakeEnvironment({ startAt }),
+    });
+
+  it('are listed, filtered and shown as they are now', async () => {
+    const [before, after] = [at(Date.UTC(2025, 11, 31)), at(Date.UTC(2026, 0, 1))];
+    const listed = async (own: Router, query = ''): Promise<unknown> =>
+      (await send(own, { method: 'GET', path: '/models', query })).json['data'];
+    expect(await listed(before)).toMatchObject([
+      { pricing: { prompt: '0.000001', audio: '0.00004' }, knowledge_cutoff: '2025-06' },
+    ]);
+    expect(await listed(after)).toMatchObject([{ pricing: { prompt: '0.000005' } }]);
+    expect(await listed(before, 'min_price=5')).toEqual([]);
+    expect(await listed(after, 'min_price=5')).toHaveLength(1);
+    const { json } = await send(after, { method: 'GET', path: '/models/acme/one/endpoints' });
+    expect(json['data']).toMatchObject({ endpoints: [{ pricing: { prompt: '0.000005' } }] });
   });
 });
 

@@ -40,29 +40,25 @@ const HELLO = { messages: [{ role: 'user', content: 'Hello' }] } as const;
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
+  process.chdir(home);
+  for (const folder of folders.splice(0)) folder[Symbol.dispose]();
 });
 
-/** Makes a folder with this lock file the working directory. */
-function inFolderWith(lock: unknown): TemporaryFolder {
+const home = process.cwd();
+const folders: TemporaryFolder[] = [];
+
+/** Makes a folder with this lock file the working directory, until the test is over. */
+function workInFolderWith(lock: unknown): void {
   const folder = temporaryFolder();
+  folders.push(folder);
   if (lock !== undefined) writeFileSync(folder.file('signalbox.catalog.json'), JSON.stringify(lock));
-  const files = process.getBuiltinModule('node:fs');
-  const there = (path: unknown): string => folder.file(String(path));
-  const { existsSync, readFileSync } = files;
-  vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
-    name === 'node:fs'
-      ? {
-          existsSync: (path: string) => existsSync(there(path)),
-          readFileSync: (path: string) => readFileSync(there(path), 'utf8'),
-        }
-      : undefined) as typeof process.getBuiltinModule);
-  return folder;
+  process.chdir(folder.path);
 }
 
 function routerWith(config: RouterConfig): Router & { readonly warnings: readonly WarningEvent[] } {
   const warnings: WarningEvent[] = [];
   const on = { warning: (event: WarningEvent) => void warnings.push(event) };
-  const router = createRouter({ environment: fakeEnvironment(), on, ...config }) as Router;
+  const router = createRouter({ environment: fakeEnvironment(), on, ...config });
   return Object.assign(router, { warnings });
 }
 
@@ -72,7 +68,7 @@ function modelsOf({ internals }: Router): readonly string[] {
 
 describe('with a key in the environment and a lock file in the working directory', () => {
   it('the known models of that vendor work at once, with prices', async () => {
-    using _folder = inFolderWith(LOCK);
+    workInFolderWith(LOCK);
     for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
       for (const name of apiKeyVariables) vi.stubEnv(name, '');
     }
@@ -85,7 +81,7 @@ describe('with a key in the environment and a lock file in the working directory
   });
 
   it('other models of that vendor still work, without a price', async () => {
-    using _folder = inFolderWith(LOCK);
+    workInFolderWith(LOCK);
     const router = routerWith({ providers: [groq({ apiKey: 'gsk-test' })] });
     const { steps } = await router.explain({ ...HELLO, model: 'groq/somebody/new' });
     expect(steps).toHaveLength(1);
@@ -93,13 +89,13 @@ describe('with a key in the environment and a lock file in the working directory
   });
 
   it('a file that cannot be used is a mistake at the start', () => {
-    using _folder = inFolderWith({ version: 7 });
+    workInFolderWith({ version: 7 });
     expect(() => routerWith({ providers: [groq({ apiKey: 'gsk-test' })] })).toThrow(ConfigError);
     expect(() => routerWith({ providers: [groq({ apiKey: 'gsk-test' })], catalog: [] })).not.toThrow();
   });
 
   it('without the file nothing is known, and any model is taken', () => {
-    using _folder = inFolderWith(undefined);
+    workInFolderWith(undefined);
     const router = routerWith({ providers: [groq({ apiKey: 'gsk-test' })] });
     expect(modelsOf(router)).toEqual([]);
     expect(router.internals.services.facts.catalog.find('groq/anything')).toBe('groq/anything');
