@@ -59,10 +59,13 @@ export type { SimulatedModel } from './providers/simulated/models.ts';
 export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
-export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
+export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
-export type { Price } from './catalog/price.ts';
+export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from './catalog/price.ts';
+export type { CatalogInput } from './runtime/known-models.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';

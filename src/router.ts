@@ -19,6 +19,7 @@ import { Concurrency } from './runtime/concurrency.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import type { RuntimeServices } from './runtime/services.ts';
@@ -128,6 +129,12 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  for (const source of staleSources(resolved.catalog, environment.wallClock(), resolved.catalogMaxAgeDays)) {
+    warn(events, {
+      code: 'catalog_stale',
+      message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
+    });
+  }
 
   async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
     const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
@@ -236,7 +243,7 @@ const NEVER = new AbortController().signal;
 function buildServices(config: ResolvedConfig): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases),
+    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,

@@ -115,9 +115,19 @@ export function encodeTier(
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
 ): EncodedBody {
-  const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
+  const undeclared = hasUndeclaredTier(endpoint, serviceTier) ? serviceTier : undefined;
   const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
+}
+
+/** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
+function hasUndeclaredTier(
+  { parameters, unknownParameters, price, origins }: Endpoint,
+  tier: NormalizedRequest['serviceTier'],
+): boolean {
+  const isKnown = (tier === 'priority' || tier === 'flex') && price?.serviceTiers?.[tier] !== undefined;
+  if (isKnown && origins?.price !== undefined) return false;
+  return parameters === undefined || unknownParameters !== undefined;
 }
 
 function encodeStream({ streamOptions, padsChunks }: Dialect): EncodedBody {
