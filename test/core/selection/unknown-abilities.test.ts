@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
-import { SUPPORTED_PARAMETERS } from '../../../src/catalog/parameters.ts';
+import type { SUPPORTED_PARAMETERS } from '../../../src/catalog/parameters.ts';
 import { type Capability, parameterCapability } from '../../../src/core/selection/capability.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { MODEL, serving } from '../../support/requests.ts';
