@@ -38,6 +38,8 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** What comes with a body whose shape is told by its path. */
@@ -149,6 +151,7 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
       native: spoken?.native,
+      anthropicBeta: options.anthropicBeta,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
@@ -230,8 +233,8 @@ export function createRouter<
 const SIMULATED = {
   code: 'simulated',
   message:
-    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, GROQ_API_KEY or ' +
-    'OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
+    'GROQ_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */

@@ -110,7 +110,7 @@ function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBod
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
-function encodeTier(
+export function encodeTier(
   { serviceTier }: NormalizedRequest,
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
