@@ -41,6 +41,18 @@ export type {
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
 export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
+export { fromAiSdk } from './providers/ai-sdk/provider.ts';
+export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
+export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
+export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type {
+  AiSdkCommonOptions,
+  AiSdkDeclaration,
+  AiSdkModelOptions,
+  AiSdkModelTable,
+  AiSdkOptions,
+} from './providers/ai-sdk/options.ts';
+export type { AiSdkWarning } from './providers/ai-sdk/warnings.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';

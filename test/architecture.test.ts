@@ -30,6 +30,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/catalog',
     'src/core',
     'src/errors.ts',
+    'src/outbound',
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
