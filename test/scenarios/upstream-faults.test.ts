@@ -1,16 +1,8 @@
 import type { Transport } from 'signalbox';
-import { FAULTS, type FaultId } from 'signalbox/testing';
+import { FAULTS, type FaultId, type FaultWireName } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { createTransport } from '../../src/providers/transport/fetch.ts';
-import {
-  ALONE,
-  BACKED,
-  type FaultCell,
-  type FaultCellOptions,
-  MAIN_MOUNTS,
-  ask,
-  startFaultCell,
-} from '../support/fault-cell.ts';
+import { ALONE, BACKED, type FaultCell, MAIN_MOUNTS, ask, startFaultCell } from '../support/fault-cell.ts';
 import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { type FaultRow, type Outcome, type Phase, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
 
@@ -33,7 +25,9 @@ interface Stand {
   readonly name: string;
   readonly mount: string;
   readonly rows: readonly FaultRow[];
-  readonly transport?: Transport;
+  readonly transport?: Transport | undefined;
+  /** Default `chat`. */
+  readonly wire?: FaultWireName | undefined;
 }
 
 const STANDS: readonly Stand[] = [
@@ -52,14 +46,14 @@ const STANDS: readonly Stand[] = [
   },
 ];
 
-describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
+describe.each(STANDS)('$name', ({ mount, rows, transport, wire }) => {
   const cells = rows.flatMap((row) =>
     (Object.entries(row.outcomes) as [Phase, Outcome][]).map(([phase, outcome]) => ({ row, phase, outcome })),
   );
 
   describe.concurrent.each(cells)('$row.fault, $phase', ({ row, phase, outcome }) => {
     it(`${FAULTS[row.fault].does}: ${describeOutcome(outcome)}`, async () => {
-      await using cell = await startCell({ mount, transport }, row, phase);
+      await using cell = await startCell({ mount, transport, wire }, row, phase);
       const stream = phase !== 'whole';
       const request = {
         stream,
@@ -72,14 +66,15 @@ describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
 });
 
 function startCell(
-  stand: Pick<FaultCellOptions, 'mount' | 'transport'>,
+  { mount, transport, wire }: Pick<Stand, 'mount' | 'transport' | 'wire'>,
   row: FaultRow,
   phase: Phase,
 ): Promise<FaultCell> {
   return startFaultCell({
-    ...stand,
+    mount,
+    transport,
     impatient: row.impatient ?? false,
-    upstream: { fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
+    upstream: { wire, fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
   });
 }
 

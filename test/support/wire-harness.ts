@@ -31,10 +31,7 @@ export const CHECKED_KEY = 'sk-own-key-of-the-provider+/=9876';
  *
  * @param providerAt - Makes the provider, with {@link CHECKED_KEY} as its key; the address ends in `/v1`.
  */
-export async function wireHarness(
-  wire: ScriptedWire,
-  providerAt: (baseURL: string) => Provider,
-): Promise<WireHarness> {
+export async function wireHarness(wire: ScriptedWire, providerAt: (baseURL: string) => Provider): Promise<WireHarness> {
   let exchange: ScriptedExchange = { type: 'silence' };
   let calls: string[] = [];
   let sentBytes = 0;
