@@ -105,8 +105,9 @@ function specificKind(status: number, shape: ErrorShape): FailureKind | undefine
   const codes = codesOf(shape);
   const byCode = BY_CODE.find(([words, kind]) => allowed.includes(kind) && words.test(codes));
   if (byCode !== undefined) return byCode[1];
-  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing.
-  if (status === 429 && codes !== '') return undefined;
+  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing. Google has
+  // one code for both, so there the beginning of the message tells.
+  if (status === 429 && codes !== '' && codes !== 'RESOURCE_EXHAUSTED') return undefined;
   const message = shape.message ?? '';
   return BY_MESSAGE.find(([words, kind]) => allowed.includes(kind) && words.test(message))?.[1];
 }
@@ -127,9 +128,12 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|rate_limit|resource_exhausted|too_many|throttl/i, 429],
   [/insufficient_balance|credit_balance|spend_limit|usage_limit|billing|payment/i, 402],
   [/overload|unavailable/i, 503],
-  [/authentication|api_key/i, 401],
+  [/authenticat|api_key/i, 401],
   [/permission/i, 403],
   [/not_found/i, 404],
   [/timeout|deadline/i, 504],
-  [/invalid|bad_request|context_length|content_filter|content_policy|unsupported_/i, 400],
+  [/^(?:aborted|already_exists)/i, 409],
+  [/^cancelled/i, 499],
+  [/^unimplemented/i, 501],
+  [/invalid|bad_request|precondition|out_of_range|context_length|content_filter|content_policy|unsupported_/i, 400],
 ];
