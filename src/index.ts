@@ -25,12 +25,14 @@ export {
   ollama,
   openai,
   openrouter,
-  providersFromEnvironment,
   together,
   vllm,
   xai,
 } from './providers/openai-compatible/vendors.ts';
 export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-compatible/vendors.ts';
+export { providersFromEnvironment } from './providers/from-environment.ts';
+export { google } from './providers/google/provider.ts';
+export type { GoogleOptions, SafetySetting } from './providers/google/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
@@ -111,6 +113,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from './protocol/message.ts';
+export type { ToolCallExtra } from './protocol/tool-call-extra.ts';
 export type { FunctionTool, ServerTool, Tool, ToolChoice } from './protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from './protocol/response-format.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from './protocol/reasoning.ts';
