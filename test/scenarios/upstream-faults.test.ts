@@ -44,6 +44,7 @@ const STANDS: readonly Stand[] = [
     // Such a body is passed on as it is by fetch itself, so it is no fault there.
     rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => fault !== 'U-56-unknown'),
   },
+  { name: 'node, with a provider of Google’s wire', mount: 'node', wire: 'google', rows: UPSTREAM_FAULT_TABLE },
 ];
 
 describe.each(STANDS)('$name', ({ mount, rows, transport, wire }) => {

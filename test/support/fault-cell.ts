@@ -5,6 +5,7 @@ import {
   type RouterConfig,
   type Transport,
   createRouter,
+  google,
   openaiCompatible,
 } from 'signalbox';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
@@ -71,6 +72,7 @@ interface FaultyProvider {
 /** Makes the faulty provider, by the wire that its upstream speaks. */
 const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
   chat: openaiCompatible,
+  google,
 };
 
 /** Starts both providers, a router and a mount. */
