@@ -41,10 +41,13 @@ export class AnswerReader {
     }
     this.#readFacts(response, pieces);
     const candidates = Array.isArray(response['candidates']) ? response['candidates'].filter(isJsonObject) : [];
-    for (const candidate of candidates) this.#candidate(candidate, pieces);
-    if (candidates.length === 0) this.#feedback(response['promptFeedback'], pieces);
+    // Streams repeat what was found so far. Usage comes before everything else, because nothing follows a failure.
+    const searches = candidates.map(({ groundingMetadata }) => searchesOf(groundingMetadata));
+    this.#searches = Math.max(this.#searches, ...searches);
     const usage = decodeUsage(response['usageMetadata'], this.#searches);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
+    for (const candidate of candidates) this.#candidate(candidate, pieces);
+    if (candidates.length === 0) this.#feedback(response['promptFeedback'], pieces);
   }
 
   /** What a candidate said so far. */
@@ -74,8 +77,6 @@ export class AnswerReader {
   }
 
   #cite(index: number, reader: CandidateReader, metadata: unknown, pieces: StreamPiece[]): void {
-    // Streams repeat what was found so far.
-    this.#searches = Math.max(this.#searches, searchesOf(metadata));
     const annotations = decodeGrounding(metadata, reader.text, reader.partStart).filter((citation) => {
       const key = `${index} ${JSON.stringify(citation)}`;
       return this.#citations.has(key) ? false : this.#citations.add(key);
