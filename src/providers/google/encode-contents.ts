@@ -1,5 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from '../../protocol/message.ts';
+import { EncodeError } from '../encode-error.ts';
 import { type AssistantContext, encodeAssistant } from './encode-assistant.ts';
 import { type PlacedResult, encodeToolResults } from './encode-tool-results.ts';
 import { type MediaContext, encodeMedia } from './media-parts.ts';
@@ -34,6 +35,8 @@ class Turns {
 /**
  * Writes the messages of a request. Instructions at the beginning have a place of their own; later ones stand as a
  * user's words where they came. The results of parallel calls share one turn.
+ *
+ * @throws {@link EncodeError} when nothing is said, or something that Google cannot be told.
  */
 export function encodeConversation(messages: readonly Message[], context: AssistantContext): EncodedConversation {
   const instructions: Part[] = [];
@@ -67,7 +70,9 @@ function placeInstructions(instructions: readonly Part[], turns: Turns, { family
   // Without a turn there is nothing to answer, so the instructions are what the user says.
   const ownPlace = family.systemInstruction && turns.contents.length > 0;
   if (!ownPlace) turns.prefix(instructions);
-  if (turns.contents.length === 0) turns.add('user', [{ text: '' }]);
+  if (turns.contents.length === 0) {
+    throw new EncodeError('messages must say something: Google refuses a conversation in which nobody said a word');
+  }
   return {
     ...(ownPlace && instructions.length > 0 ? { systemInstruction: { parts: instructions } } : {}),
     contents: turns.contents,
