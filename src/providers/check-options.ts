@@ -1,14 +1,14 @@
 import type { ConfigProblem } from '../errors.ts';
 
-/** What every provider over HTTP is told. */
-interface CommonOptions {
+/** What can be wrong with the options of any provider that is asked over HTTP. */
+export interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
-  readonly apiKey?: unknown;
+  readonly apiKey?: string | undefined;
 }
 
-/** What cannot be right about a provider's slug, address and key. A key that is a function is looked at when it is used. */
-export function checkProviderOptions(options: CommonOptions): ConfigProblem[] {
+/** Everything that is wrong with the options of a provider. */
+export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const where = `providers.${options.slug}`;
   if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
@@ -20,7 +20,7 @@ export function checkProviderOptions(options: CommonOptions): ConfigProblem[] {
   } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
     problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
   }
-  if (typeof options.apiKey === 'string' && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
     problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
   }
   return problems;

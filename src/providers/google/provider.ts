@@ -68,7 +68,7 @@ export function google<const Models extends ModelTable = never>(
   const slug = options.slug ?? 'google';
   const baseURL = (options.baseURL ?? GEMINI_API).replace(/\/+$/, '');
   const apiKey = options.apiKey ?? (bearer ? undefined : keyFromEnvironment());
-  const problems = checkProviderOptions({ slug, baseURL, apiKey });
+  const problems = checkProviderOptions({ slug, baseURL, apiKey: typeof apiKey === 'string' ? apiKey : undefined });
   if (apiKey === undefined) {
     const problem = bearer
       ? 'is missing: pass an access token, or a function that gives one'
