@@ -1,5 +1,5 @@
 import { googleFromEnvironment } from './google/provider.ts';
-import { chatVendorsFromEnvironment } from './openai-compatible/vendors.ts';
+import { vendorsFromEnvironment } from './openai-compatible/vendors.ts';
 import type { Provider } from './provider.ts';
 
 /**
@@ -7,5 +7,5 @@ import type { Provider } from './provider.ts';
  * are there.
  */
 export function providersFromEnvironment(): readonly Provider[] {
-  return [...chatVendorsFromEnvironment(), ...googleFromEnvironment()];
+  return [...vendorsFromEnvironment(), ...googleFromEnvironment()];
 }

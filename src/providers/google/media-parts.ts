@@ -1,7 +1,7 @@
 import type { AudioPart, ContentPart, FilePart } from '../../protocol/content-part.ts';
 import { EncodeError } from '../encode-error.ts';
-import { readDataUrl } from './data-url.ts';
 import type { ModelFamily } from './families.ts';
+import { readInlineData } from './inline-data.ts';
 import { type MediaKind, defaultType, typeOfAudio, typeOfName } from './media-types.ts';
 import type { GoogleSurface, Part } from './wire.ts';
 
@@ -50,8 +50,11 @@ export function encodeAddress(
   { family, surface }: MediaContext,
   filename?: string,
 ): Part {
-  const inlineData = readDataUrl(url, typeOfName(filename) ?? defaultType(kind));
-  if (inlineData !== undefined) return { inlineData };
+  if (/^data:/i.test(url.slice(0, 5))) {
+    const inlineData = readInlineData(url, typeOfName(filename) ?? defaultType(kind));
+    if (inlineData === undefined) throw new EncodeError(`${path} is a data URL without a comma before its data`);
+    return { inlineData };
+  }
   if (isStored(url, surface)) return stored(url, typeOfName(filename));
   if (YOUTUBE.test(url)) return { fileData: { mimeType: 'video/mp4', fileUri: url } };
   if ((family.fetchesUrls || surface.vertex) && url.startsWith('https:')) {

@@ -100,8 +100,8 @@ export function azure<const Models extends ModelTable>(
   });
 }
 
-/** The vendors of this wire whose keys are in the environment. */
-export function chatVendorsFromEnvironment(): readonly Provider[] {
+/** The vendors whose keys are in the environment. */
+export function vendorsFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => keyFromEnvironment(preset) !== undefined)
     .map((preset) => vendor(preset)());

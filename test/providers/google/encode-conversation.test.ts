@@ -302,6 +302,12 @@ describe('media', () => {
     expect(encode).toThrow(/^messages\[0\]\.content\[1\]\.image_url\.url must be a data URL/);
   });
 
+  it('in a data URL that is broken off are refused', () => {
+    expect(() => partsOf([{ type: 'image_url', image_url: { url: 'data:image/png;base64' } }])).toThrow(
+      /^messages\[0\]\.content\[0\]\.image_url\.url is a data URL without/,
+    );
+  });
+
   it('by the id of a file are refused on Vertex AI, which has no files', () => {
     const part = { type: 'file', file: { file_id: 'abc' } } as const;
     expect(() => partsOf([part], 'gemini-3-flash', true)).toThrow(
