@@ -45,6 +45,8 @@ export interface Endpoint {
   readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
   readonly inputModalities?: ReadonlySet<Modality> | undefined;
   readonly outputModalities?: ReadonlySet<Modality> | undefined;
+  /** True when its provider knows how to ask for embeddings; whether the model makes any is told by its outputs. */
+  readonly canEmbed: boolean;
   /** Efforts that the model knows, and whether reasoning cannot be switched off. */
   readonly reasoning?: { readonly efforts?: readonly ReasoningEffort[]; readonly mandatory?: boolean } | undefined;
   /** True when the provider stores prompts or trains on them. */
@@ -101,6 +103,8 @@ export interface EndpointOwner {
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
+  /** Present when the provider can be asked for embeddings. */
+  readonly embed?: unknown;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -123,6 +127,7 @@ export function declareEndpoint(owner: EndpointOwner, model: string, declared: E
     toolChoices: toolChoices && new Set(toolChoices),
     inputModalities: inputModalities && new Set(inputModalities),
     outputModalities: outputModalities && new Set(outputModalities),
+    canEmbed: owner.embed !== undefined,
     dataCollection: declared.dataCollection ?? owner.dataCollection ?? false,
     zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
     quantization: declared.quantization ?? 'unknown',

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { serves } from '../../catalog/operation.ts';
 import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { supports, takesParameter } from './capability.ts';
 import type { ExclusionReason } from './route-plan.ts';
 import type { SelectionPolicy } from './world.ts';
@@ -14,7 +15,7 @@ export interface Exclusion {
 
 type Filter = (
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ) => Exclusion | undefined;
@@ -31,6 +32,7 @@ const FILTERS: readonly Filter[] = [
   maxPrice,
   serviceTier,
   modalities,
+  dimensions,
   tools,
   mandatoryReasoning,
   requiredParameters,
@@ -41,7 +43,7 @@ const FILTERS: readonly Filter[] = [
 /** The first rule that an endpoint breaks, and how far it came; undefined when it qualifies. */
 export function firstExclusion(
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -67,6 +69,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'service_tier',
   'input_modality',
   'output_modality',
+  'dimensions',
   'tools',
   'tool_choice',
   'reasoning',
@@ -78,7 +81,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'plugin',
 ];
 
-function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function allowedProviders(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   for (const list of preferences.only) {
     if (selectorIndex(list, endpoint) < 0) return { reason: 'allowed_providers', detail: 'not in only' };
   }
@@ -87,16 +90,16 @@ function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest
   return ignored ? { reason: 'allowed_providers', detail: 'in ignore' } : undefined;
 }
 
-function dataPolicy(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function dataPolicy(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   if (preferences.denyDataCollection && endpoint.dataCollection) return { reason: 'data_policy:training' };
   return preferences.zeroDataRetention && !endpoint.zeroDataRetention ? { reason: 'data_policy:zdr' } : undefined;
 }
 
-function distillable(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function distillable(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   return preferences.distillableOnly && endpoint.distillable !== true ? { reason: 'distillable' } : undefined;
 }
 
-function quantization(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   const wanted = preferences.quantizations;
   if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
   return { reason: 'quantization', detail: endpoint.quantization };
@@ -110,7 +113,7 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
 }
 
 /** An endpoint without a price cannot show that it is cheap enough. */
-function maxPrice(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function maxPrice(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   const limits = preferences.maxPrice;
   if (limits === undefined) return undefined;
   const { price } = endpoint;
@@ -134,7 +137,7 @@ const PRICE_UNITS = ['prompt', 'completion', 'request', 'image', 'audio'] as con
 /** Which tiers are eligible depends on the request and on the variant of the slug (gaps 2.7). */
 function serviceTier(
   endpoint: Endpoint,
-  { serviceTier: wanted, preferences }: NormalizedRequest,
+  { serviceTier: wanted, preferences }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -148,14 +151,26 @@ function serviceTier(
   return admitted ? undefined : excluded;
 }
 
-function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+function modalities(
+  endpoint: Endpoint,
+  { operation, needs }: RoutedRequest,
+  policy: SelectionPolicy,
+): Exclusion | undefined {
+  const mayServe = serves(endpoint, operation) ?? (operation === 'chat' || policy.unknownCapability === 'allow');
+  if (!mayServe) return { reason: 'output_modality', detail: operation === 'chat' ? 'text' : operation };
   const input = needs.inputModalities.find((one) => !supports(endpoint.inputModalities, one, policy));
   if (input !== undefined) return { reason: 'input_modality', detail: input };
   const output = needs.outputModalities.find((one) => !supports(endpoint.outputModalities, one, policy));
   return output === undefined ? undefined : { reason: 'output_modality', detail: output };
 }
 
-function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+/** Vectors of another length are of no use, so unlike other parameters this one is never left out. */
+function dimensions(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
+  if (!needs.parameters.includes('dimensions') || takesParameter(endpoint, 'dimensions', policy)) return undefined;
+  return { reason: 'dimensions', detail: 'they cannot be chosen there' };
+}
+
+function tools(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
   if (!needs.tools) return undefined;
   if (!takesParameter(endpoint, 'tools', policy)) {
     return policy.toolSupport === 'exclude' ? { reason: 'tools' } : undefined;
@@ -168,7 +183,7 @@ function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: Selecti
 /** A model that always reasons cannot be told not to; `~author/family-latest` takes the lowest effort instead. */
 function mandatoryReasoning(
   endpoint: Endpoint,
-  { reasoning }: NormalizedRequest,
+  { reasoning }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -178,7 +193,7 @@ function mandatoryReasoning(
 
 function requiredParameters(
   endpoint: Endpoint,
-  { needs, preferences }: NormalizedRequest,
+  { needs, preferences }: RoutedRequest,
   policy: SelectionPolicy,
 ): Exclusion | undefined {
   if (!preferences.requireParameters) return undefined;
@@ -186,13 +201,13 @@ function requiredParameters(
   return missing === undefined ? undefined : { reason: 'require_parameters', detail: missing };
 }
 
-function outputLimit(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function outputLimit(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
   const { maxOutputTokens: limit } = endpoint;
   if (limit === undefined || needs.outputTokens === undefined || needs.outputTokens <= limit) return undefined;
   return { reason: 'max_output_tokens', detail: String(limit) };
 }
 
-function contextLength(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function contextLength(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
   const { contextLength: limit, maxPromptTokens } = endpoint;
   if (maxPromptTokens !== undefined && needs.promptTokens > maxPromptTokens) {
     return { reason: 'context_length', detail: String(maxPromptTokens) };
