@@ -1,5 +1,6 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
 import { RouterError } from '../errors.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { Router } from '../router.ts';
 import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
@@ -8,7 +9,7 @@ import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpReply } from './exchange.ts';
-import { type Operation, matchRoute } from './routes.ts';
+import { type CatalogOperation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const STREAM_HEADERS = {
@@ -35,10 +36,13 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (operation.name !== 'chat') return catalogReply(router, operation, call, headers);
+    if (operation.name !== 'chat' && operation.name !== 'embeddings') {
+      return catalogReply(router, operation, call, headers);
+    }
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
-    return await chat(router, call, account, context);
+    const answer = operation.name === 'chat' ? chat : embeddings;
+    return await answer(router, call, account, context);
   } catch (error) {
     return errorReply(error, context);
   }
@@ -79,9 +83,37 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   }
 }
 
+async function embeddings(
+  router: Router,
+  call: HttpCall,
+  account: Account,
+  context: ErrorReplyContext,
+): Promise<HttpReply> {
+  const { config, admission } = router.internals;
+  admission.check();
+  const body = await readJsonBody(call, config.limits);
+  const slot = admission.enter();
+  try {
+    const result = await router.embed(body as EmbeddingRequest, {
+      account,
+      signal: call.signal,
+      metadata: context.wantsMetadata,
+      sessionId: call.header('x-session-id'),
+    });
+    return {
+      type: 'whole',
+      status: 200,
+      headers: { ...context.headers, 'x-generation-id': result.id, 'content-type': 'application/json' },
+      body: JSON.stringify(spell(result, context.spelling)),
+    };
+  } finally {
+    slot.leave();
+  }
+}
+
 function catalogReply(
   router: Router,
-  operation: Exclude<Operation, { name: 'chat' }>,
+  operation: CatalogOperation,
   call: HttpCall,
   headers: Readonly<Record<string, string>>,
 ): HttpReply {

@@ -1,11 +1,15 @@
 /** What a request asks for. */
 export type Operation =
   | { readonly name: 'chat' }
+  | { readonly name: 'embeddings' }
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
   | { readonly name: 'providers' };
+
+/** Operations that only read the catalog. */
+export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' }>;
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -24,6 +28,7 @@ const SLUG = '([^/]+(?:/[^/]+)?)';
 
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
+  { method: 'POST', pattern: /^\/embeddings$/, operation: () => ({ name: 'embeddings' }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

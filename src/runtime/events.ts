@@ -1,3 +1,4 @@
+import type { Operation } from '../catalog/operation.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -6,6 +7,7 @@ import type { Usage } from '../protocol/usage.ts';
 export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
+  readonly operation: Operation;
   readonly account: string;
   readonly requested: string;
   readonly stream: boolean;
@@ -39,6 +41,7 @@ export interface ResultEvent {
   readonly attempts: number;
   readonly durationMs: number;
   readonly usage: Usage;
+  /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
 }
 
