@@ -22,7 +22,11 @@ export type EmbeddingItem = string | readonly number[] | MultimodalInput;
 
 /** One text, the tokens of one text, or a list of texts, of token lists or of multimodal inputs. */
 export type EmbeddingInput =
-  string | readonly string[] | readonly number[] | readonly (readonly number[])[] | readonly MultimodalInput[];
+  | string
+  | readonly string[]
+  | readonly number[]
+  | readonly (readonly number[])[]
+  | readonly MultimodalInput[];
 
 /** How vectors are written: numbers, or little-endian 32-bit floats in base64. */
 export type EncodingFormat = 'float' | 'base64';

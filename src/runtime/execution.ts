@@ -120,7 +120,10 @@ export class Execution<Request extends RoutedRequest, Call extends AttemptCall<R
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  settle(answer: Answer<Call, Result>, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
+  settle(
+    answer: Answer<Call, Result>,
+    end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure },
+  ): Attempt {
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
