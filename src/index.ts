@@ -1,6 +1,6 @@
 // The router.
 export { createRouter } from './router.ts';
-export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
+export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
@@ -37,7 +37,7 @@ export type {
   ModelTable,
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
-export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';
@@ -46,16 +46,26 @@ export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './provi
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
 export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
 export type { ModelInfo } from './catalog/model.ts';
+export type { Operation } from './catalog/operation.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
 export type { Price } from './catalog/price.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
-export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type {
+  CallProgress,
+  EmbeddingCall,
+  EmbeddingReply,
+  PieceStream,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+} from './providers/provider.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
-export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
+export type { NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -66,6 +76,7 @@ export type {
   StreamPiece,
   UsagePiece,
 } from './core/stream/pieces.ts';
+export type { UpstreamEmbeddings } from './core/embeddings/upstream-embeddings.ts';
 export type { UpstreamResult } from './core/stream/upstream-result.ts';
 export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
 
@@ -92,6 +103,14 @@ export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody }
 
 // The wire.
 export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';
+export type {
+  EmbeddingInput,
+  EmbeddingItem,
+  EmbeddingRequest,
+  EncodingFormat,
+  MultimodalInput,
+} from './protocol/embedding-request.ts';
+export type { Embedding, EmbeddingResult, EmbeddingUsage } from './protocol/embedding-result.ts';
 export type {
   AudioPart,
   CacheControl,

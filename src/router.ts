@@ -2,6 +2,8 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
+import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
+import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
@@ -10,6 +12,7 @@ import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
 import type { EmbeddingRequest } from './protocol/embedding-request.ts';
 import type { EmbeddingResult } from './protocol/embedding-result.ts';
+import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
@@ -50,9 +53,15 @@ export type VectorOf<Request extends EmbeddingRequest> = Request extends { reado
     : readonly number[]
   : readonly number[];
 
+/** What comes with a body whose shape is told by its path. */
+export interface OpenOptions extends CallOptions {
+  /** Shape of the body, if it is not a chat request. */
+  readonly dialect?: DialectName | undefined;
+}
+
 /** An answer on its way, as mounts use it. */
 export type OpenedChat =
-  | { readonly type: 'whole'; readonly id: string; readonly result: Promise<ChatResult> }
+  | { readonly type: 'whole'; readonly id: string; readonly answer: Promise<WholeAnswer> }
   | { readonly type: 'stream'; readonly id: string; readonly stream: ChatStreamSource };
 
 /**
@@ -99,7 +108,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: CallOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }
@@ -155,14 +164,23 @@ export function createRouter<
     };
   }
 
-  async function prepare(body: unknown, options: CallOptions, streamed?: boolean): Promise<NormalizedRequest> {
-    const parsed = parseChatRequest(body, limits);
+  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
+    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
+    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const context = await contextOf(parsed.value.user, options);
+    const context = { ...(await contextOf(parsed.value.user, options)), native: spoken?.native };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     return normalized.value;
+  }
+
+  function translate(body: unknown, dialect: DialectName): { chat: unknown; native: NativeRequest | undefined } {
+    const translated = DIALECTS[dialect]?.toChat(body, limits);
+    if (translated === undefined) throw new RangeError(`no dialect "${dialect}"`);
+    if (!translated.ok) throw errorOfFault(translated.fault);
+    const { native } = translated.value;
+    return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
   async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
@@ -178,16 +196,17 @@ export function createRouter<
     return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
   }
 
-  async function open(body: unknown, options: CallOptions): Promise<OpenedChat> {
+  async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
     const request = await prepare(body, options);
     const { id } = request;
     if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
-    return { type: 'whole', id, result: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+    return { type: 'whole', id, answer: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const request = await prepare(body, options, false);
-    return answerWhole(services, await execution(request, options.signal ?? NEVER));
+    const { result } = await answerWhole(services, await execution(request, options.signal ?? NEVER));
+    return result;
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
@@ -196,7 +215,11 @@ export function createRouter<
       for (;;) {
         const items = await source.next();
         if (items === undefined) return;
-        for (const item of items) yield typeof item === 'string' ? source.envelope.text(item) : item;
+        for (const item of items) {
+          if (typeof item === 'string') yield source.envelope.text(item);
+          // Only callers in a dialect get native pieces.
+          else if (!('type' in item)) yield item;
+        }
       }
     } finally {
       source.cancel();

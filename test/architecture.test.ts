@@ -19,6 +19,15 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
+  'src/outbound': [
+    'src/protocol',
+    'src/core',
+    'src/errors.ts',
+    'src/runtime/environment.ts',
+    'src/runtime/wait.ts',
+    'src/providers/transport/transport.ts',
+    ...CONTRACTS,
+  ],
   'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
@@ -52,12 +61,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'eventsource-parser': ['src/providers/sse.ts'],
+  'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   undici: [
     'src/providers/transport/undici.ts',
     'src/providers/transport/undici-call.ts',
     'src/providers/transport/undici-response.ts',
+    'src/providers/transport/guarded-connector.ts',
   ],
 };
 
@@ -66,6 +77,7 @@ const NODE_ONLY = [
   'src/providers/transport/undici.ts',
   'src/providers/transport/undici-call.ts',
   'src/providers/transport/undici-response.ts',
+  'src/providers/transport/guarded-connector.ts',
   'src/providers/transport/content-decoding.ts',
   'src/testing/fault-upstream/',
   'adapters/node-exchange.ts',

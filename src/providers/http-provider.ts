@@ -1,6 +1,7 @@
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
@@ -28,6 +29,8 @@ export interface HttpProviderOptions<Model extends string> {
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
   readonly codec: Codec;
+  /** Codecs for callers who ask in a dialect that this provider speaks itself. */
+  readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
   /** Base address without a slash at the end. */
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
@@ -58,10 +61,15 @@ interface Sending {
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
-  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, codec, query } = options;
+  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, query } = options;
+  const { dialectCodecs = {} } = options;
   const ownSecrets = secretHeaders(options.headers);
   const urls = new Map<string, URL>();
   let transport: Transport | Promise<Transport> | undefined = options.transport;
+
+  function codecFor({ native }: NormalizedRequest): Codec {
+    return (native === undefined ? undefined : dialectCodecs[native.dialect]) ?? options.codec;
+  }
 
   function urlFor(path: string): URL {
     let url = urls.get(path);
@@ -75,6 +83,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
   async function chat(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint } = call;
     const { stream } = request;
+    const codec = codecFor(request);
     try {
       const { response, context } = await post(call, {
         path: codec.path(request, endpoint),
@@ -137,7 +146,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     return { response, context };
   }
 
-  const { embeddings } = codec;
+  const { embeddings } = options.codec;
   return {
     slug,
     name,
@@ -145,6 +154,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     acceptsAnyModel,
     dataCollection,
     zeroDataRetention,
+    dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
     async close() {

@@ -7,8 +7,12 @@ export type JsonAnswer =
   | { readonly ok: true; readonly value: JsonObject }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
-/** Reads the body of a whole answer. One that is HTML, empty, or not a JSON object is a failure. */
-export function readJsonAnswer(body: string): JsonAnswer {
+/**
+ * Reads the body of a whole answer. One that is HTML, empty, or not a JSON object is a failure.
+ *
+ * @param content - What the answer should hold, for example `choices`.
+ */
+export function readJsonAnswer(body: string, content: string): JsonAnswer {
   const text = body.trim();
   if (text === '') return bad('an empty answer');
   if (text.startsWith('<')) return bad('a web page instead of an answer');
@@ -16,7 +20,7 @@ export function readJsonAnswer(body: string): JsonAnswer {
   if (value === undefined) return bad('an answer that is not valid JSON');
   // Google's compatible layer puts errors into an array.
   const parsed: unknown = Array.isArray(value) ? value[0] : value;
-  return isJsonObject(parsed) ? { ok: true, value: parsed } : bad('an answer that is no object');
+  return isJsonObject(parsed) ? { ok: true, value: parsed } : bad(`an answer without ${content}`);
 }
 
 function bad(what: string): JsonAnswer {

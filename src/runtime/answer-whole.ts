@@ -1,3 +1,4 @@
+import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
@@ -10,11 +11,11 @@ import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
-export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<ChatResult> {
+export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<WholeAnswer> {
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-    return finish(services, execution, answer, answer.result);
+    return { result: finish(services, execution, answer, answer.result), native: answer.result.native };
   } catch (error) {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;

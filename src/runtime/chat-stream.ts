@@ -3,7 +3,7 @@ import type { FailedAttempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
 import { ChunkEnvelope } from '../core/stream/envelope.ts';
-import type { DeltaPiece, StreamPiece } from '../core/stream/pieces.ts';
+import type { DeltaPiece, NativePiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatChunk, Delta } from '../protocol/chunk.ts';
@@ -14,9 +14,10 @@ import { settleError, settleResult } from './settle.ts';
 
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
- * The latter saves the HTTP side a parse and a stringify for the commonest chunk.
+ * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
+ * who asked in a dialect, beside the chunks that say the same.
  */
-export type StreamItem = string | ChatChunk;
+export type StreamItem = string | ChatChunk | NativePiece;
 
 /**
  * The answer to a streamed request. Nothing happens until the first {@link ChatStreamSource.next}; that one tries
@@ -188,6 +189,7 @@ export class ChatStreamSource {
       } else {
         tracker.observe(piece);
         if (piece.type === 'delta') this.#delta(piece, items);
+        else if (piece.type === 'native') items.push(piece);
         else if (piece.type === 'end') return this.#finish(answer, items);
       }
     }

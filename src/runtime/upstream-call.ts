@@ -52,6 +52,8 @@ export class UpstreamCall {
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
   #held: readonly StreamPiece[] = [];
+  /** Native pieces before the commit: the caller gets them with the first content. */
+  #natives: StreamPiece[] | undefined;
   #silentReads = 0;
 
   constructor(options: UpstreamCallOptions) {
@@ -151,6 +153,7 @@ export class UpstreamCall {
         if (commits(piece)) return this.#committed(pieces.slice(position));
         const problem = this.#observe(piece);
         if (problem !== undefined) return this.#failed(problem);
+        if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
         if (this.tracker.ended) return this.#withoutContent();
         silent += 1;
       }
@@ -159,7 +162,8 @@ export class UpstreamCall {
   }
 
   #committed(held: readonly StreamPiece[]): CallResult {
-    this.#held = held;
+    this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
+    this.#natives = undefined;
     this.#watch.deadline.liftTotal();
     this.#watch.deadline.pause();
     return { type: 'committed', firstTokenAt: this.#options.environment.now() };

@@ -6,6 +6,7 @@ import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import type { PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
+import type { NativeRequest } from '../dialects/dialect.ts';
 import { checkOperation } from './check-operation.ts';
 import { normalizeMessages } from './messages.ts';
 import { deriveNeeds } from './needs.ts';
@@ -41,6 +42,7 @@ export interface RequestContext {
   readonly endUser: string;
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
+  readonly native?: NativeRequest | undefined;
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -95,6 +97,7 @@ export function normalizeChatRequest(
     trace: objectOf(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
+    native: context.native,
     extra: collectExtra(request),
   });
 }

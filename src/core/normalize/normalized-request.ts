@@ -13,6 +13,7 @@ import type { StopCondition } from '../../protocol/stop-conditions.ts';
 import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
+import type { NativeRequest } from '../dialects/dialect.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -166,6 +167,8 @@ export interface RoutedRequest {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
+  /** The caller's own body, when it came in a dialect that some endpoints speak. */
+  readonly native?: NativeRequest | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
 }

@@ -31,6 +31,7 @@ const FILTERS: readonly Filter[] = [
   quantization,
   maxPrice,
   serviceTier,
+  dialect,
   modalities,
   dimensions,
   tools,
@@ -67,6 +68,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'quantization',
   'max_price',
   'service_tier',
+  'dialect',
   'input_modality',
   'output_modality',
   'dimensions',
@@ -103,6 +105,12 @@ function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclu
   const wanted = preferences.quantizations;
   if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
   return { reason: 'quantization', detail: endpoint.quantization };
+}
+
+/** Some things can only be said in the caller's own dialect. */
+function dialect(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
+  if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
+  return { reason: 'dialect', detail: native.requiredBy };
 }
 
 /** `fp4` includes its two block formats, `fp8` its one. */

@@ -84,7 +84,7 @@ function inlineData(url: string): JsonObject | undefined {
 }
 
 function decode(body: string, context: ErrorContext): DecodedEmbeddings {
-  const answer = readJsonAnswer(body);
+  const answer = readJsonAnswer(body, 'embeddings');
   if (!answer.ok) return answer;
   if (isErrorBody(answer.value)) return { ok: false, failure: failureInBand(answer.value, context) };
   const { embeddings, usageMetadata } = answer.value;

@@ -22,7 +22,7 @@ export type DecodedResult =
  * without choices is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: StreamContext): DecodedResult {
-  const answer = readJsonAnswer(body);
+  const answer = readJsonAnswer(body, 'choices');
   if (!answer.ok) return answer;
   const parsed = answer.value;
   const error = errorInside(parsed);

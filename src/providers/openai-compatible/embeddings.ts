@@ -42,7 +42,7 @@ function encode(
 }
 
 function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedEmbeddings {
-  const answer = readJsonAnswer(body);
+  const answer = readJsonAnswer(body, 'embeddings');
   if (!answer.ok) return answer;
   const error = errorInside(answer.value);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
