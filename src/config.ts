@@ -218,9 +218,9 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
 
 /** A model that is declared to make embeddings needs a provider that can be asked for some. */
 function* embeddingProblems(providers: readonly Provider[]): Generator<ConfigProblem> {
-  for (const [index, { embed, models }] of providers.entries()) {
-    if (embed !== undefined) continue;
-    for (const [model, declared] of Object.entries(models)) {
+  for (const [index, provider] of providers.entries()) {
+    if (provider.embed !== undefined) continue;
+    for (const [model, declared] of Object.entries(provider.models)) {
       const declarations: readonly EndpointDeclaration[] = [declared].flat();
       if (!declarations.some(({ outputModalities }) => outputModalities?.includes('embeddings'))) continue;
       const path = `providers[${index}].models["${model}"].outputModalities`;
