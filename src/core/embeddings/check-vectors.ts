@@ -14,23 +14,23 @@ export function flawOfVectors(
   { inputs, dimensions }: Pick<NormalizedEmbeddingRequest, 'inputs' | 'dimensions'>,
 ): AttemptFailure | undefined {
   if (vectors.length !== inputs.length) {
-    return bad(`sent ${vectors.length} vectors for ${inputs.length} inputs`);
+    return bad(`The number of vectors that the provider sent is ${vectors.length}, not ${inputs.length}`);
   }
   const length = dimensions ?? vectors[0]?.length ?? 0;
-  if (length === 0) return bad('sent an empty vector');
+  if (length === 0) return bad('The provider sent an empty vector');
   for (const vector of vectors) {
-    if (vector.length !== length) return bad(`sent a vector of ${vector.length} numbers instead of ${length}`);
+    if (vector.length !== length) return bad(`The provider sent a vector of length ${vector.length}, not ${length}`);
     // Not every(): holes in a sparse array would be passed over, and this loop is the hot one.
     for (let index = 0; index < length; index += 1) {
       const number: unknown = vector[index];
       if (typeof number !== 'number' || !(Math.abs(number) <= MAX_FLOAT32)) {
-        return bad('sent a vector with something in it that is not a number');
+        return bad('The provider sent a vector with something in it that is no number');
       }
     }
   }
   return undefined;
 }
 
-function bad(what: string): AttemptFailure {
-  return failure('bad_response', `The provider ${what}`);
+function bad(message: string): AttemptFailure {
+  return failure('bad_response', message);
 }
