@@ -3,7 +3,9 @@ import { type UpstreamHandler, sendJson } from './upstream.ts';
 /** A vector for a text, of numbers that 32-bit floats hold exactly, and different for different texts. */
 export function vectorOf(input: unknown, length = 3): number[] {
   const text = JSON.stringify(input);
-  return Array.from({ length }, (_, place) => Math.fround(((text.length * 31 + text.charCodeAt(place + 1)) % 97) / 97));
+  return Array.from({ length }, (_, place) =>
+    Math.fround(((text.length * 31 + text.charCodeAt(place % text.length) * (place + 1)) % 97) / 97),
+  );
 }
 
 /** Base64 of little-endian 32-bit floats, written without the code under test. */
