@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type Import, type SourceFile, codeOf, sourceFiles } from './support/source-files.ts';
 
 /** Contracts that other layers program against; they stand beside their implementations. */
-const CONTRACTS = ['src/providers/provider.ts', 'src/storage/state-store.ts', 'src/auth/authenticate.ts'];
+const CONTRACTS = [
+  'src/providers/provider.ts',
+  'src/storage/state-store.ts',
+  'src/storage/batch-store.ts',
+  'src/queue/task-queue.ts',
+  'src/auth/authenticate.ts',
+];
 
 /** Which layers each layer may import. A layer is a folder, or a single file. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -11,6 +17,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/catalog': ['src/protocol'],
   'src/core': ['src/protocol', 'src/catalog', 'src/errors.ts'],
   'src/storage': ['src/protocol', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/queue': [
+    'src/protocol',
+    'src/core',
+    'src/errors.ts',
+    'src/runtime/environment.ts',
+    'src/runtime/wait.ts',
+    ...CONTRACTS,
+  ],
   'src/providers': [
     'src/protocol',
     'src/catalog',
