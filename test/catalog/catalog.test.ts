@@ -16,6 +16,8 @@ describe('an endpoint', () => {
     expect(catalog.endpoints('alpha/one')).toEqual([
       {
         id: 'alpha#alpha/one',
+        canEmbed: false,
+        dialects: [],
         model: 'alpha/one',
         provider: 'alpha',
         providerName: 'ALPHA',

@@ -196,7 +196,7 @@ describe('embeddings', () => {
         [1, 2],
       ],
     ],
-    ['with holes in them', [[1, 2], new Array(2)]],
+    ['with holes in them', [[1, 2], Object.assign([], { length: 2 })]],
     ['that are null', [null, [1]]],
     ['that are text', ['ab', 'cd']],
   ])('that are %s never end as a success', async (_name, vectors) => {
@@ -336,7 +336,8 @@ describe('embeddings', () => {
   });
 
   it('need a provider that can be asked for them, which is found out at the start', () => {
-    const { embed: _, ...mute } = embeddingStub('mute', []);
+    const { slug, name, models, chat } = { ...embeddingStub('mute', []), chat: () => new Promise<never>(() => {}) };
+    const mute = { slug, name, models, chat };
     expect(() => createRouter({ providers: [mute] })).toThrow(ConfigError);
     expect(() => createRouter({ providers: [mute] })).toThrow(
       'providers[0].models["acme/embed"].outputModalities must not name embeddings',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Endpoint, EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
+import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import { embeddingsCodec } from '../../../src/providers/openai-compatible/embeddings.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
@@ -15,7 +15,7 @@ function bodyOf(
   offer: EndpointDeclaration = {},
 ): Readonly<Record<string, unknown>> {
   const { normalized, endpoint } = embeddingScene(request, { ...offer, upstreamModel: 'embed-3' });
-  const encoded = embeddingsCodec(dialect).encode(normalized, endpoint as Endpoint);
+  const encoded = embeddingsCodec(dialect).encode(normalized, endpoint);
   if (!encoded.ok) throw new Error(encoded.failure.message);
   expect(encoded.path).toBe('/embeddings');
   return encoded.body;

@@ -7,7 +7,7 @@ const MODEL = 'simulated/embedding';
 
 async function vectors(input: EmbeddingRequest['input'], options = {}, more = {}): Promise<(readonly number[])[]> {
   const { data } = await instantRouter(options).embed({ model: MODEL, input, ...more });
-  return data.map(({ embedding }) => embedding as readonly number[]);
+  return data.map(({ embedding }) => embedding);
 }
 
 function dot(left: readonly number[] = [], right: readonly number[] = []): number {
