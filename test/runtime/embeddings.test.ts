@@ -7,8 +7,8 @@ import {
   type ResultEvent,
   type Router,
   type RouterConfig,
+  type RouterError,
   ConfigError,
-  RouterError,
   createRouter,
 } from 'signalbox';
 import { type FakeEnvironment, fakeEnvironment } from 'signalbox/testing';

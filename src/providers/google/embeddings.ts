@@ -37,7 +37,7 @@ export function googleEmbeddings(): EmbeddingCodec {
 function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint): EncodedEmbeddingRequest {
   const { inputs, dimensions, inputType, extra } = request;
   if (inputs.length > MAX_INPUTS) return cannotSay(`more than ${MAX_INPUTS} inputs at a time`);
-  const model = upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`;
+  const model = modelPath(upstreamModel);
   const requests: JsonObject[] = [];
   for (const input of inputs) {
     const parts = partsOf(input);
@@ -49,7 +49,20 @@ function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint
       ...(inputType === undefined ? {} : { taskType: TASKS[inputType.toLowerCase()] ?? inputType }),
     });
   }
-  return { ok: true, path: `/${model}:batchEmbedContents`, body: { ...extra, requests } };
+  return {
+    ok: true,
+    path: `/${model}:batchEmbedContents`,
+    body: { ...extra, requests },
+  };
+}
+
+/** Where a model stands below the base address. Whatever a name holds, it leads to a model and nowhere else. */
+function modelPath(upstreamModel: string): string {
+  // The author's name is part of ids of ours, not of Google's.
+  const name = upstreamModel.replace(/^google\//, '');
+  const segments = name.split('/');
+  const isPath = segments.length > 1 && segments.every((segment) => /[^.]/.test(segment));
+  return isPath ? segments.map(encodeURIComponent).join('/') : `models/${encodeURIComponent(name)}`;
 }
 
 /** The parts of one input; undefined when one of them cannot be said. */

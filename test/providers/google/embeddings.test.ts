@@ -38,6 +38,18 @@ describe("Google's embeddings wire", () => {
     });
   });
 
+  it.each([
+    ['gemini-embedding-001?key=x#y', '/models/gemini-embedding-001%3Fkey%3Dx%23y:batchEmbedContents'],
+    ['../../v1/files', '/models/..%2F..%2Fv1%2Ffiles:batchEmbedContents'],
+    ['..', '/models/..:batchEmbedContents'],
+    ['google/gemini-embedding-001', '/models/gemini-embedding-001:batchEmbedContents'],
+  ])('lets no name of a model lead anywhere else: %s', (name, path) => {
+    expect(encoded({ input: 'x' }, name)).toMatchObject({ path });
+    expect(new URL(`https://google.test/v1beta${path}`).href).toMatch(
+      /^https:\/\/google\.test\/v1beta\/models\/[^?#]+$/,
+    );
+  });
+
   it('sends media that are in the request itself', () => {
     const input = [
       {
