@@ -11,7 +11,7 @@ import type { Preset } from './core/normalize/preset.ts';
 import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from './core/selection/world.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
-import { providersFromEnvironment } from './providers/openai-compatible/vendors.ts';
+import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
 import { simulated } from './providers/simulated/provider.ts';
 import { type Environment, systemEnvironment } from './runtime/environment.ts';

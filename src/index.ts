@@ -25,12 +25,14 @@ export {
   ollama,
   openai,
   openrouter,
-  providersFromEnvironment,
   together,
   vllm,
   xai,
 } from './providers/openai-compatible/vendors.ts';
 export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-compatible/vendors.ts';
+export { providersFromEnvironment } from './providers/from-environment.ts';
+export { anthropic } from './providers/anthropic/provider.ts';
+export type { AnthropicOptions } from './providers/anthropic/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
@@ -173,4 +175,6 @@ export type {
   ProviderCard,
   ProviderList,
 } from './protocol/models.ts';
+export type { MessagesRequest, MessagesTurn } from './protocol/messages/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from './protocol/messages/messages-result.ts';
 export type { JsonObject, JsonValue } from './protocol/json.ts';

@@ -42,6 +42,8 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** How the vectors of an answer are written, by the `encoding_format` of its request. */
@@ -161,6 +163,7 @@ export function createRouter<
       endUser: typeof standIn === 'string' ? standIn : await standIn,
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
+      anthropicBeta: options.anthropicBeta,
     };
   }
 
@@ -259,8 +262,8 @@ export function createRouter<
 const SIMULATED = {
   code: 'simulated',
   message:
-    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, GROQ_API_KEY or ' +
-    'OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
+    'GROQ_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */

@@ -17,11 +17,18 @@ export class DialectFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
   readonly #writer: DialectStreamWriter;
   readonly #wantsMetadata: boolean;
+  readonly #requestId: string | undefined;
 
-  constructor(dialect: Dialect, context: DialectContext, source: ChatStreamSource, wantsMetadata: boolean) {
+  constructor(
+    dialect: Dialect,
+    context: DialectContext,
+    source: ChatStreamSource,
+    asked: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
+  ) {
     this.#source = source;
     this.#writer = dialect.streamWriter(context);
-    this.#wantsMetadata = wantsMetadata;
+    this.#wantsMetadata = asked.wantsMetadata;
+    this.#requestId = asked.requestId;
   }
 
   items(items: readonly StreamItem[]): string {
@@ -41,7 +48,7 @@ export class DialectFrameWriter implements FrameWriter {
   }
 
   fail(thrown: unknown): string {
-    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata));
+    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata, this.#requestId));
   }
 }
 
@@ -49,12 +56,14 @@ export class DialectFrameWriter implements FrameWriter {
 export function dialectContext(
   body: unknown,
   generationId: string,
+  metadataField: string,
   environment: { wallClock(): number; randomText(length: number): string },
 ): DialectContext {
   return {
     // A request that was understood is an object.
     body: body as JsonObject,
     generationId,
+    metadataField,
     created: Math.floor(environment.wallClock() / 1_000),
     randomText: (length) => environment.randomText(length),
   };

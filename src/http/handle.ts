@@ -1,5 +1,5 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
-import type { Dialect } from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { Router } from '../router.ts';
@@ -35,11 +35,11 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
-  const context: ErrorReplyContext & { account?: string; dialect?: Dialect | undefined } = {
-    spelling,
-    wantsMetadata,
-    headers,
-  };
+  const context: ErrorReplyContext & {
+    account?: string;
+    dialect?: Dialect | undefined;
+    headers: Readonly<Record<string, string>>;
+  } = { spelling, wantsMetadata, headers };
   try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
@@ -48,7 +48,7 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     if (operation.name !== 'chat' && operation.name !== 'embeddings') {
       return catalogReply(router, operation, call, headers);
     }
-    if (operation.name === 'chat') context.dialect = operation.dialect;
+    if (operation.name === 'chat') speak(operation.dialect, context);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
     const answer = operation.name === 'chat' ? chat : embeddings;
@@ -57,6 +57,17 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
+}
+
+/** From here on, answers have the shape in which the caller asked. */
+function speak(
+  dialect: Dialect | undefined,
+  context: { dialect?: Dialect | undefined; headers: Readonly<Record<string, string>> },
+): void {
+  context.dialect = dialect;
+  const { 'x-request-id': id } = context.headers;
+  if (dialect?.requestIdHeader === undefined || id === undefined) return;
+  context.headers = { ...context.headers, [dialect.requestIdHeader]: id };
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */
@@ -83,13 +94,15 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      anthropicBeta: betasOf(call, dialect),
       dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
+    const speaking = (): DialectContext => dialectContext(body, opened.id, spelling.metadataField, config.environment);
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment)) ?? answer.result;
+      const whole = dialect?.whole(answer, speaking()) ?? answer.result;
       return {
         type: 'whole',
         status: 200,
@@ -102,7 +115,10 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, dialectContext(body, opened.id, environment), source, wantsMetadata);
+        : new DialectFrameWriter(dialect, speaking(), source, {
+            wantsMetadata,
+            requestId: context.headers['x-request-id'],
+          });
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
@@ -139,6 +155,12 @@ async function embeddings(
   } finally {
     slot.leave();
   }
+}
+
+/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+  const named = call.header('x-anthropic-beta');
+  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
 function catalogReply(

@@ -4,16 +4,13 @@ import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-embedding-request.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 
-/** A request as it goes upstream, or why this wire cannot say it. */
-export type EncodedEmbeddingRequest =
-  | {
-      readonly ok: true;
-      /** Path below the base URL. */
-      readonly path: string;
-      /** Body of the request, to be serialised once. */
-      readonly body: Readonly<Record<string, unknown>>;
-    }
-  | { readonly ok: false; readonly failure: AttemptFailure };
+/** A request as it goes upstream. */
+export interface EncodedEmbeddingRequest {
+  /** Path below the base URL. */
+  readonly path: string;
+  /** Body of the request, to be serialised once. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
 
 /** Decoded vectors in the order of the inputs, or what is wrong with the answer. */
 export type DecodedEmbeddings =
@@ -22,17 +19,13 @@ export type DecodedEmbeddings =
 
 /** How one wire asks for embeddings and reads them. Pure: a codec never sends anything. */
 export interface EmbeddingCodec {
+  /** @throws {@link EncodeError} for inputs that this wire cannot say. */
   encode(request: NormalizedEmbeddingRequest, endpoint: Endpoint): EncodedEmbeddingRequest;
   /**
    * Reads an answer. That there are as many vectors as inputs, all of one length and all of numbers, is checked by the
    * router; what only the codec can see, such as indexes, is checked here.
    */
   decode(body: string, context: ErrorContext): DecodedEmbeddings;
-}
-
-/** A refusal of something that this wire has no words for. Another endpoint may have them. */
-export function cannotSay(what: string): Extract<EncodedEmbeddingRequest, { ok: false }> {
-  return { ok: false, failure: failure('unsupported_parameter', `The provider takes no ${what}`, { status: 400 }) };
 }
 
 /** An answer that is none. */

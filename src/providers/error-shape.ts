@@ -51,7 +51,8 @@ function readMembers(members: JsonObject): ErrorShape {
   const reasons = [...known.map(({ reason }) => reason), isJsonObject(innererror) ? innererror['code'] : undefined];
   return {
     message: text(message),
-    code: text(code),
+    // Anthropic tells apart what its types do not under `details`.
+    code: text(code) ?? (isJsonObject(details) ? text(details['error_code']) : undefined),
     type: text(type) ?? text(status),
     reasons: reasons.map(text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),

@@ -5,6 +5,7 @@ import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
+import { EncodeError } from './encode-error.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
 import {
@@ -100,9 +101,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
 
   async function embed(call: EmbeddingCall, embeddings: EmbeddingCodec): Promise<EmbeddingReply> {
     try {
-      const encoded = embeddings.encode(call.request, call.endpoint);
-      if (!encoded.ok) return failedReply(encoded.failure);
-      const { path, body } = encoded;
+      const { path, body } = embeddings.encode(call.request, call.endpoint);
       const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
       const { response, context } = await post(call, sending);
       const failed = await readFailedStatus(response, context);
@@ -195,7 +194,8 @@ async function readFailedStatus(
 }
 
 function failureOf(thrown: unknown): AttemptFailure {
-  return thrown instanceof TransportError ? thrown.failure : failure('adapter', 'The request could not be made');
+  if (thrown instanceof TransportError || thrown instanceof EncodeError) return thrown.failure;
+  return failure('adapter', 'The request could not be made');
 }
 
 /** Values of configured headers that hold keys by their name. They must not come back to a caller either. */

@@ -49,6 +49,8 @@ export interface DialectError {
 export interface DialectContext {
   /** The caller's body: several shapes repeat parts of it. */
   readonly body: JsonObject;
+  /** What the member with the routing metadata is called in the events of a stream; bodies are renamed by others. */
+  readonly metadataField: string;
   /** Generation id of the router. */
   readonly generationId: string;
   /** Unix seconds. */
@@ -78,6 +80,8 @@ export interface DialectStreamWriter {
  */
 export interface Dialect {
   readonly name: DialectName;
+  /** A second header in which its clients look for the id of the request. */
+  readonly requestIdHeader?: string | undefined;
   /** Checks a body and translates it. Faults name paths of the dialect. */
   toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest>;
   /** Writes a whole answer. */
@@ -86,4 +90,6 @@ export interface Dialect {
   streamWriter(context: DialectContext): DialectStreamWriter;
   /** Writes the body of an error answer. */
   error(error: DialectError): JsonObject;
+  /** The HTTP status that its clients expect for an error. Default: the error's own. */
+  status?(error: DialectError): number;
 }

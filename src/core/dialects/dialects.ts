@@ -1,5 +1,6 @@
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Dialect } from './dialect.ts';
+import { MESSAGES } from './messages/messages.ts';
 
 /** Every dialect that callers may speak. */
-export const DIALECTS: Readonly<Partial<Record<DialectName, Dialect>>> = {};
+export const DIALECTS: Readonly<Partial<Record<DialectName, Dialect>>> = { messages: MESSAGES };

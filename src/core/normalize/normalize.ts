@@ -43,6 +43,8 @@ export interface RequestContext {
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
   readonly native?: NativeRequest | undefined;
+  /** Value of the header `x-anthropic-beta`. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -98,6 +100,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     native: context.native,
+    anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),
   });
 }
@@ -145,6 +148,11 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
   }
   if (online && !has('web')) entries.push({ id: 'web' });
   return entries;
+}
+
+/** Names in a comma list; what cannot be one must not get into a header of ours. */
+function betasOf(list: string | undefined): readonly string[] | undefined {
+  return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 
 /** A JSON object, or nothing. */

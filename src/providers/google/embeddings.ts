@@ -9,8 +9,9 @@ import {
   type EmbeddingCodec,
   type EncodedEmbeddingRequest,
   badEmbeddings,
-  cannotSay,
 } from '../embedding-codec.ts';
+import { parseDataUrl } from '../data-url.ts';
+import { EncodeError } from '../encode-error.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { readJsonAnswer } from '../read-json-answer.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
@@ -36,24 +37,17 @@ export function googleEmbeddings(): EmbeddingCodec {
 
 function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint): EncodedEmbeddingRequest {
   const { inputs, dimensions, inputType, extra } = request;
-  if (inputs.length > MAX_INPUTS) return cannotSay(`more than ${MAX_INPUTS} inputs at a time`);
-  const model = modelPath(upstreamModel);
-  const requests: JsonObject[] = [];
-  for (const input of inputs) {
-    const parts = partsOf(input);
-    if (parts === undefined) return cannotSay('tokens, and no media but data URLs');
-    requests.push({
-      model,
-      content: { role: 'user', parts },
-      ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
-      ...(inputType === undefined ? {} : { taskType: TASKS[inputType.toLowerCase()] ?? inputType }),
-    });
+  if (inputs.length > MAX_INPUTS) {
+    throw new EncodeError(`input has ${inputs.length} items, but Google takes at most ${MAX_INPUTS} at a time`);
   }
-  return {
-    ok: true,
-    path: `/${model}:batchEmbedContents`,
-    body: { ...extra, requests },
-  };
+  const model = modelPath(upstreamModel);
+  const requests = inputs.map((input, index) => ({
+    model,
+    content: { role: 'user', parts: partsOf(input, `input[${index}]`) },
+    ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
+    ...(inputType === undefined ? {} : { taskType: TASKS[inputType.toLowerCase()] ?? inputType }),
+  }));
+  return { path: `/${model}:batchEmbedContents`, body: { ...extra, requests } };
 }
 
 /** Where a model stands below the base address. Whatever a name holds, it leads to a model and nowhere else. */
@@ -65,35 +59,33 @@ function modelPath(upstreamModel: string): string {
   return isPath ? segments.map(encodeURIComponent).join('/') : `models/${encodeURIComponent(name)}`;
 }
 
-/** The parts of one input; undefined when one of them cannot be said. */
-function partsOf(input: EmbeddingItem): readonly JsonObject[] | undefined {
+function partsOf(input: EmbeddingItem, path: string): readonly JsonObject[] {
   if (typeof input === 'string') return [{ text: input }];
-  if (!('content' in input)) return undefined;
-  const parts = input.content.map(partOf);
-  return parts.every((part) => part !== undefined) ? parts : undefined;
+  if (!('content' in input)) throw new EncodeError(`${path} is a list of tokens, but Google takes text only`);
+  return input.content.map((part, index) => partOf(part, `${path}.content[${index}]`));
 }
 
-function partOf(part: ContentPart): JsonObject | undefined {
+function partOf(part: ContentPart, path: string): JsonObject {
   switch (part.type) {
     case 'text':
       return { text: part.text };
     case 'image_url':
-      return inlineData(part.image_url.url);
+      return inlineData(part.image_url.url, path);
     case 'input_audio':
       return { inlineData: { mimeType: `audio/${part.input_audio.format}`, data: part.input_audio.data } };
     case 'video_url':
     case 'input_video':
-      return inlineData(part.video_url.url);
+      return inlineData(part.video_url.url, path);
     case 'file':
-      return part.file.file_data === undefined ? undefined : inlineData(part.file.file_data);
+      return inlineData(part.file.file_data ?? '', path);
   }
 }
 
-/** Data behind a data URL; undefined for other addresses, which Google would not fetch. */
-function inlineData(url: string): JsonObject | undefined {
-  const comma = url.indexOf(',');
-  const match = /^data:([^;,]+);base64$/i.exec(url.slice(0, Math.max(0, comma)));
-  return match === null ? undefined : { inlineData: { mimeType: match[1], data: url.slice(comma + 1) } };
+/** Data behind a data URL: Google fetches nothing for embeddings. */
+function inlineData(url: string, path: string): JsonObject {
+  const parsed = /^data:/i.test(url.slice(0, 5)) ? parseDataUrl(url) : undefined;
+  if (parsed?.isBase64 === true) return { inlineData: { mimeType: parsed.mediaType, data: parsed.data } };
+  throw new EncodeError(`${path} must be a data URL in base64, because Google fetches no addresses for embeddings`);
 }
 
 function decode(body: string, context: ErrorContext): DecodedEmbeddings {

@@ -14,7 +14,7 @@ type Vector = Float32Array | readonly number[];
 /** The embeddings wire of OpenAI in one dialect. */
 export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
   return {
-    encode: (request, endpoint) => ({ ok: true, path: '/embeddings', body: encode(request, endpoint, dialect) }),
+    encode: (request, endpoint) => ({ path: '/embeddings', body: encode(request, endpoint, dialect) }),
     decode: (body, context) => decode(body, dialect, context),
   };
 }

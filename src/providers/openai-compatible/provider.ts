@@ -1,5 +1,6 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import { ConfigError } from '../../errors.ts';
+import { checkProviderOptions } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -50,7 +51,7 @@ export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable>
 export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
-  const problems = checkOptions(options);
+  const problems = checkProviderOptions(options);
   if (problems.length > 0) throw new ConfigError(problems);
   const { slug, models, keyHeader } = options;
   return httpProvider<Extract<keyof Models, string>>({
@@ -74,22 +75,4 @@ export function openaiCompatible<const Models extends ModelTable>(
     ],
     transport: options.transport,
   });
-}
-
-function checkOptions(options: OpenAiCompatibleOptions): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const where = `providers.${options.slug}`;
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
-    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
-  }
-  const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
-  } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
-    problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
-  }
-  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
-    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
-  }
-  return problems;
 }

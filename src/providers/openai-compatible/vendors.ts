@@ -100,11 +100,8 @@ export function azure<const Models extends ModelTable>(
   });
 }
 
-/**
- * The providers whose keys are in the environment. Servers without keys are left out, since nothing says that they
- * are there.
- */
-export function providersFromEnvironment(): readonly Provider[] {
+/** The vendors whose keys are in the environment. */
+export function vendorsFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => keyFromEnvironment(preset) !== undefined)
     .map((preset) => vendor(preset)());

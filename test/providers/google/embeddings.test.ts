@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingRequest } from '../../../src/protocol/embedding-request.ts';
 import type { EncodedEmbeddingRequest } from '../../../src/providers/embedding-codec.ts';
+import { EncodeError } from '../../../src/providers/encode-error.ts';
 import { googleEmbeddings } from '../../../src/providers/google/embeddings.ts';
 import { embeddingScene } from '../../support/embedding-requests.ts';
 
@@ -17,7 +18,6 @@ function decoded(body: unknown): unknown {
 describe("Google's embeddings wire", () => {
   it('asks for one vector per input, with length and task in its own words', () => {
     expect(encoded({ input: ['One', 'Two'], dimensions: 768, input_type: 'search_query' })).toEqual({
-      ok: true,
       path: '/models/gemini-embedding-001:batchEmbedContents',
       body: {
         requests: ['One', 'Two'].map((text) => ({
@@ -85,7 +85,7 @@ describe("Google's embeddings wire", () => {
       { input: [{ content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] }] },
     ],
   ])('has no words for %s, so that another endpoint may be asked', (_name, request) => {
-    expect(encoded(request)).toMatchObject({ ok: false, failure: { kind: 'unsupported_parameter', status: 400 } });
+    expect(() => encoded(request)).toThrow(EncodeError);
   });
 
   it('reads the vectors in their order, and the tokens where they were counted', () => {

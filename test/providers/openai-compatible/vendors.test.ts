@@ -18,6 +18,7 @@ function withoutKeys(): void {
   for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
     for (const name of apiKeyVariables) vi.stubEnv(name, undefined);
   }
+  vi.stubEnv('ANTHROPIC_API_KEY', undefined);
 }
 
 describe('a vendor', () => {
