@@ -24,6 +24,7 @@ import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import type { RuntimeServices } from './runtime/services.ts';
@@ -151,6 +152,12 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  for (const source of staleSources(resolved.catalog, environment.wallClock(), resolved.catalogMaxAgeDays)) {
+    warn(events, {
+      code: 'catalog_stale',
+      message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
+    });
+  }
 
   async function contextOf(user: string | null | undefined, options: CallOptions): Promise<RequestContext> {
     const account = options.account ?? ANONYMOUS;
@@ -272,7 +279,7 @@ const NEVER = new AbortController().signal;
 function buildServices(config: ResolvedConfig): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases),
+    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,

@@ -4,14 +4,15 @@ import type { Endpoint } from './endpoint.ts';
 export type Operation = 'chat' | 'embeddings';
 
 /**
- * Whether an endpoint may be asked for this, by its declaration; undefined when nobody declared what comes out of it.
+ * Whether an endpoint may be asked for this, by its declaration; `unknown` when nobody declared what comes out of it.
  * An endpoint serves embeddings when it declares the output `embeddings`, and chat when it declares any other.
  */
-export function serves({ outputModalities, canEmbed }: Endpoint, operation: Operation): boolean | undefined {
-  if (operation === 'embeddings' && !canEmbed) return false;
-  if (outputModalities === undefined) return undefined;
+export function serves({ outputModalities, canEmbed }: Endpoint, operation: Operation): 'yes' | 'no' | 'unknown' {
+  if (operation === 'embeddings' && !canEmbed) return 'no';
+  if (outputModalities === undefined) return 'unknown';
   const embeds = outputModalities.has('embeddings');
-  return operation === 'embeddings' ? embeds : !embeds || outputModalities.size > 1;
+  const does = operation === 'embeddings' ? embeds : !embeds || outputModalities.size > 1;
+  return does ? 'yes' : 'no';
 }
 
 /**
@@ -19,5 +20,5 @@ export function serves({ outputModalities, canEmbed }: Endpoint, operation: Oper
  * refuses to make embeddings is no worse at chat.
  */
 export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {
-  return serves(endpoint, 'chat') === false ? endpoint : { ...endpoint, id: `${endpoint.id}/embeddings` };
+  return serves(endpoint, 'chat') === 'no' ? endpoint : { ...endpoint, id: `${endpoint.id}/embeddings` };
 }

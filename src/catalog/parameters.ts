@@ -34,8 +34,11 @@ export const SUPPORTED_PARAMETERS = [
 /** The same for embeddings. */
 export const EMBEDDING_PARAMETERS = ['dimensions', 'input_type'] as const;
 
+/** Both. */
+export const ALL_PARAMETERS = [...SUPPORTED_PARAMETERS, ...EMBEDDING_PARAMETERS] as const;
+
 /** A parameter that endpoints may or may not support. */
-export type ParameterName = (typeof SUPPORTED_PARAMETERS)[number] | (typeof EMBEDDING_PARAMETERS)[number];
+export type ParameterName = (typeof ALL_PARAMETERS)[number];
 
 /** What can go into or come out of a model. A model whose only output is `embeddings` is for `POST /embeddings` alone. */
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file' | 'embeddings';

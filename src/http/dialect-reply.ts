@@ -2,6 +2,7 @@ import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from 
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
+import type { Spelling } from './brand.ts';
 import { errorBody } from './error-reply.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
@@ -34,7 +35,8 @@ export class DialectFrameWriter implements FrameWriter {
   items(items: readonly StreamItem[]): string {
     let frames = '';
     for (const item of items) {
-      frames += this.#writer.write(typeof item === 'string' ? this.#source.envelope.text(item) : item);
+      if (typeof item !== 'string') frames += this.#writer.write(item);
+      else frames += this.#writer.text?.(item) ?? this.#writer.write(this.#source.envelope.text(item));
     }
     return frames;
   }
@@ -56,15 +58,15 @@ export class DialectFrameWriter implements FrameWriter {
 export function dialectContext(
   body: unknown,
   generationId: string,
-  metadataField: string,
   environment: { wallClock(): number; randomText(length: number): string },
+  spelling: Spelling,
 ): DialectContext {
   return {
     // A request that was understood is an object.
     body: body as JsonObject,
     generationId,
-    metadataField,
     created: Math.floor(environment.wallClock() / 1_000),
     randomText: (length) => environment.randomText(length),
+    spelling,
   };
 }

@@ -2,7 +2,7 @@ import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
-import type { Router } from '../router.ts';
+import type { OpenedChat, Router } from '../router.ts';
 import type { WarningEvent } from '../runtime/events.ts';
 import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
@@ -10,9 +10,9 @@ import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
-import { DialectFrameWriter, dialectContext } from './dialect-reply.ts';
+import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
-import type { HttpCall, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
 import { type CatalogOperation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
@@ -88,8 +88,10 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   admission.check();
   const body = await readJsonBody(call, config.limits);
   const slot = admission.enter();
+  const answerContext = ({ id }: OpenedChat): DialectContext => dialectContext(body, id, config.environment, spelling);
+  let opened: OpenedChat | undefined;
   try {
-    const opened = await router.open(body, {
+    opened = await router.open(body, {
       account,
       signal: call.signal,
       metadata: context.wantsMetadata,
@@ -98,24 +100,18 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
-    const speaking = (): DialectContext => dialectContext(body, opened.id, spelling.metadataField, config.environment);
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, speaking()) ?? answer.result;
-      return {
-        type: 'whole',
-        status: 200,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(spell(whole, spelling)),
-      };
+      const whole = dialect?.whole(answer, answerContext(opened));
+      return wholeReply(spell(whole ?? answer.result, spelling), headers);
     }
     const { keepAlive, environment } = config;
     const { stream: source } = opened;
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, speaking(), source, {
+        : new DialectFrameWriter(dialect, answerContext(opened), source, {
             wantsMetadata,
             requestId: context.headers['x-request-id'],
           });
@@ -125,6 +121,8 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
     slot.leave();
+    const absorbed = opened && absorb(error, opened, answerContext(opened), context);
+    if (absorbed !== undefined) return absorbed;
     throw error;
   }
 }
@@ -146,12 +144,7 @@ async function embeddings(
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
     });
-    return {
-      type: 'whole',
-      status: 200,
-      headers: { ...context.headers, 'x-generation-id': result.id, 'content-type': 'application/json' },
-      body: JSON.stringify(spell(result, context.spelling)),
-    };
+    return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
   } finally {
     slot.leave();
   }
@@ -163,6 +156,32 @@ function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefin
   return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
+/** The answer that an error is in the caller's dialect, if it is one. */
+function absorb(
+  thrown: unknown,
+  opened: OpenedChat,
+  answer: DialectContext,
+  { dialect, wantsMetadata, headers }: ErrorReplyContext,
+): HttpReply | undefined {
+  const error = dialectError(thrown, wantsMetadata);
+  const whole = dialect?.absorb?.(error, answer);
+  if (dialect === undefined || whole === undefined) return undefined;
+  const own = { ...headers, 'x-generation-id': opened.id };
+  if (opened.type === 'whole') return wholeReply(whole, own);
+  // The stream failed before it began: all its events are known.
+  const frames = dialect.streamWriter(answer).fail(error);
+  return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
+}
+
+function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { type: 'whole' }> {
+  return {
+    type: 'whole',
+    status: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+}
+
 function catalogReply(
   router: Router,
   operation: CatalogOperation,
@@ -171,12 +190,7 @@ function catalogReply(
 ): HttpReply {
   const { services } = router.internals;
   const body = answerCatalog(services, operation, new URLSearchParams(call.query));
-  return {
-    type: 'whole',
-    status: 200,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+  return wholeReply(body, headers);
 }
 
 function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {

@@ -8,7 +8,7 @@ import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
 import { errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { settleError, settleResult } from './settle.ts';
+import { billingOf, settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
 export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<WholeAnswer> {
@@ -32,13 +32,14 @@ function finish(
 ): ChatResult {
   const { request } = execution;
   const { endpoint } = answer;
-  const { usage } = settleUsage(endpoint, result.usage, {
-    promptTokens: request.needs.promptTokens * 2,
+  const { usage, costParts } = settleUsage(endpoint, result.usage, {
+    ...billingOf(request, result.serviceTier),
     completionTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
-    images: request.needs.images,
+    outputImages: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
   });
   const facts = {
     usage,
+    costParts,
     finishReason: result.choices[0]?.finish_reason ?? null,
     toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
   };

@@ -10,7 +10,7 @@ import type { ChatChunk, Delta } from '../protocol/chunk.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
 import { errorOfBrokenStream, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { settleError, settleResult } from './settle.ts';
+import { billingOf, settleError, settleResult } from './settle.ts';
 
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
@@ -213,13 +213,14 @@ export class ChatStreamSource {
     this.#release();
     answer.call.close();
     const { request } = this.#execution;
-    const { usage } = settleUsage(answer.endpoint, tracker.usage, {
-      promptTokens: request.needs.promptTokens * 2,
+    const { usage, costParts } = settleUsage(answer.endpoint, tracker.usage, {
+      ...billingOf(request, tracker.facts.serviceTier),
       completionTokens: tracker.likelyTokens,
-      images: request.needs.images,
+      outputImages: tracker.images,
     });
     const facts = {
       usage,
+      costParts,
       finishReason: end.finishes[0]?.reason ?? null,
       toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
     };

@@ -9,7 +9,7 @@ import { EmbeddingUpstreamCall } from './embedding-call.ts';
 import { type Answer, Execution, worldOf } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { announceResult, settleError } from './settle.ts';
+import { announceResult, billingOf, settleError } from './settle.ts';
 
 type EmbeddingExecution = Execution<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
 
@@ -44,12 +44,12 @@ function finish(
 ): EmbeddingResult {
   const { request } = execution;
   const { endpoint } = answer;
-  const { usage } = settleUsage(endpoint, result.usage, {
+  const { usage, costParts } = settleUsage(endpoint, result.usage, {
+    ...billingOf(request, undefined),
     promptTokens: request.likelyTokens,
     completionTokens: 0,
-    images: request.needs.images,
   });
-  const facts = { usage, finishReason: null };
+  const facts = { usage, costParts, finishReason: null };
   const attempt = execution.settle(answer, { facts });
   announceResult(services, execution, answer, facts);
   const inBase64 = request.encodingFormat === 'base64';

@@ -6,7 +6,7 @@ import type { ReportedUsage } from '../core/stream/pieces.ts';
 import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
-import type { AttemptCall } from './execution.ts';
+import type { AttemptCall, Reported } from './execution.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { CallResult } from './upstream-call.ts';
 
@@ -35,8 +35,8 @@ export class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   /** Usage of an answer, also of one that is no good: the provider charges for it. */
-  get usage(): ReportedUsage | undefined {
-    return this.#usage;
+  get reported(): Reported {
+    return { usage: this.#usage };
   }
 
   async open(): Promise<CallResult<UpstreamEmbeddings>> {

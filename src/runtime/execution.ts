@@ -26,8 +26,16 @@ export interface AttemptCall<Result> {
   open(): Promise<CallResult<Result>>;
   /** Frees everything. */
   close(): void;
-  /** What the provider said it used so far. */
+  /** What the provider said so far of what it will charge for. */
+  readonly reported: Reported;
+}
+
+/** What a bill for a call may depend on. */
+export interface Reported {
   readonly usage: ReportedUsage | undefined;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier?: string | null | undefined;
+  readonly outputImages?: number | undefined;
 }
 
 /** What an execution knows about a call that it is about to make. */

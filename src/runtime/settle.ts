@@ -1,10 +1,12 @@
+import type { CostPart } from '../catalog/cost.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Operation } from '../catalog/operation.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../core/normalize/token-estimate.ts';
 import type { Measurement } from '../core/selection/performance.ts';
-import { settleUsage } from '../core/stream/usage.ts';
+import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { ChatExecution } from './chat-execution.ts';
@@ -16,6 +18,8 @@ import { warn } from './warn.ts';
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
   readonly usage: Usage;
+  /** What the cost consists of; absent when the provider reported the cost, or when nobody knows the price. */
+  readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
@@ -73,10 +77,19 @@ function warnOfRefusedKey(
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: Answer, { needs }: RoutedRequest): Usage | undefined {
-  const reported = call.usage;
+function usageOfFailed({ call, endpoint }: Answer, request: RoutedRequest): Usage | undefined {
+  const { usage: reported, serviceTier, outputImages } = call.reported;
   if (reported === undefined) return undefined;
-  return settleUsage(endpoint, reported, { promptTokens: 0, completionTokens: 0, images: needs.images }).usage;
+  return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
+    .usage;
+}
+
+/** What a bill needs of a request, whole or streamed, so that both cost the same. */
+export function billingOf(
+  { needs, created }: Pick<RoutedRequest, 'needs' | 'created'>,
+  serviceTier: string | null | undefined,
+): Omit<Estimate, 'completionTokens' | 'outputImages'> {
+  return { promptTokens: likelyPromptTokens(needs.promptTokens), images: needs.images, at: created, serviceTier };
 }
 
 /** Records that a chat request was answered: the sticky session and the `result` event. */
@@ -107,6 +120,7 @@ export function announceResult(
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
     usage: facts.usage,
+    costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
 }

@@ -4,7 +4,6 @@ import { ResultCollector } from '../core/stream/collect.ts';
 import { type StreamPiece, commits } from '../core/stream/pieces.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
-import type { ReportedUsage } from '../core/stream/pieces.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import {
   type CallProgress,
@@ -16,6 +15,7 @@ import {
 } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
+import type { Reported } from './execution.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** What one upstream call needs. */
@@ -62,9 +62,10 @@ export class UpstreamCall {
     this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
   }
 
-  /** What the provider said it used so far. */
-  get usage(): ReportedUsage | undefined {
-    return this.tracker.usage;
+  /** What the provider said so far of what it will charge for. */
+  get reported(): Reported {
+    const { usage, facts, images } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images };
   }
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */

@@ -35,7 +35,7 @@ describe('POST /embeddings', () => {
     const bad = await post(routerWith(embedsWith()), { body: { ...body, input: [''] } });
     expect(bad.status).toBe(400);
     expect(bad.error).toMatchObject({ code: 400, message: 'input[0] must not be empty.' });
-    expect(bad.error.metadata).toMatchObject({ path: 'input[0]', error_type: 'invalid_request' });
+    expect(bad.error.metadata).toMatchObject({ path: 'input[0]', error_type: 'invalid_prompt' });
   });
 
   it('relays failures with their status, the id and the time to wait', async () => {

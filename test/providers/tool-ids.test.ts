@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TOOL_ID_RULE } from '../../src/providers/anthropic/tool-id-rule.ts';
 import { ToolIds } from '../../src/providers/tool-ids.ts';

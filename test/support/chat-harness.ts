@@ -16,7 +16,8 @@ export function chatHarness(transport?: Transport, dialect?: Dialect): Promise<W
   );
 }
 
-const CHAT_WIRE: ScriptedWire = {
+/** Scripted answers in chat completions. */
+export const CHAT_WIRE: ScriptedWire = {
   whole: wholeAnswer,
   events,
   ending: (answer) => `${finishEvent(answer)}data: [DONE]\n\n`,

@@ -4,7 +4,7 @@ import type { DialectContext } from '../../src/core/dialects/dialect.ts';
 export const CONTEXT: DialectContext = {
   body: {},
   generationId: 'gen-1',
-  metadataField: 'router_metadata',
+  spelling: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING' },
   created: 1_700_000_000,
   randomText: (length) => 'r'.repeat(length),
 };

@@ -49,14 +49,21 @@ export interface DialectError {
 export interface DialectContext {
   /** The caller's body: several shapes repeat parts of it. */
   readonly body: JsonObject;
-  /** What the member with the routing metadata is called in the events of a stream; bodies are renamed by others. */
-  readonly metadataField: string;
   /** Generation id of the router. */
   readonly generationId: string;
   /** Unix seconds. */
   readonly created: number;
   /** Makes a random text of letters and digits, for ids that the chat form does not have. */
   readonly randomText: (length: number) => string;
+  /** How names that hold a brand are spelled in this answer. */
+  readonly spelling: DialectSpelling;
+}
+
+/** Names that hold a brand (gaps 0.2). */
+export interface DialectSpelling {
+  readonly metadataField: 'router_metadata' | 'openrouter_metadata';
+  /** Text of comments that keep a quiet stream open. */
+  readonly processing: string;
 }
 
 /** Writes one stream in a dialect. Holds the state of that stream; gives server-sent events as text, or nothing. */
@@ -66,6 +73,8 @@ export interface DialectStreamWriter {
    * same: once one has come, chunks only matter for what a native piece cannot know, such as cost.
    */
   write(item: ChatChunk | NativePiece): string;
+  /** A plain content chunk, by its escaped text. A shorter way to write the commonest thing; default: none. */
+  text?(escaped: string): string;
   /** Keeps a quiet connection open. */
   keepAlive(): string;
   /** The stream was whole. */
@@ -92,4 +101,9 @@ export interface Dialect {
   error(error: DialectError): JsonObject;
   /** The HTTP status that its clients expect for an error. Default: the error's own. */
   status?(error: DialectError): number;
+  /**
+   * The whole answer that an error is in this dialect, or undefined for one that is an error here too. Streams write
+   * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
+   */
+  absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;
 }

@@ -25,7 +25,7 @@ function isWrong({ model, strategy, endpoints }: ModelTarget, operation: Operati
   // Vectors of different models cannot be compared, so a model that somebody else chooses is of no use for them.
   const choosesAnother = strategy === 'free' || context.routerModels.has(model);
   if (choosesAnother) return operation === 'embeddings';
-  return endpoints.length > 0 && endpoints.every((endpoint) => serves(endpoint, operation) === false);
+  return endpoints.length > 0 && endpoints.every((endpoint) => serves(endpoint, operation) === 'no');
 }
 
 function sentence(requested: string, operation: Operation): string {

@@ -24,12 +24,14 @@ function vendor(preset: VendorPreset): VendorFactory {
         },
       ]);
     }
+    const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
     return openaiCompatible({
       ...options,
       slug: preset.slug,
       name: options.name ?? preset.name,
       dataCollection: options.dataCollection ?? preset.dataCollection,
-      baseURL: options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL,
+      nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
+      baseURL,
       dialect: preset.dialect,
       apiKey,
     }) as unknown as Provider<ModelIds<Models>>;

@@ -124,6 +124,10 @@ describe('the plan for embeddings', () => {
       unknown: { 'acme/embed': EMBEDS },
     } as const;
     expect(planned(offers).tags).toHaveLength(3);
+    // What is known of single parameters says nothing about the others.
+    const partly = { partly: { 'acme/embed': { ...EMBEDS, abilities: { temperature: false } } } };
+    expect(planned(partly, { dimensions: 64 }).tags).toEqual(['partly']);
+    expect(planned(partly, { dimensions: 64 }, { unknownCapability: 'exclude' }).tags).toEqual([]);
     const { tags, rejected } = planned(offers, { dimensions: 64 });
     expect([...tags].sort()).toEqual(['free', 'unknown']);
     expect(rejected).toEqual({ fixed: 'dimensions' });

@@ -135,8 +135,8 @@ describe('anthropic', () => {
     const result = { role: 'tool', tool_call_id: 'toolu_01D', content: 'set' } as const;
     await router.chat({ model: MODEL, messages: [HI, message, result] });
     await router.close();
-    const { messages } = upstream.requests[1]?.body as unknown as { messages: readonly { content: unknown }[] };
-    expect(messages[1]?.content).toEqual([
+    const messages = upstream.requests[1]?.body['messages'] as readonly { readonly content: unknown }[] | undefined;
+    expect(messages?.[1]?.content).toEqual([
       { type: 'thinking', thinking: 'Which line is free?', signature: 'EqQBCkYIBxgC+/==' },
       { type: 'redacted_thinking', data: 'EmwKAhgBEgy3va3pzix/LafPsn4a' },
       { type: 'text', text: 'Line two' },

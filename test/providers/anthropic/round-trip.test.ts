@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { AssistantMessage, Message } from '../../../src/protocol/message.ts';
@@ -191,10 +191,13 @@ const answer = fc
     const firstText = blocks.findIndex(({ type }) => type === 'text');
     const calls = blocks.filter(({ type }) => type === 'tool_use');
     const firstCall = blocks.findIndex(({ type }) => type === 'tool_use');
-    return [
-      // Text comes before calls: chat messages cannot say it otherwise.
-      ...blocks.filter(({ type }, at) => type !== 'text' || (at === firstText && (firstCall < 0 || at < firstCall))),
-    ].map((block) => (block.type === 'tool_use' ? { ...block, id: `toolu_${calls.indexOf(block as never)}` } : block));
+    // Text comes before calls, and once: chat messages cannot say it otherwise.
+    const sayable = blocks.filter(
+      ({ type }, at) => type !== 'text' || (at === firstText && (firstCall < 0 || at < firstCall)),
+    );
+    return sayable.map((block) =>
+      block.type === 'tool_use' ? { ...block, id: `toolu_${calls.indexOf(block as never)}` } : block,
+    );
   })
   .filter((blocks) => blocks.some(({ type }) => type === 'tool_use' || type === 'text'));
 

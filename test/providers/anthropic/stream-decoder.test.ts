@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { anthropicFixture, decodeEvents, messageEvent } from '../../support/anthropic.ts';

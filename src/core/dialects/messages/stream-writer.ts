@@ -26,9 +26,9 @@ export class MessagesStreamWriter implements DialectStreamWriter {
   /** Frames of the call that is under way. */
   #frames = '';
 
-  constructor({ generationId, metadataField, body }: DialectContext) {
+  constructor({ generationId, spelling, body }: DialectContext) {
     this.#id = generationId;
-    this.#metadataField = metadataField;
+    this.#metadataField = spelling.metadataField;
     this.#blocks = new BlockSequence({
       start: (index, block) => this.#emit({ type: 'content_block_start', index, content_block: block }),
       delta: (index, delta) => this.#emit({ type: 'content_block_delta', index, delta }),

@@ -97,7 +97,10 @@ describe('a stream of text', () => {
 
   it('carries the metadata under the name that was asked for', () => {
     const metadata = { requested: 'acme/one' } as unknown as NonNullable<ChatChunk['router_metadata']>;
-    const writer = new MessagesStreamWriter({ ...CONTEXT, metadataField: 'openrouter_metadata' });
+    const writer = new MessagesStreamWriter({
+      ...CONTEXT,
+      spelling: { metadataField: 'openrouter_metadata', processing: '' },
+    });
     writer.write(ROLE);
     writer.write(ENVELOPE.usage(USAGE, null, metadata));
     expect(eventsIn(writer.end())).toContainEqual(expect.objectContaining({ openrouter_metadata: metadata }));
