@@ -152,7 +152,9 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
-  for (const source of staleSources(resolved.catalog, environment.wallClock(), resolved.catalogMaxAgeDays)) {
+  const { catalog, catalogMaxAgeDays, providers } = resolved;
+  const slugs = providers.map((provider) => provider.slug);
+  for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
     warn(events, {
       code: 'catalog_stale',
       message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,

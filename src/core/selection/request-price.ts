@@ -11,7 +11,8 @@ export type PricedRequest = Pick<RoutedRequest, 'created'> & {
 
 /** The rates at which an endpoint would bill a request: those of its time and of its likely length. */
 export function requestRates({ price }: Endpoint, { created, needs }: PricedRequest): Rates | undefined {
-  if (price === undefined) return undefined;
+  // Most prices depend on nothing, and every plan compares all of them.
+  if (price === undefined || (price.above === undefined && price.changes === undefined)) return price;
   return ratesAt(price, { at: created, promptTokens: likelyPromptTokens(needs.promptTokens) });
 }
 

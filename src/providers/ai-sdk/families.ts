@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { TOOL_ID_RULE } from '../anthropic/tool-id-rule.ts';
+import { nineCharacters } from '../openai-compatible/tool-call-ids.ts';
+import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 
 /** Where a provider keeps the proof of its reasoning, and under which format it travels through `reasoning_details`. */
@@ -41,6 +44,8 @@ export interface AiSdkFamily {
   readonly cacheMark?:
     | { readonly on: 'part' | 'message'; readonly options: (mark: CacheControl) => JsonObject }
     | undefined;
+  /** What ids of tool calls must look like. Default: they may be anything. */
+  readonly toolIds?: ToolIdRule | undefined;
   /** Whether system messages may stand behind others; otherwise they are said as the user. Default true. */
   readonly laterSystem?: boolean | undefined;
   /** Whether tool results may hold media; otherwise they follow in a user message. Default false. */
@@ -84,6 +89,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
       on: 'part',
       options: ({ type, ttl }) => ({ cacheControl: ttl === undefined ? { type } : { type, ttl } }),
     },
+    toolIds: TOOL_ID_RULE,
     laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
@@ -100,6 +106,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
       on: 'message',
       options: ({ ttl }) => ({ cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }),
     },
+    toolIds: TOOL_ID_RULE,
     laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
@@ -140,6 +147,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     strictSchemas: true,
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
+    toolIds: { allowed: /^[a-zA-Z0-9]{9}$/, replace: nineCharacters },
     passesImageUrls: true,
   },
   {

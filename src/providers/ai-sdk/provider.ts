@@ -7,7 +7,7 @@ import type { CallOptions } from './call-options.ts';
 import { guardedDownload } from './download.ts';
 import { encodeCall } from './encode-call.ts';
 import { familyOf } from './families.ts';
-import { Inexpressible } from './inexpressible.ts';
+import { EncodeError } from '../encode-error.ts';
 import { LinkedAbort } from './linked-abort.ts';
 import { type AiSdkModel, looksLikeModel } from './model.ts';
 import {
@@ -94,7 +94,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
       });
       return reply;
     } catch (error) {
-      if (error instanceof Inexpressible) return failedReply(error.failure);
+      if (error instanceof EncodeError) return failedReply(error.failure);
       return failedReply(failureOfThrown(error, context, signal));
     } finally {
       if (reply?.type !== 'stream') abort.release();
