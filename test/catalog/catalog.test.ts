@@ -17,7 +17,6 @@ describe('an endpoint', () => {
       {
         id: 'alpha#alpha/one',
         canEmbed: false,
-        dialects: [],
         model: 'alpha/one',
         provider: 'alpha',
         providerName: 'ALPHA',
