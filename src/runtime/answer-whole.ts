@@ -6,7 +6,7 @@ import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
-import { errorOfUnknown } from './router-errors.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { billingOf, settleError, settleResult } from './settle.ts';
 
@@ -21,8 +21,6 @@ export async function answerWhole(services: RuntimeServices, execution: ChatExec
     throw error;
   }
 }
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
 function finish(
   services: RuntimeServices,

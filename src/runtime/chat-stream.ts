@@ -8,7 +8,7 @@ import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatChunk, Delta } from '../protocol/chunk.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
-import { errorOfBrokenStream, errorOfUnknown } from './router-errors.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { billingOf, settleError, settleResult } from './settle.ts';
 
@@ -262,8 +262,6 @@ export class ChatStreamSource {
     });
   }
 }
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
 function withoutReasoning({ reasoning: _, reasoning_details: __, ...delta }: Delta): Delta {
   return delta;
