@@ -2,7 +2,7 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
-import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
@@ -10,7 +10,6 @@ import type { ChatChunk } from './protocol/chunk.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
-import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { EndUsers } from './runtime/end-users.ts';
@@ -18,7 +17,8 @@ import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
-import type { RuntimeServices } from './runtime/services.ts';
+import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
+import type { InnerCall, RuntimeServices } from './runtime/services.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
@@ -110,7 +110,7 @@ export function createRouter<
   config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
 ): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
   const resolved = resolveConfig(config);
-  const services = buildServices(resolved);
+  const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
   for (const name of ['attempt', 'result', 'error', 'warning'] as const) {
     const listener = resolved.on[name];
@@ -118,7 +118,12 @@ export function createRouter<
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
 
-  async function prepare(body: unknown, options: CallOptions, streamed?: boolean): Promise<NormalizedRequest> {
+  async function prepare(
+    body: unknown,
+    options: CallOptions,
+    streamed?: boolean,
+    inner?: InnerCall,
+  ): Promise<PreparedRequest> {
     const parsed = parseChatRequest(body, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const account = options.account ?? ANONYMOUS;
@@ -131,36 +136,39 @@ export function createRouter<
       endUser: typeof standIn === 'string' ? standIn : await standIn,
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return normalized.value;
+    return preparePipeline(services, normalized.value, request);
   }
 
-  async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
-    return new ChatExecution(services, request, await planRequest(services, request), signal);
+  async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const prepared = await prepare(body, { account: inner.account }, false, inner);
+    return answerWhole(services, await startExecution(services, prepared, inner.signal));
   }
 
-  async function openStream(request: NormalizedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
+    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
   }
 
   async function open(body: unknown, options: CallOptions): Promise<OpenedChat> {
-    const request = await prepare(body, options);
-    const { id } = request;
-    if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
-    return { type: 'whole', id, result: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+    const prepared = await prepare(body, options);
+    const { id, stream: streamed } = prepared.request;
+    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    return { type: 'whole', id, result: answerWhole(services, execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const request = await prepare(body, options, false);
-    return answerWhole(services, await execution(request, options.signal ?? NEVER));
+    const prepared = await prepare(body, options, false);
+    return answerWhole(services, await startExecution(services, prepared, options.signal ?? NEVER));
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
@@ -177,9 +185,9 @@ export function createRouter<
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
-    const request = await prepare(body, options);
-    const plan = await planRequest(services, request);
-    return explainPlan(plan, request, (endpoint) => !records.admission(endpoint).ok);
+    const prepared = await prepare(body, options);
+    const { plan, request } = await planPrepared(services, prepared);
+    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
   }
 
   return {
@@ -206,14 +214,14 @@ const SIMULATED = {
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
-function buildServices(config: ResolvedConfig): RuntimeServices {
+function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
-    routerModels: new Set(),
+    routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
   return {
@@ -230,5 +238,8 @@ function buildServices(config: ResolvedConfig): RuntimeServices {
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events: new EventHub(),
     docsUrl,
+    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
+    maxPluginDepth: config.maxPluginDepth,
+    callWithin,
   };
 }

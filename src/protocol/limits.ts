@@ -33,6 +33,9 @@ export const MAX_MODEL_PATTERNS_TOTAL_LENGTH = 65_536;
 /** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
 export const MAX_SERVER_TOOL_STEPS = 30;
 
+/** Characters that a hook of a plugin or a call of a server tool may add. */
+export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
+
 /** Limits that the embedding program may change. */
 export interface RequestLimits {
   /** Bytes in the body of a chat request, after decompression. Default 32,000,000. */

@@ -2,19 +2,25 @@ import { judgeToolCalls } from '../core/selection/tool-validity.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
-import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
-import type { Answer, ChatExecution } from './chat-execution.ts';
+import type { Attempt } from '../core/fallback/attempt.ts';
+import type { Usage } from '../protocol/usage.ts';
+import type { Answer, Execution } from './execution.ts';
 import { errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { settleError, settleResult } from './settle.ts';
+import { type AnswerFacts, settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
-export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<ChatResult> {
+export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<ChatResult> {
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-    return finish(services, execution, answer, answer.result);
+    const finished = settle(execution, answer, answer.result);
+    if (execution.polish === undefined) return conclude(services, execution, answer, finished);
+    const result = await execution.polish(finished.result);
+    // Plugins may have asked others meanwhile.
+    const usage = usageOf(execution, answer, answer.result);
+    return conclude(services, execution, answer, { ...finished, result: { ...result, usage } });
   } catch (error) {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
@@ -23,40 +29,53 @@ export async function answerWhole(services: RuntimeServices, execution: ChatExec
 
 const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
-function finish(
-  services: RuntimeServices,
-  execution: ChatExecution,
-  answer: Answer,
-  result: UpstreamResult,
-): ChatResult {
+/** An answer whose last attempt has been settled. */
+interface Finished {
+  readonly result: ChatResult & { readonly usage: Usage };
+  readonly attempt: Attempt;
+  readonly facts: AnswerFacts;
+}
+
+function usageOf(execution: Execution, answer: Answer, result: UpstreamResult): Usage {
+  return execution.usage(answer, result.usage, result.usage === undefined ? likelyTokensOf(answer, result) : 0);
+}
+
+function settle(execution: Execution, answer: Answer, result: UpstreamResult): Finished {
   const { request } = execution;
   const { endpoint } = answer;
-  const { usage } = settleUsage(endpoint, result.usage, {
-    promptTokens: request.needs.promptTokens * 2,
-    completionTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
-    images: request.needs.images,
-  });
   const facts = {
-    usage,
+    usage: usageOf(execution, answer, result),
     finishReason: result.choices[0]?.finish_reason ?? null,
     toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
   };
   const attempt = execution.settle(answer, { facts });
-  settleResult(services, execution, answer, facts);
   return {
-    id: request.id,
-    provider: endpoint.providerName,
-    model: endpoint.model,
-    object: 'chat.completion',
-    created: request.created,
-    choices: request.reasoning?.exclude === true ? result.choices.map(withoutReasoning) : result.choices,
-    system_fingerprint: result.systemFingerprint ?? null,
-    service_tier: result.serviceTier ?? null,
-    usage,
-    ...(request.wantsMetadata
-      ? { router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
-      : {}),
+    attempt,
+    facts,
+    result: {
+      id: request.id,
+      provider: endpoint.providerName,
+      model: endpoint.model,
+      object: 'chat.completion',
+      created: request.created,
+      choices: request.reasoning?.exclude === true ? result.choices.map(withoutReasoning) : result.choices,
+      system_fingerprint: result.systemFingerprint ?? null,
+      service_tier: result.serviceTier ?? null,
+      usage: facts.usage,
+    },
   };
+}
+
+/** Tells everybody that the request was answered. */
+function conclude(
+  services: RuntimeServices,
+  execution: Execution,
+  answer: Answer,
+  { result, attempt, facts }: Finished,
+): ChatResult {
+  settleResult(services, execution, answer, { ...facts, usage: result.usage });
+  if (!execution.request.wantsMetadata) return result;
+  return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
 }
 
 function withoutReasoning(choice: Choice): Choice {

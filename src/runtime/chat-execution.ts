@@ -8,10 +8,13 @@ import { explainNoRoute } from '../core/selection/no-route.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
 import { describeRouting } from '../core/selection/router-metadata.ts';
-import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { ReportedUsage } from '../core/stream/pieces.ts';
+import { settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { JsonValue } from '../protocol/json.ts';
-import type { PipelineStage, RouterMetadata } from '../protocol/metadata.ts';
+import type { RouterMetadata } from '../protocol/metadata.ts';
+import type { Usage } from '../protocol/usage.ts';
+import type { Answer, Execution } from './execution.ts';
 import { TryAgain, untilDecided } from './retry.ts';
 import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -19,54 +22,65 @@ import { type AnswerFacts, settleAttempt } from './settle.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { valueWithin, wait } from './wait.ts';
 
-/** The call that answered: a whole result, or a stream that is about to be read. */
-export interface Answer {
-  readonly endpoint: Endpoint;
-  readonly call: UpstreamCall;
-  /** Monotonic milliseconds at which the call began. */
-  readonly startedAt: number;
-  readonly firstTokenAt: number;
-  /** Breaker generation that the call belongs to. */
-  readonly generation: number;
-  /** Absent for a stream. */
-  readonly result?: UpstreamResult | undefined;
+/** What an execution shares with others, where it is one of several for the same request. */
+export interface ExecutionOptions {
+  /** Monotonic milliseconds at which the request's time is over. Default: `timeouts.totalMs` from now. */
+  readonly deadlineAt?: number | undefined;
+  /** Attempts that were made before this execution, for the numbers in events. */
+  readonly attemptsBefore?: number | undefined;
+  /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
+  readonly prepare?: ((endpoint: Endpoint) => NormalizedRequest | Promise<NormalizedRequest>) | undefined;
 }
 
 /** One chat request from its plan to the call that answers it. */
-export class ChatExecution {
+export class ChatExecution implements Execution {
   readonly request: NormalizedRequest;
   readonly plan: RoutePlan;
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  readonly stages: PipelineStage[] = [];
-  /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
   readonly #deadlineAt: number;
+  readonly #options: ExecutionOptions;
+  /** Requests as they go to an endpoint, where plugins change them for it. */
+  readonly #prepared = new Map<string, NormalizedRequest>();
   readonly #attempts: Attempt[] = [];
   /** The answer that {@link ChatExecution.run} is about to give. */
   #answer: Answer | undefined;
 
-  constructor(services: RuntimeServices, request: NormalizedRequest, plan: RoutePlan, signal: AbortSignal) {
+  constructor(
+    services: RuntimeServices,
+    request: NormalizedRequest,
+    plan: RoutePlan,
+    signal: AbortSignal,
+    options: ExecutionOptions = {},
+  ) {
+    this.#options = options;
     this.request = request;
     this.plan = plan;
     this.signal = signal;
     this.#services = services;
     this.startedAt = services.environment.now();
-    this.#deadlineAt = this.startedAt + services.timeouts.totalMs;
+    this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
   }
 
   get attempts(): readonly Attempt[] {
     return this.#attempts;
   }
 
+  get attemptsBefore(): number {
+    return this.#options.attemptsBefore ?? 0;
+  }
+
   /**
-   * Tries one endpoint after the other until one answers.
+   * Tries one endpoint after the other until one answers. When that answer failed, and was settled so, before anything
+   * of it was shown, this may be called again and goes on with the next.
    *
    * @throws {@link RouterError} when none does; the signal's reason when the caller goes away.
    */
   run(): Promise<Answer> {
     this.#services.budget.request();
+    this.#answer = undefined;
     return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.#answer !== undefined) this.abandon(this.#answer);
@@ -76,8 +90,14 @@ export class ChatExecution {
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts, stages } = this;
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: stages });
+    const { plan, attempts } = this;
+    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
+  }
+
+  usage(answer: Answer, reported: ReportedUsage | undefined, likelyTokens: number): Usage {
+    const { promptTokens, images } = this.request.needs;
+    const estimate = { promptTokens: promptTokens * 2, completionTokens: likelyTokens, images };
+    return settleUsage(answer.endpoint, reported, estimate).usage;
   }
 
   /** Notes that the last attempt has ended, well or badly. */
@@ -108,8 +128,23 @@ export class ChatExecution {
       this.signal.throwIfAborted();
       move = this.#nextMove(true);
     }
+    while (move.type === 'attempt' && this.#options.prepare !== undefined && !this.#isPrepared(move.step)) {
+      await this.#prepare(move.step.endpoint, this.#options.prepare);
+      move = this.#nextMove(false);
+      if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
+    }
     if (move.type === 'stop') throw this.#give(move);
     return this.#attempt(move.step);
+  }
+
+  #isPrepared({ endpoint }: PlanStep): boolean {
+    return this.#prepared.has(endpoint.id);
+  }
+
+  /** Lets plugins change the request for an endpoint. Other requests run meanwhile, so the core is asked again after. */
+  async #prepare(endpoint: Endpoint, prepare: NonNullable<ExecutionOptions['prepare']>): Promise<void> {
+    this.#prepared.set(endpoint.id, await prepare(endpoint));
+    this.signal.throwIfAborted();
   }
 
   #nextMove(waited: boolean): Move {
@@ -141,7 +176,7 @@ export class ChatExecution {
       signal: this.signal,
       provider,
       call: {
-        request: this.request,
+        request: this.#prepared.get(endpoint.id) ?? this.request,
         endpoint,
         apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       },
@@ -173,14 +208,18 @@ export class ChatExecution {
 }
 
 /** Plans a request on the world as it is now. */
-export async function planRequest(services: RuntimeServices, request: NormalizedRequest): Promise<RoutePlan> {
+export async function planRequest(
+  services: RuntimeServices,
+  request: NormalizedRequest,
+  roll?: number,
+): Promise<RoutePlan> {
   const { environment, records, sticky, selection } = services;
   const found = sticky.find(request);
   return planRoute(request, {
     record: records.record,
     sticky: found instanceof Promise ? await valueWithin(environment, found, STICKY_WAIT_MS) : found,
     now: environment.now(),
-    roll: environment.random(),
+    roll: roll ?? environment.random(),
     policy: selection,
   });
 }

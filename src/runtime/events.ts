@@ -6,6 +6,8 @@ import type { Usage } from '../protocol/usage.ts';
 export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
+  /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
+  readonly parent?: string | undefined;
   readonly account: string;
   readonly requested: string;
   readonly stream: boolean;
@@ -58,6 +60,8 @@ export interface ErrorEvent {
 export interface WarningEvent {
   readonly code: string;
   readonly message: string;
+  /** What a plugin or server tool threw. For a debugger: it may hold anything, so it is never printed by us. */
+  readonly thrown?: unknown;
 }
 
 /** Events by name. */

@@ -6,8 +6,9 @@ import type { Measurement } from '../core/selection/performance.ts';
 import { settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { Answer, ChatExecution } from './chat-execution.ts';
+import type { ChatExecution } from './chat-execution.ts';
 import type { RequestFacts } from './events.ts';
+import type { Answer, Execution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
 
@@ -35,7 +36,7 @@ export function settleAttempt(
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
-    attempt: execution.attempts.length,
+    attempt: execution.attemptsBefore + execution.attempts.length,
     provider: endpoint.provider,
     model: endpoint.model,
     endpoint: endpoint.id,
@@ -78,7 +79,7 @@ function usageOfFailed({ call, endpoint }: Answer, { needs }: NormalizedRequest)
 /** Records that a request was answered: the sticky session and the `result` event. */
 export function settleResult(
   services: RuntimeServices,
-  execution: ChatExecution,
+  execution: Execution,
   answer: Answer,
   facts: AnswerFacts,
 ): void {
@@ -101,7 +102,7 @@ export function settleResult(
 /** Records that a request failed, or that its caller went away. */
 export function settleError(
   services: RuntimeServices,
-  execution: ChatExecution,
+  execution: Execution,
   error: Pick<RouterError, 'status' | 'errorType'>,
   committed: boolean,
 ): void {
@@ -120,6 +121,7 @@ export function settleError(
 export function factsOf(request: NormalizedRequest): RequestFacts {
   return {
     id: request.id,
+    ...(request.within === undefined ? {} : { parent: request.within.parent }),
     account: request.account.id,
     requested: request.requested,
     stream: request.stream,

@@ -40,6 +40,7 @@ export interface RequestContext {
   readonly endUser: string;
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
+  readonly within?: NormalizedRequest['within'];
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -91,6 +92,7 @@ export function normalizeChatRequest(
     trace: objectOf(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
+    ...(context.within === undefined ? {} : { within: context.within }),
     extra: collectExtra(request),
   });
 }

@@ -177,6 +177,8 @@ export interface NormalizedRequest {
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
   readonly echoUpstreamBody: boolean;
+  /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
+  readonly within?: { readonly parent: string; readonly depth: number } | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
 }

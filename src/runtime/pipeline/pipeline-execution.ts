@@ -1,0 +1,200 @@
+import { declareEndpoint } from '../../catalog/endpoint.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import { frozenRequest } from '../../core/pipeline/frozen.ts';
+import { type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts';
+import type { PluginAnswer } from '../../core/pipeline/plugin.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { RouterError } from '../../errors.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { JsonValue } from '../../protocol/json.ts';
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import { ChatExecution } from '../chat-execution.ts';
+import type { Answer, Execution } from '../execution.ts';
+import { errorOfFault, withContext } from '../router-errors.ts';
+import type { RuntimeServices } from '../services.ts';
+import type { AnswerFacts } from '../settle.ts';
+import { ToolLoop } from '../tool-loop/tool-loop.ts';
+import { AnsweredExecution } from './answered-execution.ts';
+import { Ledger } from './ledger.ts';
+import { planWithPlugins } from './plan.ts';
+import { PluginRun } from './plugin-run.ts';
+import { TransformedCall } from './transformed-call.ts';
+
+/** What a request with plugins or server tools begins with. */
+export interface PipelineStart {
+  readonly request: NormalizedRequest;
+  readonly plugins: readonly ActivePlugin[];
+  readonly pathOfTool: PathOfTool;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A request that plugins take part in, or that offers server tools: hooks, then the plan, then the providers or the
+ * loop of tools, then the hooks again. Nothing happens before {@link PipelineExecution.run}, so that a stream can be
+ * kept open while plugins work.
+ */
+export class PipelineExecution implements Execution {
+  readonly startedAt: number;
+  readonly signal: AbortSignal;
+  onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
+  readonly #services: RuntimeServices;
+  readonly #pathOfTool: PathOfTool;
+  readonly #ledger = new Ledger();
+  readonly #plugins: PluginRun;
+  #request: NormalizedRequest;
+  #plan: RoutePlan;
+  /** Who asks the providers. Undefined as long as nobody does. */
+  #inner: Execution | undefined;
+  #innerAnswer: Answer | undefined;
+  /** What the models used, without plugins and tools. */
+  #modelUsage: Usage | undefined;
+
+  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal }: PipelineStart) {
+    this.startedAt = services.environment.now();
+    this.signal = signal;
+    this.#services = services;
+    this.#pathOfTool = pathOfTool;
+    this.#request = plugins.length === 0 ? request : frozenRequest(request);
+    this.#plan = { requested: request.requested, steps: [], rejected: [] };
+    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal);
+  }
+
+  get request(): NormalizedRequest {
+    return this.#inner?.request ?? this.#request;
+  }
+
+  get plan(): RoutePlan {
+    return this.#inner?.plan ?? this.#plan;
+  }
+
+  get attempts(): readonly Attempt[] {
+    return this.#inner?.attempts ?? [];
+  }
+
+  async run(): Promise<Answer> {
+    try {
+      this.#inner = await this.#prepare();
+      this.#inner.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
+      const answer = await this.#inner.run();
+      this.#innerAnswer = answer;
+      return this.#transformed(answer);
+    } catch (error) {
+      if (!RouterError.isInstance(error)) throw error;
+      throw withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false) });
+    }
+  }
+
+  usage(_answer: Answer, reported: ReportedUsage | undefined, likelyTokens: number): Usage {
+    const { inner, answer } = this.#opened();
+    // Transforms may have added or taken away text; what counts is what the model wrote.
+    const counted = answer.result === undefined ? answer.call.tracker.likelyTokens : likelyTokens;
+    this.#modelUsage = inner.usage(answer, answer.call.tracker.usage ?? reported, counted);
+    return this.#ledger.total(this.#modelUsage);
+  }
+
+  settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
+    const { inner, answer } = this.#opened();
+    if ('failure' in end) return inner.settle(answer, end);
+    return inner.settle(answer, { facts: { ...end.facts, usage: this.#modelUsage ?? end.facts.usage } });
+  }
+
+  abandon(_answer: Answer): void {
+    const { inner, answer } = this.#opened();
+    inner.abandon(answer);
+  }
+
+  metadata(answered: boolean, generationTime?: number): RouterMetadata {
+    const { stages } = this.#ledger;
+    const metadata = this.#inner?.metadata(answered, generationTime) ?? nothingTried(this.#plan);
+    return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
+  }
+
+  polish(result: ChatResult): Promise<ChatResult> {
+    return this.#plugins.onResult(result, this.#request);
+  }
+
+  /** Everything that happens before the first provider is asked. */
+  async #prepare(): Promise<Execution> {
+    const outcome = await this.#plugins.onRequest(this.#request);
+    if (outcome.type === 'answer') return this.#answeredBy(outcome.by, outcome.answer);
+    const { needs } = outcome.changed;
+    this.#request = outcome.changed.request;
+    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool);
+    if (!offer.ok) throw errorOfFault(offer.fault);
+    const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };
+    const { request, plan } = await this.#planned(offered);
+    this.#plan = plan;
+    this.signal.throwIfAborted();
+    const prepare = this.#plugins.prepares
+      ? (one: NormalizedRequest, endpoint: Endpoint) => this.#plugins.onAttempt(one, endpoint)
+      : undefined;
+    const { tools } = offer.value;
+    if (tools.size > 0) {
+      const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare };
+      return new ToolLoop(this.#services, options);
+    }
+    return new ChatExecution(this.#services, request, plan, this.signal, {
+      prepare: prepare && ((endpoint) => prepare(request, endpoint)),
+    });
+  }
+
+  async #planned(request: NormalizedRequest): Promise<{ request: NormalizedRequest; plan: RoutePlan }> {
+    const plugins = this.#plugins;
+    const { filtered, ...planned } = await planWithPlugins(
+      this.#services,
+      request,
+      plugins.active,
+      { roll: plugins.roll, stateOf: (active) => plugins.stateOf(active) },
+      (failures) => {
+        for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
+      },
+    );
+    for (const id of filtered.changedBy) {
+      const noted = this.#ledger.stages.some((stage) => stage.name === id && stage.type !== 'call');
+      if (!noted) this.#ledger.stage(id, { summary: 'chose the models' });
+    }
+    return planned;
+  }
+
+  #answeredBy(id: string, answer: PluginAnswer): Execution {
+    const { model = this.#request.requested, provider = id } = answer;
+    const endpoint = declareEndpoint({ slug: id, name: provider }, model, {});
+    return new AnsweredExecution(this.#services, this.#request, this.signal, endpoint, answer);
+  }
+
+  /** Streams go through the transforms of plugins; whole answers do when they are polished. */
+  #transformed(answer: Answer): Answer {
+    if (answer.result !== undefined) return answer;
+    const chain = this.#plugins.transforms(this.#request);
+    if (chain === undefined) return answer;
+    const call = new TransformedCall(answer.call, chain, (thrown) => {
+      this.#plugins.noteTransforms(chain);
+      if (thrown !== undefined) this.#inner?.abandon(answer);
+    });
+    return { ...answer, call };
+  }
+
+  #opened(): { readonly inner: Execution; readonly answer: Answer } {
+    if (this.#inner === undefined || this.#innerAnswer === undefined) throw new RangeError('nobody has answered yet');
+    return { inner: this.#inner, answer: this.#innerAnswer };
+  }
+}
+
+/** Metadata of a request that ended before anything was planned. */
+function nothingTried({ requested }: RoutePlan): RouterMetadata {
+  return {
+    requested,
+    strategy: 'direct',
+    region: null,
+    summary: 'available=0, selected=none',
+    attempt: 0,
+    is_byok: false,
+    endpoints: { total: 0, available: [] },
+  };
+}
