@@ -3,10 +3,13 @@ import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
 import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
+import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
+import { DIALECTS } from './core/dialects/dialects.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
+import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
@@ -36,9 +39,15 @@ export interface CallOptions {
   readonly sessionId?: string | undefined;
 }
 
+/** What comes with a body whose shape is told by its path. */
+export interface OpenOptions extends CallOptions {
+  /** Shape of the body, if it is not a chat request. */
+  readonly dialect?: DialectName | undefined;
+}
+
 /** An answer on its way, as mounts use it. */
 export type OpenedChat =
-  | { readonly type: 'whole'; readonly id: string; readonly result: Promise<ChatResult> }
+  | { readonly type: 'whole'; readonly id: string; readonly answer: Promise<WholeAnswer> }
   | { readonly type: 'stream'; readonly id: string; readonly stream: ChatStreamSource };
 
 /**
@@ -76,7 +85,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: CallOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }
@@ -120,11 +129,12 @@ export function createRouter<
 
   async function prepare(
     body: unknown,
-    options: CallOptions,
+    options: OpenOptions,
     streamed?: boolean,
     inner?: InnerCall,
   ): Promise<PreparedRequest> {
-    const parsed = parseChatRequest(body, limits);
+    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
+    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const account = options.account ?? ANONYMOUS;
     const standIn = endUsers.standIn(account.id, parsed.value.user);
@@ -137,6 +147,7 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
       ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      native: spoken?.native,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
@@ -146,7 +157,16 @@ export function createRouter<
 
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
     const prepared = await prepare(body, { account: inner.account }, false, inner);
-    return answerWhole(services, await startExecution(services, prepared, inner.signal));
+    const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
+    return result;
+  }
+
+  function translate(body: unknown, dialect: DialectName): { chat: unknown; native: NativeRequest | undefined } {
+    const translated = DIALECTS[dialect]?.toChat(body, limits);
+    if (translated === undefined) throw new RangeError(`no dialect "${dialect}"`);
+    if (!translated.ok) throw errorOfFault(translated.fault);
+    const { native } = translated.value;
+    return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
   async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
@@ -158,17 +178,19 @@ export function createRouter<
     return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
   }
 
-  async function open(body: unknown, options: CallOptions): Promise<OpenedChat> {
+  async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
     const prepared = await prepare(body, options);
     const { id, stream: streamed } = prepared.request;
     if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
     const execution = await startExecution(services, prepared, options.signal ?? NEVER);
-    return { type: 'whole', id, result: answerWhole(services, execution) };
+    return { type: 'whole', id, answer: answerWhole(services, execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const prepared = await prepare(body, options, false);
-    return answerWhole(services, await startExecution(services, prepared, options.signal ?? NEVER));
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const { result } = await answerWhole(services, execution);
+    return result;
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
@@ -177,7 +199,11 @@ export function createRouter<
       for (;;) {
         const items = await source.next();
         if (items === undefined) return;
-        for (const item of items) yield typeof item === 'string' ? source.envelope.text(item) : item;
+        for (const item of items) {
+          if (typeof item === 'string') yield source.envelope.text(item);
+          // Only callers in a dialect get native pieces.
+          else if (!('type' in item)) yield item;
+        }
       }
     } finally {
       source.cancel();

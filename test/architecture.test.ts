@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type Import, type SourceFile, codeOf, sourceFiles } from './support/source-files.ts';
 
 /** Contracts that other layers program against; they stand beside their implementations. */
-const CONTRACTS = ['src/providers/provider.ts', 'src/storage/state-store.ts', 'src/auth/authenticate.ts'];
+const CONTRACTS = [
+  'src/providers/provider.ts',
+  'src/storage/state-store.ts',
+  'src/storage/batch-store.ts',
+  'src/queue/task-queue.ts',
+  'src/auth/authenticate.ts',
+];
 
 /** Which layers each layer may import. A layer is a folder, or a single file. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -11,6 +17,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/catalog': ['src/protocol'],
   'src/core': ['src/protocol', 'src/catalog', 'src/errors.ts'],
   'src/storage': ['src/protocol', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/queue': [
+    'src/protocol',
+    'src/core',
+    'src/errors.ts',
+    'src/runtime/environment.ts',
+    'src/runtime/wait.ts',
+    ...CONTRACTS,
+  ],
   'src/providers': [
     'src/protocol',
     'src/catalog',
@@ -20,6 +34,15 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/plugins': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/outbound': [
+    'src/protocol',
+    'src/core',
+    'src/errors.ts',
+    'src/runtime/environment.ts',
+    'src/runtime/wait.ts',
+    'src/providers/transport/transport.ts',
+    ...CONTRACTS,
+  ],
   'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
@@ -54,12 +77,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'eventsource-parser': ['src/providers/sse.ts'],
+  'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   undici: [
     'src/providers/transport/undici.ts',
     'src/providers/transport/undici-call.ts',
     'src/providers/transport/undici-response.ts',
+    'src/providers/transport/guarded-connector.ts',
   ],
 };
 
@@ -68,6 +93,7 @@ const NODE_ONLY = [
   'src/providers/transport/undici.ts',
   'src/providers/transport/undici-call.ts',
   'src/providers/transport/undici-response.ts',
+  'src/providers/transport/guarded-connector.ts',
   'src/providers/transport/content-decoding.ts',
   'src/testing/fault-upstream/',
   'adapters/node-exchange.ts',

@@ -1,3 +1,4 @@
+import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
 import type { Modality, ParameterName, ToolChoiceKind } from './parameters.ts';
@@ -54,6 +55,8 @@ export interface Endpoint {
   readonly distillable?: boolean | undefined;
   readonly quantization: Quantization;
   readonly moderated: boolean;
+  /** Shapes besides chat that the provider speaks itself. */
+  readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
   /** Benchmark scores from 0 to 1, by task. */
@@ -101,6 +104,8 @@ export interface EndpointOwner {
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
+  /** Shapes besides chat in which it may be asked. Default: none. */
+  readonly dialects?: readonly DialectName[] | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -127,6 +132,7 @@ export function declareEndpoint(owner: EndpointOwner, model: string, declared: E
     zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
+    dialects: owner.dialects ?? [],
     implicitCaching: declared.implicitCaching ?? false,
   };
 }

@@ -1,3 +1,4 @@
+import type { Dialect } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
@@ -10,6 +11,8 @@ export interface ErrorReplyContext {
   readonly wantsMetadata: boolean;
   /** Headers of every answer. */
   readonly headers: HttpHeaders;
+  /** Shape of the call, if it is not chat: errors have that shape too. */
+  readonly dialect?: Dialect | undefined;
   /** Account id, once it is known. */
   readonly account?: string | undefined;
 }
@@ -17,13 +20,19 @@ export interface ErrorReplyContext {
 /** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
 export function errorReply(thrown: unknown, context: ErrorReplyContext): HttpReply {
   const error = errorOfUnknown(thrown);
-  const body = { ...errorBody(error, context.wantsMetadata), user_id: context.account ?? null };
   return {
     type: 'whole',
     status: error.status,
     headers: { ...context.headers, ...errorHeaders(error), 'content-type': 'application/json' },
-    body: JSON.stringify(spell(body, context.spelling)),
+    body: JSON.stringify(spell(replyBody(error, context), context.spelling)),
   };
+}
+
+function replyBody(error: RouterError, { dialect, wantsMetadata, account, headers }: ErrorReplyContext): object {
+  const body = errorBody(error, wantsMetadata);
+  if (dialect === undefined) return { ...body, user_id: account ?? null };
+  const { error: detail, router_metadata: metadata } = body;
+  return dialect.error({ status: error.status, detail, metadata, requestId: headers['x-request-id'] });
 }
 
 /** An error answer for what goes wrong in a host before the router is asked. */

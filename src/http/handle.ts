@@ -1,13 +1,18 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
+import type { Dialect } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
 import type { Router } from '../router.ts';
+import type { WarningEvent } from '../runtime/events.ts';
+import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
+import { DialectFrameWriter, dialectContext } from './dialect-reply.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpReply } from './exchange.ts';
+import { ChatFrameWriter } from './frame-writer.ts';
 import { type Operation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
@@ -29,23 +34,41 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
-  const context: ErrorReplyContext & { account?: string } = { spelling, wantsMetadata, headers };
+  const context: ErrorReplyContext & { account?: string; dialect?: Dialect | undefined } = {
+    spelling,
+    wantsMetadata,
+    headers,
+  };
   try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (operation.name !== 'chat') return catalogReply(router, operation, call, headers);
+    if (operation.name === 'chat') context.dialect = operation.dialect;
+    else return catalogReply(router, operation, call, headers);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
     return await chat(router, call, account, context);
   } catch (error) {
+    if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
 }
 
+/** True for a fault of ours or of the host. A caller who goes away is none. */
+function isUnexpected(error: unknown): error is Error {
+  return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
+}
+
+/** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
+function unexpected({ name, message, stack = '' }: Error): WarningEvent {
+  const [place = ''] = /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length)) ?? [];
+  return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
+}
+
 async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
   const { config, admission } = router.internals;
+  const { dialect, spelling, wantsMetadata } = context;
   // Who sends slowly holds no place; who would find none is not made to send.
   admission.check();
   const body = await readJsonBody(call, config.limits);
@@ -56,20 +79,27 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
     if (opened.type === 'whole') {
-      const result = await opened.result;
+      const answer = await opened.answer;
       slot.leave();
+      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment)) ?? answer.result;
       return {
         type: 'whole',
         status: 200,
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(spell(result, context.spelling)),
+        body: JSON.stringify(spell(whole, spelling)),
       };
     }
     const { keepAlive, environment } = config;
-    const frames = new StreamFrames({ ...context, source: opened.stream, keepAlive, environment, onEnd: slot.leave });
+    const { stream: source } = opened;
+    const writer =
+      dialect === undefined
+        ? new ChatFrameWriter({ source, spelling, wantsMetadata })
+        : new DialectFrameWriter(dialect, dialectContext(body, opened.id, environment), source, wantsMetadata);
+    const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };

@@ -53,9 +53,18 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
 /** Models that only make images or sounds are listed when they are asked for. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
+/** Orders of `GET /models` by the value of `sort`. What is unknown comes last. */
+const ORDERS: Readonly<Record<string, (left: Served, right: Served) => number>> = {
+  name: (left, right) => nameOf(left).localeCompare(nameOf(right), 'en'),
+  newest: (left, right) => (right.model.created ?? 0) - (left.model.created ?? 0),
+  'context-high-to-low': (left, right) => longestContext(right) - longestContext(left),
+  'pricing-low-to-high': (left, right) => byNumber(lowestPrice(left), lowestPrice(right)),
+  'pricing-high-to-low': (left, right) => byNumber(negated(lowestPrice(left)), negated(lowestPrice(right))),
+};
+
 /** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
 export function listModels(catalog: Catalog, query: URLSearchParams): ModelList {
-  const found = filterModels(catalog, query);
+  const found = sorted(filterModels(catalog, query), query.get('sort'));
   const paged = query.has('offset') || query.has('limit');
   const offset = paged ? toCount('offset', query.get('offset') ?? '0', Number.MAX_SAFE_INTEGER) : 0;
   const limit = paged ? toCount('limit', query.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT) : found.length;
@@ -77,6 +86,35 @@ export function filterModels(catalog: Catalog, query: URLSearchParams): readonly
     return filter === undefined ? [] : [filter(value)];
   });
   return servedModels(catalog).filter((served) => active.every((matches) => matches(served)));
+}
+
+function sorted(found: readonly Served[], order: string | null): readonly Served[] {
+  if (order === null) return found;
+  const compare = Object.hasOwn(ORDERS, order) ? ORDERS[order] : undefined;
+  if (compare === undefined) throw badQuery('sort', `one of ${Object.keys(ORDERS).join(', ')}`);
+  return [...found].sort(compare);
+}
+
+function nameOf({ model }: Served): string {
+  return model.name ?? model.id;
+}
+
+function longestContext({ endpoints }: Served): number {
+  return Math.max(0, ...endpoints.map((one) => one.contextLength ?? 0));
+}
+
+function lowestPrice(served: Served): number | undefined {
+  const known = prices(served);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function negated(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : -value;
+}
+
+function byNumber(left: number | undefined, right: number | undefined): number {
+  if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+  return left - right;
 }
 
 function has({ endpoints }: Served, set: 'parameters' | 'inputModalities' | 'outputModalities', name: string): boolean {

@@ -1,6 +1,9 @@
+import type { Dialect } from '../core/dialects/dialect.ts';
+import { DIALECTS } from '../core/dialects/dialects.ts';
+
 /** What a request asks for. */
 export type Operation =
-  | { readonly name: 'chat' }
+  | { readonly name: 'chat'; readonly dialect?: Dialect | undefined }
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -24,6 +27,11 @@ const SLUG = '([^/]+(?:/[^/]+)?)';
 
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
+  ...Object.values(DIALECTS).map((dialect): Route => ({
+    method: 'POST',
+    pattern: new RegExp(`^/${dialect.name}$`),
+    operation: () => ({ name: 'chat', dialect }),
+  })),
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

@@ -1,19 +1,15 @@
 import type { KeepAlive } from '../config.ts';
-import { DONE_FRAME, commentFrame, dataFrame } from '../core/stream/sse-frames.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
 import type { Environment } from '../runtime/environment.ts';
-import { errorOfUnknown } from '../runtime/router-errors.ts';
-import { type Spelling, spell } from './brand.ts';
-import { errorBody } from './error-reply.ts';
 import type { Frames } from './exchange.ts';
+import type { FrameWriter } from './frame-writer.ts';
 
 /** What the frames of one stream depend on. */
 export interface StreamFramesOptions {
   readonly source: ChatStreamSource;
+  readonly writer: FrameWriter;
   readonly keepAlive: KeepAlive;
   readonly environment: Environment;
-  readonly spelling: Spelling;
-  readonly wantsMetadata: boolean;
   /** Called once when the stream is over, however it ended. */
   readonly onEnd: () => void;
 }
@@ -63,7 +59,7 @@ export class StreamFrames implements Frames {
       return { done: false, value: typeof items === 'string' ? items : this.#render(items) };
     } catch (error) {
       this.#end();
-      return { done: false, value: this.#errorFrames(error) };
+      return { done: false, value: this.#options.writer.fail(error) };
     }
   }
 
@@ -79,12 +75,12 @@ export class StreamFrames implements Frames {
 
   /** The next items, or a comment when they take too long; the wait for them then goes on behind it. */
   #itemsOrComment(): Promise<Items | string> {
-    const { environment, source, spelling, keepAlive } = this.#options;
+    const { environment, source, writer, keepAlive } = this.#options;
     const pending = (this.#pending ??= source.next());
     return new Promise((resolve, reject) => {
       const timer = environment.setTimer(() => {
         this.#quietMs = keepAlive.everyMs;
-        resolve(commentFrame(spelling.processing));
+        resolve(writer.keepAlive());
       }, this.#quietMs);
       pending.then(
         (items) => {
@@ -101,30 +97,15 @@ export class StreamFrames implements Frames {
   }
 
   #render(items: Items): string {
-    const { source, spelling } = this.#options;
-    let frames = '';
-    for (const item of items ?? []) {
-      frames +=
-        typeof item === 'string' ? source.envelope.textFrame(item) : dataFrame(JSON.stringify(spell(item, spelling)));
-    }
-    if (items === undefined || source.ended) {
-      this.#end();
-      frames += DONE_FRAME;
-    }
-    return frames;
+    const { source, writer } = this.#options;
+    const frames = items === undefined ? '' : writer.items(items);
+    if (items !== undefined && !source.ended) return frames;
+    this.#end();
+    return frames + writer.end();
   }
 
   #end(): void {
     this.#over = true;
     this.#options.onEnd();
-  }
-
-  /** A failure after the stream began: one error chunk, then the end as always (gaps 4.4). */
-  #errorFrames(thrown: unknown): string {
-    const { source, spelling, wantsMetadata } = this.#options;
-    const error = errorOfUnknown(thrown);
-    const { error: detail, router_metadata: metadata } = errorBody(error, wantsMetadata);
-    const chunk = source.envelope.error(detail, metadata);
-    return dataFrame(JSON.stringify(spell(chunk, spelling))) + DONE_FRAME;
   }
 }

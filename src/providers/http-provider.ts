@@ -1,6 +1,7 @@
 import type { Endpoint, EndpointDeclaration } from '../catalog/endpoint.ts';
 import { failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
@@ -20,6 +21,8 @@ export interface HttpProviderOptions<Model extends string> {
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
   readonly codec: Codec;
+  /** Codecs for callers who ask in a dialect that this provider speaks itself. */
+  readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
   /** Base address without a slash at the end. */
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
@@ -39,12 +42,17 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
-  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, codec, query } = options;
+  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, query } = options;
+  const { dialectCodecs = {} } = options;
   const ownSecrets = secretHeaders(options.headers);
   const urls = new Map<string, URL>();
   let transport: Transport | Promise<Transport> | undefined = options.transport;
 
-  function urlFor(request: NormalizedRequest, endpoint: Endpoint): URL {
+  function codecFor({ native }: NormalizedRequest): Codec {
+    return (native === undefined ? undefined : dialectCodecs[native.dialect]) ?? options.codec;
+  }
+
+  function urlFor(codec: Codec, request: NormalizedRequest, endpoint: Endpoint): URL {
     const path = codec.path(request, endpoint);
     let url = urls.get(path);
     if (url === undefined) {
@@ -65,6 +73,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
 
   async function send(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint, signal, progress } = call;
+    const codec = codecFor(request);
     const body = serialize(codec.encode(request, endpoint));
     progress.sending(() => JSON.parse(body) as JsonValue);
     transport ??= loadTransport();
@@ -76,7 +85,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     };
     const response = await transport.send({
       method: 'POST',
-      url: urlFor(request, endpoint),
+      url: urlFor(codec, request, endpoint),
       headers: [
         ...options.headers,
         ...(apiKey === undefined ? [] : options.authorization(apiKey)),
@@ -100,6 +109,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     acceptsAnyModel,
     dataCollection,
     zeroDataRetention,
+    dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
     async close() {
       await (await transport)?.close();

@@ -1,4 +1,6 @@
+import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import { withoutReasoning } from '../core/stream/exclude-reasoning.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
@@ -11,16 +13,17 @@ import type { RuntimeServices } from './services.ts';
 import { type AnswerFacts, settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
-export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<ChatResult> {
+export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
     const finished = settle(execution, answer, answer.result);
-    if (execution.polish === undefined) return conclude(services, execution, answer, finished);
+    const { native } = answer.result;
+    if (execution.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
     const result = await execution.polish(finished.result);
     // Plugins may have asked others meanwhile.
     const usage = usageOf(execution, answer, answer.result);
-    return conclude(services, execution, answer, { ...finished, result: { ...result, usage } });
+    return { result: conclude(services, execution, answer, { ...finished, result: { ...result, usage } }), native };
   } catch (error) {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
@@ -58,7 +61,7 @@ function settle(execution: Execution, answer: Answer, result: UpstreamResult): F
       model: endpoint.model,
       object: 'chat.completion',
       created: request.created,
-      choices: request.reasoning?.exclude === true ? result.choices.map(withoutReasoning) : result.choices,
+      choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
       system_fingerprint: result.systemFingerprint ?? null,
       service_tier: result.serviceTier ?? null,
       usage: facts.usage,
@@ -78,9 +81,8 @@ function conclude(
   return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
 }
 
-function withoutReasoning(choice: Choice): Choice {
-  const { reasoning_details: _, ...message } = choice.message;
-  return { ...choice, message: { ...message, reasoning: null } };
+function unreasoned(choice: Choice): Choice {
+  return { ...choice, message: { ...withoutReasoning(choice.message), reasoning: null } };
 }
 
 /** Counts an answer exactly as it would be counted in a stream, so that both cost the same. */

@@ -2,10 +2,11 @@ import { failure as failureOf } from '../core/fallback/failure.ts';
 import type { FailedAttempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import { withoutReasoning } from '../core/stream/exclude-reasoning.ts';
 import { ChunkEnvelope } from '../core/stream/envelope.ts';
-import type { DeltaPiece, StreamPiece } from '../core/stream/pieces.ts';
+import type { DeltaPiece, NativePiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
-import type { ChatChunk, Delta } from '../protocol/chunk.ts';
+import type { ChatChunk } from '../protocol/chunk.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Answer, Execution } from './execution.ts';
 import { errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
@@ -14,9 +15,10 @@ import { settleError, settleResult } from './settle.ts';
 
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
- * The latter saves the HTTP side a parse and a stringify for the commonest chunk.
+ * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
+ * who asked in a dialect, beside the chunks that say the same.
  */
-export type StreamItem = string | ChatChunk;
+export type StreamItem = string | ChatChunk | NativePiece;
 
 /**
  * The answer to a streamed request. Nothing happens until the first {@link ChatStreamSource.next}; that one tries
@@ -210,6 +212,7 @@ export class ChatStreamSource {
       } else {
         tracker.observe(piece);
         if (piece.type === 'delta') this.#delta(piece, items);
+        else if (piece.type === 'native') items.push(piece);
         else if (piece.type === 'end') return this.#finish(answer, items);
       }
     }
@@ -276,9 +279,5 @@ export class ChatStreamSource {
 }
 
 const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
-
-function withoutReasoning({ reasoning: _, reasoning_details: __, ...delta }: Delta): Delta {
-  return delta;
-}
 
 function ignore(): void {}

@@ -59,6 +59,8 @@ export class UpstreamCall {
   readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
   #stream: PieceStream | undefined;
   #held: readonly StreamPiece[] = [];
+  /** Native pieces before the commit: the caller gets them with the first content. */
+  #natives: StreamPiece[] | undefined;
   #silentReads = 0;
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
@@ -156,6 +158,7 @@ export class UpstreamCall {
         if (commits(piece)) return this.#committed(pieces.slice(position));
         const problem = this.#observe(piece);
         if (problem !== undefined) return this.#failed(problem);
+        if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
         if (this.tracker.ended) return this.#withoutContent();
         silent += 1;
       }
@@ -164,7 +167,8 @@ export class UpstreamCall {
   }
 
   #committed(held: readonly StreamPiece[]): CallResult {
-    this.#held = held;
+    this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
+    this.#natives = undefined;
     this.#deadline.liftTotal();
     this.#deadline.pause();
     return { type: 'committed', firstTokenAt: this.#options.environment.now() };

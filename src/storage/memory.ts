@@ -11,7 +11,7 @@ export interface MemoryStoreOptions {
 }
 
 /** State in the memory of this process: fast, bounded, gone when the process ends. */
-export function memoryStore({ maxEntries = 100_000, now }: MemoryStoreOptions = {}): StateStore {
+export function memoryStore({ maxEntries = 10_000, now }: MemoryStoreOptions = {}): StateStore {
   const entries = new LRUCache<string, { value: JsonValue }>({
     max: maxEntries,
     ttlResolution: 0,

@@ -185,14 +185,25 @@ describe('a body that does not come', () => {
     expect((await read(reply)).error).toMatchObject({ code, message, metadata: { error_type: errorType } });
   });
 
-  it('for a reason of the host is a masked 500', async () => {
+  it('for a reason of the host is a masked 500, of which the operator hears', async () => {
+    const warnings: unknown[] = [];
+    const stop = router.on('warning', (warning) => warnings.push(warning));
     const reply = await handle(
       router,
       withBody(() => Promise.reject(new Error('disk /dev/secret is full'))),
     );
+    stop();
     if (reply === undefined) throw new Error('expected an answer');
     expect(await read(reply)).toMatchObject({ status: 500 });
     expect((await read(reply)).text).not.toContain('secret');
+    // The operator hears of it, but not in words that may repeat what was sent.
+    expect(warnings).toEqual([
+      {
+        code: 'internal',
+        message: expect.stringMatching(/^A request failed inside the router: Error at .+:\d+:\d+\)?$/),
+      },
+    ]);
+    expect(JSON.stringify(warnings)).not.toContain('secret');
   });
 });
 

@@ -104,6 +104,16 @@ describe('GET /models', () => {
     expect(json).toEqual({ data: { count: expected.length } });
   });
 
+  it.each([
+    ['sort=name', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=newest', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=context-high-to-low', ['acme/one', 'acme/two', 'zeta/free:free']],
+    ['sort=pricing-low-to-high', ['zeta/free:free', 'acme/one', 'acme/two']],
+    ['sort=pricing-high-to-low', ['acme/two', 'acme/one', 'zeta/free:free']],
+  ])('takes orders: %s', async (query, expected) => {
+    expect(await idsOf(query)).toEqual(expected);
+  });
+
   it('comes in pages when it is asked to', async () => {
     const page = async (query: string): Promise<unknown> => {
       const { json } = await get('/models', query);
@@ -119,6 +129,10 @@ describe('GET /models', () => {
   });
 
   it.each([
+    [
+      'sort=best',
+      'The query parameter sort must be one of name, newest, context-high-to-low, pricing-low-to-high, pricing-high-to-low.',
+    ],
     ['limit=1001', 'The query parameter limit must be a whole number up to 1000.'],
     ['limit=-1', 'The query parameter limit must be a whole number up to 1000.'],
     ['limit=1.5', 'The query parameter limit must be a whole number up to 1000.'],

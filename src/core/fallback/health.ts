@@ -90,7 +90,8 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const outcome = rule.breaks ? 'failed' : 'neutral';
   const breaker = ended(health.breaker, policy.breaker, { outcome, generation: call.generation }, now);
   const cooldown = cooldownAfter(health.cooldown, call.failure, policy, now);
-  if (!rule.againstUptime) return { ...health, breaker, cooldown };
+  // A 403 is about what was asked as often as about our key (gaps 3.3).
+  if (!rule.againstUptime || call.failure.status === 403) return { ...health, breaker, cooldown };
   return {
     ...counted(health, now, false),
     breaker,

@@ -6,6 +6,7 @@ import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import type { PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
+import type { NativeRequest } from '../dialects/dialect.ts';
 import { normalizeMessages } from './messages.ts';
 import { deriveNeeds } from './needs.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
@@ -41,6 +42,7 @@ export interface RequestContext {
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
   readonly within?: NormalizedRequest['within'];
+  readonly native?: NativeRequest | undefined;
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -93,6 +95,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
+    native: context.native,
     extra: collectExtra(request),
   });
 }

@@ -12,6 +12,7 @@ import type { StopCondition } from '../../protocol/stop-conditions.ts';
 import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
+import type { NativeRequest } from '../dialects/dialect.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -179,6 +180,8 @@ export interface NormalizedRequest {
   readonly echoUpstreamBody: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
   readonly within?: { readonly parent: string; readonly depth: number } | undefined;
+  /** The caller's own body, when it came in a dialect that some endpoints speak. */
+  readonly native?: NativeRequest | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
 }

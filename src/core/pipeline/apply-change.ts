@@ -1,6 +1,7 @@
 import { deriveNeeds } from '../normalize/needs.ts';
 import type { Needs, NormalizedRequest } from '../normalize/normalized-request.ts';
 import { frozenCopy, frozenRequest } from './frozen.ts';
+import { withoutNative } from './without-native.ts';
 import { CHANGEABLE, type RequestChange } from './request-change.ts';
 
 /** A request after a change, and what plugins said about its needs so far. */
@@ -14,7 +15,8 @@ export function applyChange(before: ChangedRequest, change: RequestChange): Chan
   const { request } = before;
   const changed: Record<string, unknown> = {};
   for (const name of CHANGEABLE) if (change[name] !== undefined) changed[name] = frozenCopy(change[name]);
-  const after = { ...request, ...changed } as NormalizedRequest;
+  if (Object.keys(changed).length === 0 && change.needs === undefined) return before;
+  const after = withoutNative({ ...request, ...changed }, 'a plugin that changes the request');
   const needs = { ...before.needs, ...change.needs };
   return { request: frozenRequest({ ...after, needs: { ...deriveNeeds(after), ...needs } }), needs };
 }

@@ -10,6 +10,7 @@ import type { PluginRegistry } from './registry.ts';
 import { replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from './server-tool.ts';
 import { functionNameFor } from './tool-names.ts';
+import { withoutNative } from './without-native.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {
@@ -65,7 +66,7 @@ export function offerTools(
   const choice = choiceFor(request.toolChoice, tools);
   if (!choice.ok) return choice;
   const offered = {
-    ...request,
+    ...(tools.size === 0 ? request : withoutNative(request, 'server tools')),
     tools: functions,
     serverTools: [],
     toolChoice: choice.value,

@@ -30,6 +30,7 @@ const FILTERS: readonly Filter[] = [
   quantization,
   maxPrice,
   serviceTier,
+  dialect,
   modalities,
   tools,
   mandatoryReasoning,
@@ -65,6 +66,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'quantization',
   'max_price',
   'service_tier',
+  'dialect',
   'input_modality',
   'output_modality',
   'tools',
@@ -100,6 +102,12 @@ function quantization(endpoint: Endpoint, { preferences }: NormalizedRequest): E
   const wanted = preferences.quantizations;
   if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
   return { reason: 'quantization', detail: endpoint.quantization };
+}
+
+/** Some things can only be said in the caller's own dialect. */
+function dialect(endpoint: Endpoint, { native }: NormalizedRequest): Exclusion | undefined {
+  if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
+  return { reason: 'dialect', detail: native.requiredBy };
 }
 
 /** `fp4` includes its two block formats, `fp8` its one. */

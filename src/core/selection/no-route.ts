@@ -22,8 +22,8 @@ export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docs
   if (furthest?.reason === 'context_length') return contextTooLong(plan, request);
   const { code, message, metadata = {} } = describe(furthest, plan, request);
   return {
-    status: furthest?.reason === 'reasoning' ? 400 : 404,
-    errorType: furthest?.reason === 'reasoning' ? 'invalid_request' : 'not_found',
+    status: isFaulty(furthest) ? 400 : 404,
+    errorType: isFaulty(furthest) ? 'invalid_request' : 'not_found',
     message,
     metadata,
     availability: {
@@ -39,6 +39,11 @@ export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docs
         : {}),
     },
   };
+}
+
+/** True when the request says something that no endpoint of the model could ever do. */
+function isFaulty(furthest: Rejection | undefined): boolean {
+  return furthest?.reason === 'reasoning' || furthest?.reason === 'dialect';
 }
 
 interface Described {
@@ -81,6 +86,11 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Nor
       return {
         code: 'constraint_filtered',
         message: `${plan.requested} always reasons: reasoning.effort must not be "none"`,
+      };
+    case 'dialect':
+      return {
+        code: 'no_endpoints',
+        message: `${furthest.detail} can only be sent to a provider that speaks this API itself, and none serves ${plan.requested}`,
       };
     case 'plugin':
       return { code: 'no_endpoints', message: 'No models match your request and model restrictions' };

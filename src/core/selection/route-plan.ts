@@ -19,6 +19,7 @@ export type ExclusionReason =
   | 'response_format'
   | 'max_output_tokens'
   | 'context_length'
+  | 'dialect'
   | 'allow_fallbacks'
   | 'plugin';
 

@@ -10,7 +10,15 @@ import type { AttemptFailure } from '../fallback/failure.ts';
  * A bare string is the text of a plain content delta of choice 0, still escaped as it stood between the quotes of a
  * JSON string. It is by far the commonest piece, and passing the escaped text on saves a parse and a stringify.
  */
-export type StreamPiece = string | DeltaPiece | FinishPiece | UsagePiece | FactsPiece | FailurePiece | EndPiece;
+export type StreamPiece =
+  | string
+  | DeltaPiece
+  | FinishPiece
+  | UsagePiece
+  | FactsPiece
+  | FailurePiece
+  | NativePiece
+  | EndPiece;
 
 /** Something was added to a choice. */
 export interface DeltaPiece {
@@ -47,6 +55,18 @@ export interface FactsPiece {
 export interface FailurePiece {
   readonly type: 'failure';
   readonly failure: AttemptFailure;
+}
+
+/**
+ * One event of a dialect in the provider's own words, for a caller who speaks that dialect too. Comes before the pieces
+ * that say the same; failures have none, because their words are ours.
+ */
+export interface NativePiece {
+  readonly type: 'native';
+  /** Name of the event. */
+  readonly event: string;
+  /** JSON text of the event. */
+  readonly data: string;
 }
 
 /** The wire's own end mark: nothing follows. */

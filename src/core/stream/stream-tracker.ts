@@ -44,6 +44,7 @@ export class StreamTracker {
         this.#ended = true;
         break;
       case 'failure':
+      case 'native':
         break;
     }
   }

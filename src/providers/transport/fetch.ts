@@ -1,6 +1,7 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { connectionFailure } from './connection-failure.ts';
 import {
+  type AddressGuard,
   MAX_HEADERS,
   type Transport,
   TransportError,
@@ -27,6 +28,14 @@ export function createTransport(fetchFunction: typeof fetch = globalThis.fetch):
     },
     close: () => Promise.resolve(),
   };
+}
+
+/**
+ * A transport for URLs that users give. `fetch` does not tell which address a name leads to: outside Node only the URL
+ * itself is checked, so run it where the network keeps private addresses out of reach, as Workers do.
+ */
+export function createGuardedTransport(_guard: AddressGuard): Transport {
+  return createTransport();
 }
 
 /** Status that stands for a redirect where the runtime hides the real one. */

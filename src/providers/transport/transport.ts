@@ -31,6 +31,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Decides whether a connection to an address may be made for a host, written `host:port`. */
+export type AddressGuard = (hostAndPort: string, address: string) => boolean;
+
 /** Headers that a response may have. */
 export const MAX_HEADERS = 100;
 

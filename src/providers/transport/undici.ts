@@ -1,5 +1,6 @@
 import { Agent, buildConnector } from 'undici';
-import type { Transport, TransportRequest } from './transport.ts';
+import { type Lookup, guardedConnector } from './guarded-connector.ts';
+import type { AddressGuard, Transport, TransportRequest } from './transport.ts';
 import { UndiciCall } from './undici-call.ts';
 import { cancelled } from './undici-response.ts';
 
@@ -11,8 +12,21 @@ const MAX_CONNECT_MS = 60_000;
  * are off, because deadlines are the router's business.
  */
 export function createTransport(): Transport {
+  return transportOver(buildConnector(CONNECTOR));
+}
+
+/**
+ * A transport for URLs that users give: every address is checked when it is dialled, also those that a name leads to,
+ * so nothing can change between the check and the connection.
+ */
+export function createGuardedTransport(guard: AddressGuard, lookup?: Lookup): Transport {
+  return transportOver(guardedConnector(guard, CONNECTOR, lookup));
+}
+
+const CONNECTOR = { timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: true } as const;
+
+function transportOver(connector: buildConnector.connector): Transport {
   let opened = 0;
-  const connector = buildConnector({ timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: true });
   const connect: buildConnector.connector = (options, callback) =>
     connector(options, (...result) => {
       opened += 1;

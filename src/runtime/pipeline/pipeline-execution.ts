@@ -7,6 +7,7 @@ import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { frozenRequest } from '../../core/pipeline/frozen.ts';
 import { type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts';
 import type { PluginAnswer } from '../../core/pipeline/plugin.ts';
+import { withoutNative } from '../../core/pipeline/without-native.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { RouterError } from '../../errors.ts';
@@ -124,7 +125,9 @@ export class PipelineExecution implements Execution {
     const outcome = await this.#plugins.onRequest(this.#request);
     if (outcome.type === 'answer') return this.#answeredBy(outcome.by, outcome.answer);
     const { needs } = outcome.changed;
-    this.#request = outcome.changed.request;
+    this.#request = this.#plugins.rewrites
+      ? withoutNative(outcome.changed.request, 'plugins that rewrite requests or answers')
+      : outcome.changed.request;
     const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool);
     if (!offer.ok) throw errorOfFault(offer.fault);
     const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };

@@ -69,6 +69,13 @@ export class PluginRun {
     return this.#active.some(({ plugin }) => plugin.onAttempt !== undefined);
   }
 
+  /** True when some plugin may rewrite what goes to an endpoint or what comes back, which it sees in the chat form. */
+  get rewrites(): boolean {
+    return this.#active.some(
+      ({ plugin }) => plugin.onAttempt !== undefined || plugin.onChunks !== undefined || plugin.onResult !== undefined,
+    );
+  }
+
   /** Runs `onRequest` of all plugins in order, until one answers or refuses. */
   async onRequest(request: NormalizedRequest): Promise<RequestOutcome> {
     let changed: ChangedRequest = { request, needs: {} };

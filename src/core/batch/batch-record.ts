@@ -1,0 +1,38 @@
+import type { BatchEndpoint, BatchRequestCounts, BatchStatus } from '../../protocol/batch.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { Usage } from '../../protocol/usage.ts';
+
+/** Routing of a whole batch (contract: create a batch, `provider`). */
+export interface BatchPreferences {
+  readonly only?: readonly string[] | undefined;
+  readonly allowFallbacks?: boolean | undefined;
+}
+
+/** A batch as it is stored. Times are epoch milliseconds of the store's own clock. */
+export interface BatchRecord {
+  readonly id: string;
+  /** Account that owns it. */
+  readonly account: string;
+  readonly endpoint: BatchEndpoint;
+  /** As it was sent. */
+  readonly model: string;
+  readonly status: BatchStatus;
+  readonly createdAt: number;
+  readonly finalizedAt?: number | undefined;
+  /** When unfinished requests are given up. */
+  readonly expiresAt?: number | undefined;
+  /** When the batch and everything in it is deleted. */
+  readonly deleteAt: number;
+  /** Display name of the provider that runs all of it. */
+  readonly provider?: string | undefined;
+  readonly preferences?: BatchPreferences | undefined;
+  /** Where the end is told. */
+  readonly callbackUrl?: string | undefined;
+  readonly counts: BatchRequestCounts;
+  readonly usage?: Usage | undefined;
+  readonly error?: { readonly message: string } | undefined;
+  /** What must be remembered of the job at a provider's own batch API. */
+  readonly upstream?: JsonObject | undefined;
+  /** Grows by one with every change of this record, so that two writers notice each other. */
+  readonly revision: number;
+}

@@ -1,0 +1,128 @@
+import type { BatchStatus } from '../../protocol/batch.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { BatchRecord } from './batch-record.ts';
+
+/** Something that happened to a batch. */
+export type BatchEvent =
+  /** Every request is well formed. */
+  | { readonly type: 'validated'; readonly expiresAt?: number | undefined }
+  /** A request is not, or the batch as a whole cannot run. */
+  | { readonly type: 'rejected'; readonly message: string }
+  /** A provider took the batch into its own batch API, or tells more about it. */
+  | {
+      readonly type: 'assigned';
+      readonly provider: string;
+      readonly expiresAt?: number | undefined;
+      readonly upstream?: JsonObject | undefined;
+    }
+  /** Every request has its outcome. */
+  | { readonly type: 'drained' }
+  /** Everything is added up. */
+  | { readonly type: 'finalized'; readonly usage: Usage }
+  /** Its time is over. */
+  | { readonly type: 'expired' }
+  /** Its owner wants it to stop. */
+  | { readonly type: 'cancel_requested' }
+  /** Nothing of it runs any more. */
+  | { readonly type: 'cancelled' };
+
+/**
+ * What is to be done after a change, saved together with it. Each is done at least once, by whoever comes first, and
+ * doing it twice changes nothing.
+ */
+export type BatchEffect = 'validate' | 'run' | 'finalize' | 'stop' | 'notify';
+
+/** What an event came to. */
+export interface BatchTransition {
+  readonly batch: BatchRecord;
+  readonly effects: readonly BatchEffect[];
+  /** False when the event means nothing in this state; then the batch is the one that was given. */
+  readonly applied: boolean;
+}
+
+/** What is to be done with a new batch. */
+export const INITIAL_EFFECTS: readonly BatchEffect[] = ['validate'];
+
+const TERMINAL: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+
+/** Which events mean something in which state, what the state becomes, and what follows. The rest is ignored. */
+const TABLE: Readonly<
+  Record<
+    BatchStatus,
+    Partial<Record<BatchEvent['type'], { readonly to: BatchStatus; readonly effects: readonly BatchEffect[] }>>
+  >
+> = {
+  validating: {
+    validated: { to: 'in_progress', effects: ['run'] },
+    rejected: { to: 'failed', effects: ['notify'] },
+    cancel_requested: { to: 'cancelling', effects: ['stop'] },
+  },
+  in_progress: {
+    assigned: { to: 'in_progress', effects: [] },
+    rejected: { to: 'failed', effects: ['notify'] },
+    drained: { to: 'finalizing', effects: ['finalize'] },
+    expired: { to: 'expired', effects: ['notify'] },
+    cancel_requested: { to: 'cancelling', effects: ['stop'] },
+  },
+  finalizing: {
+    finalized: { to: 'completed', effects: ['notify'] },
+    cancel_requested: { to: 'cancelling', effects: ['stop'] },
+  },
+  cancelling: {
+    assigned: { to: 'cancelling', effects: [] },
+    cancelled: { to: 'cancelled', effects: ['notify'] },
+  },
+  completed: {},
+  failed: {},
+  expired: {},
+  cancelled: {},
+};
+
+/** True when nothing changes the batch any more. */
+export function isTerminal(status: BatchStatus): boolean {
+  return TERMINAL.has(status);
+}
+
+/** What an event makes of a batch (contract: states and transitions; gaps 8.4). */
+export function transition(batch: BatchRecord, event: BatchEvent, now: number): BatchTransition {
+  const move = TABLE[batch.status][event.type];
+  if (move === undefined) return { batch, effects: [], applied: false };
+  const next: BatchRecord = {
+    ...batch,
+    ...changesOf(event),
+    status: move.to,
+    revision: batch.revision + 1,
+    ...(isTerminal(move.to) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
+  };
+  const silent = batch.callbackUrl === undefined;
+  return {
+    batch: next,
+    effects: move.effects.filter((effect) => effect !== 'notify' || !silent),
+    applied: true,
+  };
+}
+
+function changesOf(event: BatchEvent): Partial<BatchRecord> {
+  switch (event.type) {
+    case 'validated':
+      return event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt };
+    case 'rejected':
+      return { error: { message: event.message } };
+    case 'assigned': {
+      const { provider, expiresAt, upstream } = event;
+      return {
+        provider,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(upstream === undefined ? {} : { upstream }),
+      };
+    }
+    case 'finalized':
+      return { usage: event.usage };
+    case 'drained':
+    case 'expired':
+    case 'cancel_requested':
+    case 'cancelled':
+      return {};
+  }
+}

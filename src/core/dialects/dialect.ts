@@ -1,0 +1,89 @@
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { ChatChunk } from '../../protocol/chunk.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import type { ErrorDetail } from '../../protocol/error.ts';
+import type { Checked } from '../../protocol/fault.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { RequestLimits } from '../../protocol/limits.ts';
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { NativePiece } from '../stream/pieces.ts';
+
+/** A caller's body in a dialect, for endpoints that speak it themselves. */
+export interface NativeRequest {
+  readonly dialect: DialectName;
+  /**
+   * The body as the caller sent it, without the routing fields. The codec that sends it writes the endpoint's model
+   * name, `stream`, and the stand-in of the end user over what is there.
+   */
+  readonly body: JsonObject;
+  /**
+   * Path of something that only the dialect itself can say. When present, endpoints that do not speak the dialect are
+   * left out, and without any that do the caller is told about this path.
+   */
+  readonly requiredBy?: string | undefined;
+}
+
+/** A body in a dialect, understood. */
+export interface DialectRequest {
+  /** The same request as a chat body; it is checked like any other. */
+  readonly chat: JsonObject;
+  /** Absent when even an endpoint that speaks the dialect must be asked in the chat form. */
+  readonly native?: Omit<NativeRequest, 'dialect'> | undefined;
+}
+
+/** A whole answer: in the chat form, and in the dialect's own words where an endpoint spoke it. */
+export interface WholeAnswer {
+  readonly result: ChatResult;
+  readonly native?: JsonObject | undefined;
+}
+
+/** An error, as a dialect wraps it. */
+export interface DialectError {
+  readonly status: number;
+  readonly detail: ErrorDetail;
+  readonly metadata?: RouterMetadata | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** What answers in a dialect are made with, besides the answer. */
+export interface DialectContext {
+  /** The caller's body: several shapes repeat parts of it. */
+  readonly body: JsonObject;
+  /** Generation id of the router. */
+  readonly generationId: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Makes a random text of letters and digits, for ids that the chat form does not have. */
+  readonly randomText: (length: number) => string;
+}
+
+/** Writes one stream in a dialect. Holds the state of that stream; gives server-sent events as text, or nothing. */
+export interface DialectStreamWriter {
+  /**
+   * One thing of the stream. Where an endpoint speaks the dialect, native pieces come beside the chunks that say the
+   * same: once one has come, chunks only matter for what a native piece cannot know, such as cost.
+   */
+  write(item: ChatChunk | NativePiece): string;
+  /** Keeps a quiet connection open. */
+  keepAlive(): string;
+  /** The stream was whole. */
+  end(): string;
+  /** The stream broke after it had begun; nothing follows. */
+  fail(error: DialectError): string;
+}
+
+/**
+ * A shape besides chat completions in which callers ask and are answered. Requests are translated to the chat form and
+ * go the ordinary way; answers are translated back. Pure.
+ */
+export interface Dialect {
+  readonly name: DialectName;
+  /** Checks a body and translates it. Faults name paths of the dialect. */
+  toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest>;
+  /** Writes a whole answer. */
+  whole(answer: WholeAnswer, context: DialectContext): JsonObject;
+  /** Starts writing a stream. */
+  streamWriter(context: DialectContext): DialectStreamWriter;
+  /** Writes the body of an error answer. */
+  error(error: DialectError): JsonObject;
+}

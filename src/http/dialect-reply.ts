@@ -1,0 +1,61 @@
+import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../core/dialects/dialect.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
+import { errorOfUnknown } from '../runtime/router-errors.ts';
+import { errorBody } from './error-reply.ts';
+import type { FrameWriter } from './frame-writer.ts';
+
+/** Wraps an error as a dialect does. */
+export function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {
+  const error = errorOfUnknown(thrown);
+  const { error: detail, router_metadata: metadata } = errorBody(error, wantsMetadata);
+  return { status: error.status, detail, metadata, requestId };
+}
+
+/** The frames of a stream in a dialect. */
+export class DialectFrameWriter implements FrameWriter {
+  readonly #source: ChatStreamSource;
+  readonly #writer: DialectStreamWriter;
+  readonly #wantsMetadata: boolean;
+
+  constructor(dialect: Dialect, context: DialectContext, source: ChatStreamSource, wantsMetadata: boolean) {
+    this.#source = source;
+    this.#writer = dialect.streamWriter(context);
+    this.#wantsMetadata = wantsMetadata;
+  }
+
+  items(items: readonly StreamItem[]): string {
+    let frames = '';
+    for (const item of items) {
+      frames += this.#writer.write(typeof item === 'string' ? this.#source.envelope.text(item) : item);
+    }
+    return frames;
+  }
+
+  keepAlive(): string {
+    return this.#writer.keepAlive();
+  }
+
+  end(): string {
+    return this.#writer.end();
+  }
+
+  fail(thrown: unknown): string {
+    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata));
+  }
+}
+
+/** What answers to one call are made with. */
+export function dialectContext(
+  body: unknown,
+  generationId: string,
+  environment: { wallClock(): number; randomText(length: number): string },
+): DialectContext {
+  return {
+    // A request that was understood is an object.
+    body: body as JsonObject,
+    generationId,
+    created: Math.floor(environment.wallClock() / 1_000),
+    randomText: (length) => environment.randomText(length),
+  };
+}

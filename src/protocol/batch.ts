@@ -1,0 +1,81 @@
+import type { ErrorType } from './error.ts';
+import type { JsonValue } from './json.ts';
+import type { Usage } from './usage.ts';
+
+/** Operations that a batch may run its requests against (contract: create a batch). */
+export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'] as const;
+
+/** Operation of a batch. */
+export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+
+/** States of a batch (contract: states and transitions). */
+export const BATCH_STATUSES = [
+  'validating',
+  'in_progress',
+  'finalizing',
+  'completed',
+  'failed',
+  'expired',
+  'cancelling',
+  'cancelled',
+] as const;
+
+/** State of a batch. */
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+/** How many requests a batch has and how they came out so far. */
+export interface BatchRequestCounts {
+  readonly total: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** One request to run (contract: create a batch). */
+export interface BatchRequest {
+  /** Unique in the batch; names the result. */
+  readonly custom_id: string;
+  /** In the request format of the batch's endpoint. */
+  readonly body: Readonly<Record<string, JsonValue>>;
+}
+
+/** Why one request of a batch has no answer. */
+export interface BatchItemError {
+  readonly message: string;
+  readonly param: string | null;
+  readonly type: string | null;
+  readonly error_type?: ErrorType | 'batch_expired' | 'batch_cancelled';
+}
+
+/** Outcome of one request (contract: batch result item; gaps 8.5). Exactly one of `response` and `error` is not null. */
+export interface BatchResultItem {
+  /** `batch_req_…` */
+  readonly id: string;
+  readonly custom_id: string;
+  readonly response: { readonly status_code: number; readonly request_id: string; readonly body: JsonValue } | null;
+  readonly error: BatchItemError | null;
+}
+
+/** A batch as callers see it (contract: batch resource; gaps 8.3). Every member is always there. */
+export interface Batch {
+  /** `batch_…` */
+  readonly id: string;
+  readonly object: 'batch';
+  readonly endpoint: BatchEndpoint;
+  readonly model: string;
+  readonly completion_window: '24h';
+  readonly status: BatchStatus;
+  /** Unix seconds. */
+  readonly created_at: number;
+  /** Unix seconds; null until the status is terminal. */
+  readonly finalized_at: number | null;
+  /** Unix seconds; null when there is no hard expiry. */
+  readonly expires_at: number | null;
+  /** Display name of the provider that runs the batch; null until one is assigned, or where each request has its own. */
+  readonly provider: string | null;
+  readonly request_counts: BatchRequestCounts;
+  /** Sum over the requests; null until the batch is completed. */
+  readonly usage: Usage | null;
+  /** Null unless the batch is completed, and in lists. */
+  readonly results: readonly BatchResultItem[] | null;
+  readonly error: { readonly message: string } | null;
+}
