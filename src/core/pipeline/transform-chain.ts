@@ -70,7 +70,7 @@ export class TransformChain<Owner> {
         const stepped = this.#attempt(link, () => this.#step(link, chunk));
         broke = stepped === undefined;
         if (stepped === undefined) {
-          next.push(...link.held, ...current.slice(position));
+          next.push(...leftIn(link), ...current.slice(position));
           break;
         }
         if (stepped.length === 0) link.held.push(chunk);
@@ -103,6 +103,15 @@ export class TransformChain<Owner> {
       this.#links.splice(this.#links.indexOf(link), 1);
       return undefined;
     }
+  }
+}
+
+/** What a transform that broke still holds: as it gives it up itself, or else as it came in. */
+function leftIn<Owner>({ transform, state, held }: Link<Owner>): readonly DeltaPiece[] {
+  try {
+    return checkedChunks(transform.end(state));
+  } catch {
+    return held;
   }
 }
 

@@ -8,6 +8,8 @@ import type { Usage } from '../../protocol/usage.ts';
 /** What the plugins and server tools of one request did, used and cost. */
 export class Ledger {
   readonly stages: PipelineStage[] = [];
+  /** Who noted each stage. */
+  readonly #authors: string[] = [];
   readonly #uses: ServiceUse[] = [];
   #inner: Usage | undefined;
   #requested = 0;
@@ -16,7 +18,14 @@ export class Ledger {
   /** Notes a stage; what the record leaves out is the plugin's. */
   stage(id: string, record: StageRecord): void {
     const { type = 'plugin', name = id, ...rest } = record;
+    this.#authors.push(id);
     this.stages.push(frozenCopy({ type, name, ...withoutUndefined(rest) }) as PipelineStage);
+  }
+
+  /** Notes what a plugin did in words of ours, unless it has noted something itself since there were so many stages. */
+  stageUnlessNoted(id: string, from: number, summary: string): void {
+    const noted = this.stages.some((stage, at) => at >= from && this.#authors[at] === id && stage.type !== 'call');
+    if (!noted) this.stage(id, { summary });
   }
 
   /** Notes what a service used and cost. */

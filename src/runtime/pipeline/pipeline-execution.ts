@@ -86,8 +86,7 @@ export class PipelineExecution implements Execution {
       this.#innerAnswer = answer;
       return this.#transformed(answer);
     } catch (error) {
-      if (!RouterError.isInstance(error)) throw error;
-      throw withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false) });
+      throw this.#explained(error);
     }
   }
 
@@ -116,8 +115,18 @@ export class PipelineExecution implements Execution {
     return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
   }
 
-  polish(result: ChatResult): Promise<ChatResult> {
-    return this.#plugins.onResult(result, this.#request);
+  async polish(result: ChatResult): Promise<ChatResult> {
+    try {
+      return await this.#plugins.onResult(result, this.#request);
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  /** Errors of ours tell what happened until then; who threw them knows only a part of it. */
+  #explained(error: unknown): unknown {
+    if (!RouterError.isInstance(error)) return error;
+    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false) });
   }
 
   /** Everything that happens before the first provider is asked. */
@@ -158,10 +167,7 @@ export class PipelineExecution implements Execution {
         for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
       },
     );
-    for (const id of filtered.changedBy) {
-      const noted = this.#ledger.stages.some((stage) => stage.name === id && stage.type !== 'call');
-      if (!noted) this.#ledger.stage(id, { summary: 'chose the models' });
-    }
+    for (const id of filtered.changedBy) this.#ledger.stageUnlessNoted(id, 0, 'chose the models');
     return planned;
   }
 

@@ -12,6 +12,7 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/scatter.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
+import { completeChoices } from '../../protocol/plugin-output.ts';
 import type { RuntimeServices } from '../services.ts';
 import { warn } from '../warn.ts';
 import { runBounded } from './bounded.ts';
@@ -158,7 +159,8 @@ export class PluginRun {
         (context) => plugin.onResult?.(before, request, options, context),
         (value): Rewritten => {
           const after = checkResult(value, before);
-          return { after, rewritten: JSON.stringify(after.choices) !== JSON.stringify(before.choices) };
+          const untouched = JSON.stringify(completeChoices(before.choices));
+          return { after, rewritten: JSON.stringify(after.choices) !== untouched };
         },
       );
       current = rewritten?.after ?? current;
@@ -174,7 +176,7 @@ export class PluginRun {
 
   /** Notes which transforms changed an answer, once it is over. */
   noteTransforms(chain: ActiveChain): void {
-    for (const { plugin } of chain.changedBy) this.#noteUnlessNoted(plugin.id, 0, 'changed the answer');
+    for (const { plugin } of chain.changedBy) this.#ledger.stageUnlessNoted(plugin.id, 0, 'changed the answer');
   }
 
   #transformed(active: ActivePlugin, result: ChatResult, request: NormalizedRequest): ChatResult {
@@ -215,7 +217,8 @@ export class PluginRun {
     try {
       const value = check(outcome.value);
       const summary = summaryOf(value);
-      if (summary !== undefined) this.#noteUnlessNoted(active.plugin.id, stagesBefore, summary);
+      // Every stage that changed something leaves an entry, also when its plugin did not write one.
+      if (summary !== undefined) this.#ledger.stageUnlessNoted(active.plugin.id, stagesBefore, summary);
       return value;
     } catch (thrown) {
       this.broken(active, hook, { type: 'threw', thrown });
@@ -236,12 +239,6 @@ export class PluginRun {
         warn(events, { code: 'plugin_slow', message });
       }
     }
-  }
-
-  /** Every stage that changed something leaves an entry, also when its plugin did not write one. */
-  #noteUnlessNoted(id: string, from: number, summary: string): void {
-    const noted = this.#ledger.stages.slice(from).some((stage) => stage.name === id && stage.type !== 'call');
-    if (!noted) this.#ledger.stage(id, { summary });
   }
 
   #planContext(active: ActivePlugin): PlanContext {

@@ -10,6 +10,8 @@ export class TransformedCall implements AnswerCall {
   readonly #chain: ActiveChain;
   readonly #onEnd: (thrown: unknown) => void;
   #flushed = false;
+  /** What a plugin threw, until its reader has got what came before. */
+  #thrown: { readonly error: unknown } | undefined;
 
   /**
    * @param onEnd - Called once when nothing more will come, with what a plugin threw, if one did.
@@ -23,38 +25,43 @@ export class TransformedCall implements AnswerCall {
   }
 
   async read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#thrown !== undefined) this.#fail(this.#thrown.error);
     if (this.#flushed) return undefined;
     const pieces = await this.#inner.read();
+    const forwarded: StreamPiece[] = [];
     try {
-      return pieces === undefined ? this.#flush([]) : this.#forward(pieces);
+      if (pieces === undefined) this.#flush(forwarded);
+      for (const piece of pieces ?? []) this.#forward(piece, forwarded);
     } catch (error) {
       this.#flushed = true;
-      this.#onEnd(error);
-      throw error;
+      this.#thrown = { error };
+      if (forwarded.length === 0) this.#fail(error);
     }
+    return forwarded;
   }
 
   close(): void {
     this.#inner.close();
   }
 
-  #forward(pieces: readonly StreamPiece[]): readonly StreamPiece[] {
-    const forwarded: StreamPiece[] = [];
-    for (const piece of pieces) {
-      if (typeof piece === 'string') this.#inner.tracker.countText(piece);
-      else this.#inner.tracker.observe(piece);
-      const isEnd = typeof piece !== 'string' && piece.type === 'end';
-      if (isEnd) return [...forwarded, ...this.#flush([piece])];
-      forwarded.push(...this.#chain.push(piece));
-    }
-    return forwarded;
+  #forward(piece: StreamPiece, forwarded: StreamPiece[]): void {
+    if (this.#flushed) return;
+    if (typeof piece === 'string') this.#inner.tracker.countText(piece);
+    else this.#inner.tracker.observe(piece);
+    if (typeof piece !== 'string' && piece.type === 'end') this.#flush(forwarded);
+    forwarded.push(...this.#chain.push(piece));
   }
 
   /** What transforms held back goes out before the end. A stream that was cut off is judged by its reader as always. */
-  #flush(end: readonly StreamPiece[]): readonly StreamPiece[] {
+  #flush(forwarded: StreamPiece[]): void {
     this.#flushed = true;
-    const held = this.#chain.end();
+    forwarded.push(...this.#chain.end());
     this.#onEnd(undefined);
-    return [...held, ...end];
+  }
+
+  /** What came before a failure is handed out first; then this is told. */
+  #fail(error: unknown): never {
+    this.#onEnd(error);
+    throw error;
   }
 }
