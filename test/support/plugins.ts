@@ -74,18 +74,22 @@ export async function streamed(router: Router, request: ChatRequest, metadata = 
   return { chunks, error, text: chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('') };
 }
 
-/** Both ways of answering one request: their text, usage, calls and metadata, in one form. */
-export async function bothWays(
+/** Asks both ways, one after the other: what was said, in one form. */
+export async function* bothWays(
   router: Router,
   request: ChatRequest,
-): Promise<readonly (readonly [way: 'whole' | 'streamed', said: Said])[]> {
-  const whole = await router.chat(request, { metadata: true });
+): AsyncGenerator<readonly [way: 'whole' | 'streamed', said: Said]> {
+  yield ['whole', ofWhole(await router.chat(request, { metadata: true }))];
   const { chunks, text, error } = await streamed(router, request, true);
   if (error !== undefined) throw error;
-  return [
-    ['whole', ofWhole(whole)],
-    ['streamed', ofChunks(chunks, text)],
-  ];
+  yield ['streamed', ofChunks(chunks, text)];
+}
+
+/** All that {@link bothWays} gives. */
+export async function saidBothWays(router: Router, request: ChatRequest): Promise<readonly Said[]> {
+  const all: Said[] = [];
+  for await (const [, said] of bothWays(router, request)) all.push(said);
+  return all;
 }
 
 /** What an answer said, whole or streamed. */

@@ -107,8 +107,10 @@ export class ToolLoop implements Execution {
       const pieces = await turn.read();
       this.#last = turn.answer ?? this.#last;
       if (pieces === undefined) await this.#afterTurn(turn.finish());
-      else this.#held.push(...pieces.map((piece) => this.#joint.join(piece)));
-      this.#committed ||= this.#held.some(commits);
+      else {
+        this.#held.push(...pieces.map((piece) => this.#joint.join(piece)));
+        this.#committed ||= pieces.some(commits);
+      }
       if (this.#held.length > 0 && (this.#committed || this.#over || isBroken(this.#held))) return this.#held.splice(0);
     }
     return undefined;
