@@ -58,10 +58,11 @@ export type { Price } from './catalog/price.ts';
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
 export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type { Catalog } from './catalog/catalog.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
-export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type { ModelTarget, Needs, NormalizedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,

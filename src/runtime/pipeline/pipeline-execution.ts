@@ -110,8 +110,8 @@ export class PipelineExecution implements Execution {
   }
 
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { stages } = this.#ledger;
     const metadata = this.#inner?.metadata(answered, generationTime) ?? nothingTried(this.#plan);
+    const { stages } = this.#ledger;
     return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
   }
 

@@ -65,6 +65,7 @@ export class ToolLoop implements Execution {
   #held: StreamPiece[] = [];
   #committed = false;
   #over = false;
+  #noted = false;
 
   constructor(services: RuntimeServices, options: ToolLoopOptions) {
     this.#services = services;
@@ -138,6 +139,7 @@ export class ToolLoop implements Execution {
   }
 
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
+    if (!answered) this.#note();
     const { plan, attempts } = this;
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
   }
@@ -215,9 +217,11 @@ export class ToolLoop implements Execution {
     this.#held.push({ type: 'end' });
   }
 
+  /** Leaves the stage of the loop (gaps 5.11), once. */
   #note(): void {
     const { steps } = this.#progress;
-    if (steps === 0) return;
+    if (steps === 0 || this.#noted) return;
+    this.#noted = true;
     const used = [...this.#options.tools.values()].filter(({ name }) => this.#uses.has(name));
     this.#options.ledger.stage('server-tools', {
       type: 'server_tools',
