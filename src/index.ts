@@ -31,12 +31,14 @@ export {
   ollama,
   openai,
   openrouter,
-  providersFromEnvironment,
   together,
   vllm,
   xai,
 } from './providers/openai-compatible/vendors.ts';
 export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-compatible/vendors.ts';
+export { providersFromEnvironment } from './providers/from-environment.ts';
+export { anthropic } from './providers/anthropic/provider.ts';
+export type { AnthropicOptions } from './providers/anthropic/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
@@ -44,16 +46,32 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
+export { fromAiSdk } from './providers/ai-sdk/provider.ts';
+export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
+export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
+export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type {
+  AiSdkCommonOptions,
+  AiSdkDeclaration,
+  AiSdkModelOptions,
+  AiSdkModelTable,
+  AiSdkOptions,
+} from './providers/ai-sdk/options.ts';
+export type { AiSdkWarning } from './providers/ai-sdk/warnings.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';
 export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
-export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
+export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
-export type { Price } from './catalog/price.ts';
+export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from './catalog/price.ts';
+export type { CatalogInput } from './runtime/known-models.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
@@ -179,4 +197,6 @@ export type {
   ProviderCard,
   ProviderList,
 } from './protocol/models.ts';
+export type { MessagesRequest, MessagesTurn } from './protocol/messages/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from './protocol/messages/messages-result.ts';
 export type { JsonObject, JsonValue } from './protocol/json.ts';

@@ -18,6 +18,7 @@ import { Concurrency } from './runtime/concurrency.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
@@ -37,6 +38,8 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** What comes with a body whose shape is told by its path. */
@@ -126,6 +129,14 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  const { catalog, catalogMaxAgeDays, providers } = resolved;
+  const slugs = providers.map((provider) => provider.slug);
+  for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
+    warn(events, {
+      code: 'catalog_stale',
+      message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
+    });
+  }
 
   async function prepare(
     body: unknown,
@@ -148,6 +159,7 @@ export function createRouter<
       wantsMetadata: options.metadata ?? false,
       ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
       native: spoken?.native,
+      anthropicBeta: options.anthropicBeta,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
@@ -233,8 +245,8 @@ export function createRouter<
 const SIMULATED = {
   code: 'simulated',
   message:
-    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, GROQ_API_KEY or ' +
-    'OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
+    'GROQ_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */
@@ -243,7 +255,7 @@ const NEVER = new AbortController().signal;
 function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases),
+    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,

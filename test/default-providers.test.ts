@@ -8,6 +8,7 @@ beforeEach(() => {
   for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
     for (const name of apiKeyVariables) vi.stubEnv(name, '');
   }
+  vi.stubEnv('ANTHROPIC_API_KEY', '');
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -28,7 +29,7 @@ describe('a router without providers', () => {
     await environment.advance(60_000);
     expect((await answer).text).toContain('simulated');
     expect(written.mock.calls).toEqual([
-      [expect.stringMatching(/^signalbox: .*simulated.*OPENAI_API_KEY.*GROQ_API_KEY/)],
+      [expect.stringMatching(/^signalbox: .*simulated.*OPENAI_API_KEY.*ANTHROPIC_API_KEY.*GROQ_API_KEY/)],
     ]);
     expect(String(written.mock.calls[0]?.[0])).not.toContain('\n');
   });
@@ -51,6 +52,8 @@ describe('a router without providers', () => {
     const written = vi.spyOn(console, 'warn').mockImplementation(() => {});
     vi.stubEnv('GROQ_API_KEY', 'gsk-test');
     expect(slugsOf(createRouter())).toEqual(['groq']);
+    vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-test');
+    expect(slugsOf(createRouter())).toEqual(['groq', 'anthropic']);
     expect(written).not.toHaveBeenCalled();
   });
 

@@ -2,7 +2,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
 import { SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
-import type { Price } from '../catalog/price.ts';
+import type { Rates } from '../catalog/price.ts';
+import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
 import { type PercentileValues, latencyOf, throughputOf } from '../core/selection/performance.ts';
@@ -42,6 +43,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
     ),
     default_parameters: model.defaultParameters ?? null,
     supported_voices: null,
+    knowledge_cutoff: model.knowledgeCutoff ?? null,
     links: { details: `/models/${model.id}/endpoints` },
   };
 }
@@ -110,13 +112,23 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
   };
 }
 
-/** All models that somebody serves and that can be called directly. */
+/** All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds. */
 export function servedModels(
   catalog: Catalog,
+  at: number,
 ): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
   return [...catalog.models.values()]
-    .map((model) => ({ model, endpoints: catalog.endpoints(model.id) }))
+    .map((model) => ({ model, endpoints: endpointsAt(catalog, model.id, at) }))
     .filter(({ endpoints }) => endpoints.length > 0);
+}
+
+/** Endpoints of a model with what they charge for short prompts at a time in Unix seconds. */
+export function endpointsAt(catalog: Catalog, model: string, at: number): readonly Endpoint[] {
+  return catalog
+    .endpoints(model)
+    .map((one) =>
+      one.price?.changes === undefined ? one : { ...one, price: ratesAt(one.price, { at, promptTokens: 0 }) },
+    );
 }
 
 /** Author of a model, for filters. */
@@ -133,13 +145,14 @@ function cheapest(endpoints: readonly Endpoint[]): Endpoint | undefined {
 }
 
 /** Prices per token as decimal strings; `-1` says that a price is unknown. */
-function pricingCard(price: Price | undefined): PricingCard {
+function pricingCard(price: Rates | undefined): PricingCard {
   if (price === undefined) return { prompt: '-1', completion: '-1' };
   return {
     prompt: perToken(price.prompt),
     completion: perToken(price.completion),
     ...optional('request', price.request, decimal),
     ...optional('image', price.image, decimal),
+    ...optional('audio', price.audioPrompt, perToken),
     ...optional('web_search', price.webSearch, decimal),
     ...optional('internal_reasoning', price.reasoning, perToken),
     ...optional('input_cache_read', price.cacheRead, perToken),

@@ -190,3 +190,6 @@ export const chatRequestSchema = z.looseObject({
   trace: nullish(jsonObject),
   transforms: nullish(z.array(z.literal('middle-out')).max(1)),
 });
+
+/** Names of the fields that a chat request knows. */
+export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestSchema.shape));

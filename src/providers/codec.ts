@@ -11,7 +11,11 @@ import type { ErrorContext } from './upstream-failure.ts';
 export interface Codec {
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
-  /** Body of the request, to be serialised once. */
+  /**
+   * Body of the request, to be serialised once.
+   *
+   * @throws {@link EncodeError} when the wire cannot say what the request says.
+   */
   encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
   /** Headers that depend on the request, names and values in turn. */
   headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];

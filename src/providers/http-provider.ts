@@ -4,6 +4,7 @@ import type { NormalizedRequest } from '../core/normalize/normalized-request.ts'
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
+import { EncodeError } from './encode-error.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
 import { type Provider, type ProviderCall, type ProviderReply, failedReply } from './provider.ts';
@@ -66,7 +67,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     try {
       return await send(call);
     } catch (error) {
-      if (error instanceof TransportError) return failedReply(error.failure);
+      if (error instanceof TransportError || error instanceof EncodeError) return failedReply(error.failure);
       return failedReply(failure('adapter', 'The request could not be made'));
     }
   }

@@ -8,17 +8,15 @@ import { explainNoRoute } from '../core/selection/no-route.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
 import { describeRouting } from '../core/selection/router-metadata.ts';
-import type { ReportedUsage } from '../core/stream/pieces.ts';
-import { settleUsage } from '../core/stream/usage.ts';
+import { type Settlement, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
-import type { Usage } from '../protocol/usage.ts';
-import type { Answer, Execution } from './execution.ts';
+import type { Answer, Counted, Execution } from './execution.ts';
 import { TryAgain, untilDecided } from './retry.ts';
 import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleAttempt } from './settle.ts';
+import { type AnswerFacts, billingOf, settleAttempt } from './settle.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { valueWithin, wait } from './wait.ts';
 
@@ -94,10 +92,12 @@ export class ChatExecution implements Execution {
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
   }
 
-  usage(answer: Answer, reported: ReportedUsage | undefined, likelyTokens: number): Usage {
-    const { promptTokens, images } = this.request.needs;
-    const estimate = { promptTokens: promptTokens * 2, completionTokens: likelyTokens, images };
-    return settleUsage(answer.endpoint, reported, estimate).usage;
+  bill({ endpoint }: Answer, { reported, likelyTokens, images, serviceTier }: Counted): Settlement {
+    return settleUsage(endpoint, reported, {
+      ...billingOf(this.request, serviceTier),
+      completionTokens: likelyTokens,
+      outputImages: images,
+    });
   }
 
   /** Notes that the last attempt has ended, well or badly. */

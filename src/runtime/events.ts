@@ -1,3 +1,4 @@
+import type { CostPart } from '../catalog/cost.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -41,6 +42,11 @@ export interface ResultEvent {
   readonly attempts: number;
   readonly durationMs: number;
   readonly usage: Usage;
+  /**
+   * What the provider charges for, part by part, in whole nano-dollars that add up to the cost. Absent when the
+   * provider reported its cost itself, or when no price is known.
+   */
+  readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
 }
 

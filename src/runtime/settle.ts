@@ -1,9 +1,11 @@
+import type { CostPart } from '../catalog/cost.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../core/normalize/token-estimate.ts';
 import type { Measurement } from '../core/selection/performance.ts';
-import { settleUsage } from '../core/stream/usage.ts';
+import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { ChatExecution } from './chat-execution.ts';
@@ -15,6 +17,8 @@ import { warn } from './warn.ts';
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
   readonly usage: Usage;
+  /** What the cost consists of; absent when the provider reported the cost, or when nobody knows the price. */
+  readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
@@ -70,10 +74,23 @@ function warnOfRefusedKey(
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: Answer, { needs }: NormalizedRequest): Usage | undefined {
+function usageOfFailed({ call, endpoint }: Answer, request: NormalizedRequest): Usage | undefined {
   const reported = call.tracker.usage;
   if (reported === undefined) return undefined;
-  return settleUsage(endpoint, reported, { promptTokens: 0, completionTokens: 0, images: needs.images }).usage;
+  const { facts, images } = call.tracker;
+  return settleUsage(endpoint, reported, {
+    ...billingOf(request, facts.serviceTier),
+    completionTokens: 0,
+    outputImages: images,
+  }).usage;
+}
+
+/** What a bill needs of a request, whole or streamed, so that both cost the same. */
+export function billingOf(
+  { needs, created }: Pick<NormalizedRequest, 'needs' | 'created'>,
+  serviceTier: string | null | undefined,
+): Omit<Estimate, 'completionTokens' | 'outputImages'> {
+  return { promptTokens: likelyPromptTokens(needs.promptTokens), images: needs.images, at: created, serviceTier };
 }
 
 /** Records that a request was answered: the sticky session and the `result` event. */
@@ -95,6 +112,7 @@ export function settleResult(
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
     usage: facts.usage,
+    costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
 }

@@ -23,6 +23,7 @@ describe('an endpoint', () => {
         upstreamModel: 'one',
         tier: 'default',
         parameters: undefined,
+        dialects: [],
         toolChoices: undefined,
         inputModalities: undefined,
         outputModalities: undefined,

@@ -43,6 +43,8 @@ export interface RequestContext {
   readonly wantsMetadata: boolean;
   readonly within?: NormalizedRequest['within'];
   readonly native?: NativeRequest | undefined;
+  /** Value of the header `x-anthropic-beta`. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -96,6 +98,7 @@ export function normalizeChatRequest(
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
     native: context.native,
+    anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),
   });
 }
@@ -139,6 +142,11 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
   }
   if (online && !has('web')) entries.push({ id: 'web' });
   return entries;
+}
+
+/** Names in a comma list; what cannot be one must not get into a header of ours. */
+function betasOf(list: string | undefined): readonly string[] | undefined {
+  return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 
 function objectOf(value: unknown): JsonObject | undefined {

@@ -182,6 +182,8 @@ export interface NormalizedRequest {
   readonly within?: { readonly parent: string; readonly depth: number } | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** Beta features that the caller wants of Anthropic. */
+  readonly anthropicBetas?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
 }

@@ -2,7 +2,8 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
-import { supports, takesParameter } from './capability.ts';
+import { type Capability, capabilityIn, isAllowed, parameterCapability, toolChoiceCapability } from './capability.ts';
+import { requestRates } from './request-price.ts';
 import type { ExclusionReason } from './route-plan.ts';
 import type { SelectionPolicy } from './world.ts';
 
@@ -10,6 +11,8 @@ import type { SelectionPolicy } from './world.ts';
 export interface Exclusion {
   readonly reason: ExclusionReason;
   readonly detail?: string | undefined;
+  /** True when nobody declared whether the endpoint can do it. */
+  readonly undeclared?: boolean | undefined;
 }
 
 type Filter = (
@@ -117,24 +120,32 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
   return own === 'mxfp8' && wanted.has('fp8');
 }
 
-/** An endpoint without a price cannot show that it is cheap enough. */
-function maxPrice(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
-  const limits = preferences.maxPrice;
+/**
+ * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
+ * from; the unit of `audio` is a token, as in `GET /models`.
+ */
+function maxPrice(endpoint: Endpoint, request: NormalizedRequest): Exclusion | undefined {
+  const limits = request.preferences.maxPrice;
   if (limits === undefined) return undefined;
-  const { price } = endpoint;
-  if (price === undefined) return { reason: 'max_price', detail: 'price unknown' };
+  const rates = requestRates(endpoint, request);
+  if (rates === undefined) return { reason: 'max_price', detail: 'price unknown' };
   const own = {
-    prompt: price.prompt,
-    completion: price.completion,
-    request: price.request ?? 0,
-    image: price.image ?? 0,
-    audio: price.audioPrompt ?? 0,
+    prompt: rates.prompt,
+    completion: rates.completion,
+    request: rates.request ?? 0,
+    image: rates.image ?? 0,
+    audio: (rates.audioPrompt ?? (hearsAudio(endpoint) ? rates.prompt : 0)) / 1e6,
   };
   for (const unit of PRICE_UNITS) {
     const limit = limits[unit];
     if (limit !== undefined && own[unit] > limit) return { reason: 'max_price', detail: `${unit} ${own[unit]}` };
   }
   return undefined;
+}
+
+/** Without a price of its own, audio costs what text costs. */
+function hearsAudio({ inputModalities }: Endpoint): boolean {
+  return capabilityIn(inputModalities, 'audio') === 'yes';
 }
 
 const PRICE_UNITS = ['prompt', 'completion', 'request', 'image', 'audio'] as const;
@@ -157,20 +168,31 @@ function serviceTier(
 }
 
 function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
-  const input = needs.inputModalities.find((one) => !supports(endpoint.inputModalities, one, policy));
-  if (input !== undefined) return { reason: 'input_modality', detail: input };
-  const output = needs.outputModalities.find((one) => !supports(endpoint.outputModalities, one, policy));
-  return output === undefined ? undefined : { reason: 'output_modality', detail: output };
+  for (const one of needs.inputModalities) {
+    const known = capabilityIn(endpoint.inputModalities, one);
+    if (!isAllowed(known, policy)) return incapable('input_modality', one, known);
+  }
+  for (const one of needs.outputModalities) {
+    const known = capabilityIn(endpoint.outputModalities, one);
+    if (!isAllowed(known, policy)) return incapable('output_modality', one, known);
+  }
+  return undefined;
 }
 
 function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
   if (!needs.tools) return undefined;
-  if (!takesParameter(endpoint, 'tools', policy)) {
-    return policy.toolSupport === 'exclude' ? { reason: 'tools' } : undefined;
+  const known = parameterCapability(endpoint, 'tools');
+  if (!isAllowed(known, policy)) {
+    return policy.toolSupport === 'exclude' ? incapable('tools', undefined, known) : undefined;
   }
-  const choice = needs.toolChoice;
-  if (choice === undefined || endpoint.toolChoices === undefined || endpoint.toolChoices.has(choice)) return undefined;
-  return { reason: 'tool_choice', detail: choice };
+  if (needs.toolChoice === undefined) return undefined;
+  const choosing = toolChoiceCapability(endpoint, needs.toolChoice);
+  return isAllowed(choosing, policy) ? undefined : incapable('tool_choice', needs.toolChoice, choosing);
+}
+
+/** What an endpoint cannot do, or, under a strict policy, may be unable to do. */
+function incapable(reason: ExclusionReason, detail: string | undefined, known: Capability): Exclusion {
+  return { reason, detail, ...(known === 'unknown' ? { undeclared: true } : {}) };
 }
 
 /** A model that always reasons cannot be told not to; `~author/family-latest` takes the lowest effort instead. */
@@ -190,8 +212,11 @@ function requiredParameters(
   policy: SelectionPolicy,
 ): Exclusion | undefined {
   if (!preferences.requireParameters) return undefined;
-  const missing = needs.parameters.find((name) => !takesParameter(endpoint, name, policy));
-  return missing === undefined ? undefined : { reason: 'require_parameters', detail: missing };
+  for (const name of needs.parameters) {
+    const known = parameterCapability(endpoint, name);
+    if (!isAllowed(known, policy)) return incapable('require_parameters', name, known);
+  }
+  return undefined;
 }
 
 function outputLimit(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {

@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.ts';
+import type { NativeDialect } from './native-dialects.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {
@@ -11,6 +12,8 @@ export interface VendorPreset {
   readonly apiKeyVariables: readonly string[];
   /** True: an endpoint that stores or trains on prompts by default. */
   readonly dataCollection?: boolean | undefined;
+  /** Shapes besides chat completions that the vendor speaks at its own address. */
+  readonly nativeDialects?: readonly NativeDialect[] | undefined;
   readonly dialect: Dialect;
 }
 
@@ -27,6 +30,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.openai.com/v1',
     baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
+    nativeDialects: ['responses'],
     dialect: {
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
@@ -142,7 +146,9 @@ export const VENDOR_PRESETS = {
     name: 'OpenRouter',
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
+    nativeDialects: ['responses'],
     dialect: {
+      responsesExtensions: true,
       reasoning: 'reasoning',
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',

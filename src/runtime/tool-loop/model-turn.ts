@@ -6,7 +6,7 @@ import { type FinishPiece, type StreamPiece, commits } from '../../core/stream/p
 import { scatter } from '../../core/stream/scatter.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { ChatExecution } from '../chat-execution.ts';
 import type { Answer, AnswerCall } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
@@ -16,7 +16,7 @@ export interface FinishedTurn {
   readonly answer: Answer;
   readonly message: ResultMessage;
   readonly finishes: readonly FinishPiece[];
-  readonly usage: Usage;
+  readonly bill: Settlement;
 }
 
 /**
@@ -88,13 +88,15 @@ export class ModelTurn {
     const finishes = end.ok ? end.finishes : [];
     for (const finish of finishes) this.#collector.add(finish);
     const message = this.#collector.result().choices[0]?.message ?? NOTHING;
-    const usage = this.execution.usage(answer, this.#tracker.usage, this.#tracker.likelyTokens);
+    const { usage: reported, likelyTokens, images, facts } = this.#tracker;
+    const bill = this.execution.bill(answer, { reported, likelyTokens, images, serviceTier: facts.serviceTier });
+    const { usage, costParts } = bill;
     const finishReason = finishes[0]?.reason ?? null;
     const toolCalls = judgeToolCalls(message.tool_calls, request.tools);
     answer.call.close();
     this.#answer = undefined;
-    this.execution.settle(answer, { facts: { usage, finishReason, toolCalls } });
-    return { answer, message, finishes, usage };
+    this.execution.settle(answer, { facts: { usage, costParts, finishReason, toolCalls } });
+    return { answer, message, finishes, bill };
   }
 
   /** Settles the turn as failed. */
