@@ -39,6 +39,8 @@ export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-c
 export { providersFromEnvironment } from './providers/from-environment.ts';
 export { anthropic } from './providers/anthropic/provider.ts';
 export type { AnthropicOptions } from './providers/anthropic/provider.ts';
+export { google } from './providers/google/provider.ts';
+export type { GoogleOptions, SafetySetting } from './providers/google/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
@@ -154,6 +156,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from './protocol/message.ts';
+export type { ToolCallExtra } from './protocol/tool-call-extra.ts';
 export type { FunctionTool, ServerTool, Tool, ToolChoice } from './protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from './protocol/response-format.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from './protocol/reasoning.ts';

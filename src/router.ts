@@ -246,7 +246,7 @@ const SIMULATED = {
   code: 'simulated',
   message:
     'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
-    'GROQ_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */

@@ -28,7 +28,8 @@ export interface HttpProviderOptions<Model extends string> {
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
   readonly query?: string | undefined;
-  readonly apiKey?: string | undefined;
+  /** The key, or what gives one for each call, such as a token that is renewed. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Names and values of the header that carries the key. */
   readonly authorization: (apiKey: string) => readonly string[];
   /** Headers of every request, names and values in turn. */
@@ -79,7 +80,8 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     progress.sending(() => JSON.parse(body) as JsonValue);
     transport ??= loadTransport();
     if (transport instanceof Promise) transport = await transport;
-    const apiKey = call.apiKey ?? options.apiKey;
+    const apiKey =
+      call.apiKey ?? (typeof options.apiKey === 'function' ? await tokenOf(options.apiKey) : options.apiKey);
     const context: ErrorContext = {
       secrets: apiKey === undefined ? ownSecrets : [apiKey, ...ownSecrets],
       wallClock: Date.now(),
@@ -130,11 +132,12 @@ async function readReply(
     response.cancel();
     return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
   }
+  const answer = { ...context, header: (name: string) => response.header(name) };
   // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
   if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
-    return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(context, request)) };
+    return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
   }
-  const decoded = codec.decodeResult(await readText(response), context, request);
+  const decoded = codec.decodeResult(await readText(response), answer, request);
   return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
 }
 
@@ -142,6 +145,16 @@ async function readReply(
 async function readFailure(response: TransportResponse, context: ErrorContext): Promise<ProviderReply> {
   const body = await readStart(response, MAX_ERROR_BYTES);
   return failedReply(failureOfResponse(response.status, (name) => response.header(name), body, context));
+}
+
+async function tokenOf(source: () => string | Promise<string>): Promise<string> {
+  try {
+    const token: unknown = await source();
+    if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+  } catch {
+    // What a program's own function says may hold secrets, so nobody is told.
+  }
+  throw new TransportError(failure('adapter', 'There is no access token for the provider'));
 }
 
 /** Values of configured headers that hold keys by their name. They must not come back to a caller either. */

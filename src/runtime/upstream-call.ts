@@ -1,4 +1,4 @@
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { type AttemptFailure, type FailureKind, failure } from '../core/fallback/failure.ts';
 import { FAILURE_RULES } from '../core/fallback/failure-rules.ts';
 import { ResultCollector } from '../core/stream/collect.ts';
 import { type StreamPiece, commits } from '../core/stream/pieces.ts';
@@ -41,6 +41,13 @@ const CALL_OVER = new DOMException('The call is over', 'AbortError');
 
 /** Marks a wait that was ended by the clock or by the caller. */
 const INTERRUPTED = Symbol('interrupted');
+
+/** Ways of failing that mean nothing after the end of an answer. */
+const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
+const QUIET: ReadonlySet<FailureKind> = new Set(['connection', 'timeout']);
+
+/** How long usage and the end mark are waited for once every choice has ended. */
+const LAST_WORDS_MS = 5_000;
 
 /** Pieces that say nothing to the caller may come this often before the first that does. */
 const MAX_SILENT_PIECES = 100_000;
@@ -91,10 +98,11 @@ export class UpstreamCall {
       this.#held = [];
       return held;
     }
-    this.#deadline.enter('idle', this.#options.timeouts.idleMs);
+    const { idleMs } = this.#options.timeouts;
+    this.#deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
     const pieces = await this.#readPieces();
     this.#deadline.pause();
-    return pieces;
+    return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
   }
 
   /** Frees everything; the provider is told if it is still at work. */
@@ -178,7 +186,7 @@ export class UpstreamCall {
     const collector = new ResultCollector();
     while (!this.tracker.ended) {
       const pieces = await this.#readPieces();
-      if (pieces === undefined) break;
+      if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
       for (const piece of pieces) {
         const problem = this.#observe(piece);
         if (problem !== undefined) return this.#failed(problem);
@@ -214,6 +222,16 @@ export class UpstreamCall {
     else if (piece.type === 'finish' && piece.reason === 'error') return endedInError();
     else this.tracker.observe(piece);
     return undefined;
+  }
+
+  /**
+   * Whether a stream that fails in one of these ways had nothing to say any more: an answer that has ended is whole, and
+   * several wires have no end mark.
+   */
+  #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
+    const [only, ...more] = pieces ?? [];
+    if (!this.tracker.finishing || more.length > 0 || typeof only !== 'object') return false;
+    return only.type === 'failure' && ways.has(only.failure.kind);
   }
 
   /** Pieces from the provider; an interruption comes as a failure piece. */

@@ -53,6 +53,12 @@ const STANDS: readonly Stand[] = [
     wire: 'anthropic',
     rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
   },
+  {
+    name: "node, a provider of Google's wire",
+    mount: 'node',
+    wire: 'google',
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
+  },
 ];
 
 describe.each(STANDS)('$name', ({ mount, rows, transport, wire }) => {

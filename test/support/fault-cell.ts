@@ -6,6 +6,7 @@ import {
   type Transport,
   anthropic,
   createRouter,
+  google,
   openaiCompatible,
 } from 'signalbox';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
@@ -73,6 +74,7 @@ interface FaultyProvider {
 const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
   chat: openaiCompatible,
   anthropic,
+  google,
 };
 
 /** Starts both providers, a router and a mount. */
