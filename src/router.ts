@@ -2,10 +2,10 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
+import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
@@ -17,7 +17,6 @@ import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
-import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
@@ -27,7 +26,8 @@ import { EventHub, type RouterEvents, type RouterListener } from './runtime/even
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
-import type { RuntimeServices } from './runtime/services.ts';
+import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
+import type { InnerCall, RuntimeServices } from './runtime/services.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
@@ -145,7 +145,7 @@ export function createRouter<
   config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
 ): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
   const resolved = resolveConfig(config);
-  const services = buildServices(resolved);
+  const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
   for (const name of ['attempt', 'result', 'error', 'warning'] as const) {
     const listener = resolved.on[name];
@@ -176,15 +176,30 @@ export function createRouter<
     };
   }
 
-  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
+  async function prepare(
+    body: unknown,
+    options: OpenOptions,
+    streamed?: boolean,
+    inner?: InnerCall,
+  ): Promise<PreparedRequest> {
     const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
     const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const context = { ...(await contextOf(parsed.value.user, options)), native: spoken?.native };
+    const context = {
+      ...(await contextOf(parsed.value.user, options)),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      native: spoken?.native,
+    };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return normalized.value;
+    return preparePipeline(services, normalized.value, request);
+  }
+
+  async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const prepared = await prepare(body, { account: inner.account }, false, inner);
+    const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
+    return result;
   }
 
   function translate(body: unknown, dialect: DialectName): { chat: unknown; native: NativeRequest | undefined } {
@@ -195,29 +210,27 @@ export function createRouter<
     return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
-  async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
-    return new ChatExecution(services, request, await planRequest(services, request), signal);
-  }
-
-  async function openStream(request: NormalizedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
+    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const request = await prepare(body, options);
-    const { id } = request;
-    if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
-    return { type: 'whole', id, answer: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+    const prepared = await prepare(body, options);
+    const { id, stream: streamed } = prepared.request;
+    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    return { type: 'whole', id, answer: answerWhole(services, execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const request = await prepare(body, options, false);
-    const { result } = await answerWhole(services, await execution(request, options.signal ?? NEVER));
+    const prepared = await prepare(body, options, false);
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const { result } = await answerWhole(services, execution);
     return result;
   }
 
@@ -248,9 +261,9 @@ export function createRouter<
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
-    const request = await prepare(body, options);
-    const plan = await planRequest(services, request);
-    return explainPlan(plan, request, (endpoint) => !records.admission(endpoint).ok);
+    const prepared = await prepare(body, options);
+    const { plan, request } = await planPrepared(services, prepared);
+    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
   }
 
   return {
@@ -278,14 +291,14 @@ const SIMULATED = {
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
-function buildServices(config: ResolvedConfig): RuntimeServices {
+function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
-    routerModels: new Set(),
+    routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
   return {
@@ -302,5 +315,8 @@ function buildServices(config: ResolvedConfig): RuntimeServices {
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events: new EventHub(),
     docsUrl,
+    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
+    maxPluginDepth: config.maxPluginDepth,
+    callWithin,
   };
 }

@@ -34,6 +34,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
+  'src/plugins': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
   'src/outbound': [
     'src/protocol',
     'src/core',
@@ -54,6 +55,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/errors.ts',
     'src/storage',
     'src/providers',
+    'src/plugins',
     'src/runtime',
     ...CONTRACTS,
   ],
