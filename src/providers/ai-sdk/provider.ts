@@ -2,6 +2,7 @@ import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { type Provider, type ProviderCall, type ProviderReply, failedReply } from '../provider.ts';
+import { callIdPrefix } from '../tool-ids.ts';
 import { fetchFiles } from './addresses.ts';
 import type { CallOptions } from './call-options.ts';
 import { guardedDownload } from './download.ts';
@@ -89,7 +90,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
         family,
         signal,
         streamed: request.stream,
-        idPrefix: `call_${request.id.slice(-12)}`,
+        idPrefix: callIdPrefix(request),
         warnings: { request, provider: slug, model: endpoint.model, onWarning },
       });
       return reply;
