@@ -1,12 +1,12 @@
 import { createRouter } from 'signalbox';
-import { providerChecks } from 'signalbox/testing';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VENDOR_PRESETS } from '../src/providers/openai-compatible/presets.ts';
-import { type SemaphoreFactory, semaphoreHarness } from './support/semaphore-harness.ts';
+import { SEMAPHORE_WIRE, type SemaphoreFactory, semaphoreHarness } from './support/semaphore-harness.ts';
 import { readProjectFile } from './support/source-files.ts';
+import { checksOf } from './support/wire-harness.ts';
 
 const docs = readProjectFile('docs/providers.md');
 const example = /<!-- example: (\S+) -->\n+```ts\n([\s\S]*?)```/.exec(docs);
@@ -31,7 +31,7 @@ describe('the provider that docs/providers.md adds', () => {
     expect(text?.split('\n').length).toBeLessThan(180);
   });
 
-  it.each(providerChecks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
+  it.each(checksOf(SEMAPHORE_WIRE).map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
     await using harness = await semaphoreHarness(semaphore);
     await run(harness);
   });

@@ -9,6 +9,7 @@ import type { Codec } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import { EncodeError } from './encode-error.ts';
 import { mergeHeaders } from './headers.ts';
+import { type EmbeddingsPart, joinEmbeddings } from './join-embeddings.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
 import {
@@ -126,13 +127,19 @@ export function httpProvider<const Model extends string = string>(
 
   async function embed(call: EmbeddingCall, embeddings: EmbeddingCodec): Promise<EmbeddingReply> {
     try {
-      const { path, body } = embeddings.encode(call.request, call.endpoint);
-      const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-      const { response, context } = await post(call, options.codec, sending);
-      const failed = await readFailedStatus(response, context);
-      if (failed !== undefined) return failed;
-      const decoded = embeddings.decode(await readText(response), context);
-      return decoded.ok ? { type: 'embedded', result: decoded.result } : failedReply(decoded.failure);
+      const encoded = embeddings.encode(call.request, call.endpoint);
+      const parts: EmbeddingsPart[] = [];
+      for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
+        const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
+        const { response, context } = await post(call, options.codec, sending);
+        const failed = await readFailedStatus(response, context);
+        if (failed !== undefined) return failed;
+        const decoded = embeddings.decode(await readText(response), context);
+        if (!decoded.ok) return failedReply(decoded.failure);
+        parts.push({ result: decoded.result, inputs });
+      }
+      const joined = joinEmbeddings(parts);
+      return 'vectors' in joined ? { type: 'embedded', result: joined } : failedReply(joined);
     } catch (error) {
       return failedReply(failureOf(error));
     }
@@ -176,7 +183,7 @@ export function httpProvider<const Model extends string = string>(
   return {
     slug,
     name,
-    models: models ?? ({} as never),
+    models: models ?? {},
     acceptsAnyModel: models === undefined,
     dataCollection,
     zeroDataRetention,

@@ -16,7 +16,8 @@ export function semaphoreHarness(semaphore: SemaphoreFactory): Promise<WireHarne
   );
 }
 
-const SEMAPHORE_WIRE: ScriptedWire = {
+/** Scripted answers in the words of that vendor. */
+export const SEMAPHORE_WIRE: ScriptedWire = {
   whole: ({ reasoning, text, toolCalls, ...answer }) =>
     JSON.stringify({
       ...(reasoning === undefined ? {} : { think: reasoning.join('') }),
