@@ -97,8 +97,8 @@ export async function wireHarness(wire: ScriptedWire, providerAt: (baseURL: stri
 }
 
 /** The checks that mean something for a wire. */
-export function checksOf({ embeddings }: ScriptedWire): readonly ProviderCheck[] {
-  return providerChecks.filter(({ needs }) => embeddings !== undefined || !needs.includes('embeddings'));
+export function checksOf(wire: ScriptedWire): readonly ProviderCheck[] {
+  return providerChecks.filter(({ needs }) => 'embeddings' in wire || !needs.includes('embeddings'));
 }
 
 const ABILITIES: readonly ProviderAbility[] = ['reasoning', 'tools', 'usage', 'bytes', 'cancellation'];

@@ -43,7 +43,7 @@ function readAnswer(answer: unknown, inputs: number, sink: WarningSink): Embeddi
   if (!Array.isArray(embeddings) || !embeddings.every((vector) => Array.isArray(vector))) {
     return failure('bad_response', 'The model gave an answer without embeddings');
   }
-  const vectors = inOrder(embeddings as unknown as readonly Vector[], isJsonObject(response) ? response['body'] : null);
+  const vectors = inOrder(embeddings, isJsonObject(response) ? response['body'] : null);
   if (vectors === undefined) return failure('bad_response', 'The provider sent embeddings with impossible indexes');
   const tokens = isJsonObject(usage) ? usage['tokens'] : undefined;
   // A model that does not count says so with NaN.

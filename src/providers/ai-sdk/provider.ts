@@ -81,7 +81,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
   /** Makes one call with its model; whatever goes wrong is a failure. The signal lives until the reply is complete. */
   async function withModel<Reply extends { readonly type: string }>(
     { endpoint, apiKey, signal }: Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal'>,
-    ask: (calling: Calling) => Promise<Reply>,
+    run: (calling: Calling) => Promise<Reply>,
   ): Promise<Reply | ReturnType<typeof failedReply>> {
     const context = { secrets: apiKey === undefined ? secrets : [apiKey, ...secrets], wallClock: Date.now() };
     if (signal.aborted) return failedReply(failure('aborted', 'The call was given up'));
@@ -93,7 +93,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
       const model = modelFor(declaration, apiKey);
       if (model === undefined) return failedReply(failure('credentials', NO_OWN_KEYS));
       const defaults = { providerOptions: declaration.providerOptions, headers };
-      return (reply = await ask({ model, defaults, abort, context }));
+      return (reply = await run({ model, defaults, abort, context }));
     } catch (error) {
       if (error instanceof EncodeError) return failedReply(error.failure);
       return failedReply(failureOfThrown(error, context, signal));
