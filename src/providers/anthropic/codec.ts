@@ -1,7 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
-import { ToolIds } from '../tool-ids.ts';
+import { originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { decodeResult } from './decode-result.ts';
 import { namesUpload } from './encode-media.ts';
@@ -54,12 +54,11 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
 const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
 
 function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
-  let ids: ToolIds | undefined;
   return {
     ...context,
     native: false,
     formatTool: mayForceFormat(request),
-    originalId: (onWire) => (ids ??= ToolIds.of(request.messages, TOOL_ID_RULE)).original(onWire),
+    originalId: originalIds(request.messages, TOOL_ID_RULE),
   };
 }
 

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { TextFrames } from '../text-frames.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
@@ -20,6 +21,8 @@ export interface StreamContext extends ErrorContext {
   readonly dialect: Dialect;
   /** Beginning of ids for tool calls that came without one. */
   readonly idPrefix: string;
+  /** The caller's id of a tool call. Default: the one that came. */
+  readonly originalId?: OriginalId | undefined;
 }
 
 /** Choices beyond this are no answer to any request we send. */
@@ -168,7 +171,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   #indexer(choice: number): ToolCallIndexer {
     let indexer = this.#tools.get(choice);
     if (indexer === undefined) {
-      indexer = new ToolCallIndexer((index) => `${this.#context.idPrefix}_${choice}_${index}`);
+      const { idPrefix, originalId } = this.#context;
+      indexer = new ToolCallIndexer((index) => `${idPrefix}_${choice}_${index}`, originalId);
       this.#tools.set(choice, indexer);
     }
     return indexer;
