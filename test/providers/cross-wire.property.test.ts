@@ -1,4 +1,4 @@
-import { type ChatRequest, type Message, type ResultMessage, type Router, createRouter } from 'signalbox';
+import { type Message, type ResultMessage, type Router, createRouter } from 'signalbox';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type CrossWire, SHARED_MODEL, type Thought, type Turn, crossWires } from '../support/cross-wires.ts';
@@ -59,7 +59,7 @@ const ASKED: Message = { role: 'user', content: 'Look around' };
 async function ask(wire: CrossWire, turn: Turn, messages: readonly Message[]): Promise<ResultMessage> {
   wire.says(turn);
   const request = { model: SHARED_MODEL, messages, tools: TOOLS, provider: { only: [wire.provider.slug] } };
-  const { choices } = await router.chat(request as unknown as ChatRequest<typeof SHARED_MODEL>);
+  const { choices } = await router.chat(request);
   return JSON.parse(JSON.stringify(choices[0]?.message)) as ResultMessage;
 }
 
