@@ -124,6 +124,8 @@ export interface EndpointOwner {
   readonly embed?: unknown;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
+  /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -147,7 +149,7 @@ export function declareEndpoint(
     tag,
     upstreamModel: upstreamModel ?? upstreamName(owner.slug, model),
     tier,
-    ...parameterSets(parameters, abilities),
+    ...parameterSets(parameters, withoutWords(abilities, owner.unsupported)),
     toolChoices: toolChoices && new Set(toolChoices),
     inputModalities: inputModalities && new Set(inputModalities),
     outputModalities: outputModalities && new Set(outputModalities),
@@ -160,6 +162,15 @@ export function declareEndpoint(
     implicitCaching: declared.implicitCaching ?? false,
     ...(origins === undefined ? {} : { origins }),
   };
+}
+
+/** What a provider cannot say is not supported by any of its models. */
+function withoutWords(
+  abilities: Abilities | undefined,
+  unsupported: readonly ParameterName[] = [],
+): Abilities | undefined {
+  if (unsupported.length === 0) return abilities;
+  return { ...abilities, ...Object.fromEntries(unsupported.map((name) => [name, false])) };
 }
 
 /** A complete list with exceptions, or everything but what is known to be missing. */

@@ -1,3 +1,4 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
@@ -16,6 +17,21 @@ const FILES_BETA = 'files-api-2025-04-14';
 
 const PATH = '/messages';
 
+/** Parameters of chat completions that the API does not have. */
+const NO_WORDS: readonly ParameterName[] = [
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'web_search_options',
+];
+
 /**
  * The Messages API for callers who ask in the chat form.
  *
@@ -24,6 +40,7 @@ const PATH = '/messages';
 export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
+    unsupported: NO_WORDS,
     encode: encodeRequest,
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),

@@ -20,6 +20,7 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
 
   return {
     path: () => '/chat/completions',
+    unsupported: dialect.unsupported,
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     embeddings: embeddingsCodec(dialect),
