@@ -59,6 +59,8 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
+  /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
+  readonly nativeSearch?: NativeSearch | undefined;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
@@ -98,6 +100,9 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
 }
 
+/** A provider's own web search: `filtered` can be limited to domains, or kept from them. */
+export type NativeSearch = 'plain' | 'filtered';
+
 /** What all endpoints of a provider have in common. */
 export interface EndpointOwner {
   readonly slug: string;
@@ -106,6 +111,8 @@ export interface EndpointOwner {
   readonly zeroDataRetention?: boolean | undefined;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
+  /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
+  readonly nativeSearch?: NativeSearch | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -133,6 +140,7 @@ export function declareEndpoint(owner: EndpointOwner, model: string, declared: E
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
+    nativeSearch: owner.nativeSearch,
     implicitCaching: declared.implicitCaching ?? false,
   };
 }
