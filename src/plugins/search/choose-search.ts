@@ -1,4 +1,4 @@
-import type { ModelTarget } from '../../core/normalize/normalized-request.ts';
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { RouterError } from '../../errors.ts';
 import { echo } from '../../protocol/echo.ts';
 import type { SearchEngine } from '../ports/search-engine.ts';
@@ -26,7 +26,7 @@ export interface SearchWish extends NativeSearchWish {
  * @returns Undefined when nobody can.
  */
 export function chooseSearch(
-  targets: readonly ModelTarget[],
+  request: Pick<NormalizedRequest, 'targets' | 'tools'>,
   wish: SearchWish,
   engines: readonly SearchEngine[],
   insist: boolean,
@@ -35,8 +35,9 @@ export function chooseSearch(
   const named = engines.find(({ id }) => id === engine);
   if (named !== undefined) return { type: 'engines', engines: [named] };
   if (engine === 'native' && insist) return { type: 'native' };
+  const { targets } = request;
   const endpoints = targets.flatMap((target) => target.endpoints);
-  const able = endpoints.filter((endpoint) => canSearchItself(endpoint, wish)).length;
+  const able = endpoints.filter((endpoint) => canSearchItself(endpoint, wish, request)).length;
   // A router model has no endpoints yet; which it will get, nobody knows here.
   if (able > 0 && able === endpoints.length && targets.every((target) => target.endpoints.length > 0)) {
     return { type: 'native' };
@@ -46,20 +47,24 @@ export function chooseSearch(
 }
 
 /** The endpoints that can search by themselves as a request wants it, target by target. */
-export function withNativeSearch(targets: readonly ModelTarget[], wish: SearchWish): readonly ModelTarget[] {
+export function withNativeSearch(
+  request: Pick<NormalizedRequest, 'targets' | 'tools'>,
+  wish: SearchWish,
+): readonly ModelTarget[] {
+  const { targets } = request;
+  const able = (endpoint: ModelTarget['endpoints'][number]): boolean => canSearchItself(endpoint, wish, request);
   const kept = targets
-    .map((target) => ({ ...target, endpoints: target.endpoints.filter((endpoint) => canSearchItself(endpoint, wish)) }))
+    .map((target) => ({ ...target, endpoints: target.endpoints.filter(able) }))
     .filter((target) => target.endpoints.length > 0);
   if (kept.length > 0) return kept;
-  const filtered = targets.some((target) => target.endpoints.some(searchesItself));
-  throw filtered
-    ? new RouterError({
-        status: 400,
-        errorType: 'invalid_request',
-        message:
-          "The provider's own search cannot apply these domain filters; leave them out, or choose another engine than native",
-      })
-    : nobodySearches(targets);
+  if (!targets.some((target) => target.endpoints.some(searchesItself))) throw nobodySearches(targets);
+  throw new RouterError({
+    status: 400,
+    errorType: 'invalid_request',
+    message:
+      "The provider's own search cannot do this: it takes no such domain filters, or no functions beside it. Leave them " +
+      'out, or choose another engine than native',
+  });
 }
 
 /** The error of a request for a search that nobody can make. */

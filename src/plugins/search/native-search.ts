@@ -13,6 +13,12 @@ export interface NativeSearchWish {
   readonly maxUses?: number | undefined;
 }
 
+/** What else counts of a request. */
+export interface SearchSituation {
+  /** Functions that the model gets besides. */
+  readonly tools: readonly unknown[];
+}
+
 /**
  * True for an endpoint whose provider searches by itself: one that declares `web_search_options`, or that declares
  * nothing and belongs to a provider with a search for all its models.
@@ -23,8 +29,12 @@ export function searchesItself({ parameters, unknownParameters, nativeSearch }: 
 }
 
 /** True for an endpoint whose own search can do what a request wants. Few know domain filters, none in all forms. */
-export function canSearchItself(endpoint: Endpoint, { domains }: NativeSearchWish): boolean {
-  if (!searchesItself(endpoint)) return false;
+export function canSearchItself(
+  endpoint: Endpoint,
+  { domains }: NativeSearchWish,
+  { tools }: SearchSituation,
+): boolean {
+  if (!searchesItself(endpoint) || (endpoint.nativeSearch === 'alone' && tools.length > 0)) return false;
   if (isOpen(domains)) return true;
   const { allowed, blocked } = domains;
   return (

@@ -1,5 +1,6 @@
 import { RouterError } from '../../errors.ts';
 import { isAdmitted } from '../domains/domain-filter.ts';
+import { plainText } from '../pages/plain-text.ts';
 import type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../ports/search-engine.ts';
 
 /** What a search came to. */
@@ -49,16 +50,10 @@ function cleaned(results: SearchAnswer['results'], query: SearchQuery): readonly
     if (found.has(url.href) || !isAdmitted(domains, url)) continue;
     found.set(url.href, {
       url: address,
-      title: title === undefined ? undefined : plain(title, TITLE_CHARACTERS),
-      content: plain(content, length),
-      publishedAt: publishedAt === undefined ? undefined : plain(publishedAt, TITLE_CHARACTERS),
+      title: title === undefined ? undefined : plainText(title, TITLE_CHARACTERS),
+      content: plainText(content, length),
+      publishedAt: publishedAt === undefined ? undefined : plainText(publishedAt, TITLE_CHARACTERS),
     });
   }
   return [...found.values()];
-}
-
-/** Text without characters that are no text, which some providers refuse. */
-function plain(text: string, length: number): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.slice(0, length).toWellFormed().replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ').trim();
 }

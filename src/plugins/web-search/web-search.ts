@@ -58,13 +58,14 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
     parseOptions: (value) => parseOptions(value, engines),
     maxUses: ({ maxUses }) => maxUses ?? Infinity,
 
-    native(wish, { targets, parameters: { web_search_options: own } }) {
-      if (chooseSearch(targets, wish, engines, false)?.type !== 'native') return undefined;
+    native(wish, request) {
+      if (chooseSearch(request, wish, engines, false)?.type !== 'native') return undefined;
+      const { web_search_options: own } = request.parameters;
       return { web_search_options: { ...own, ...nativeOptions(wish) } };
     },
 
     describe(wish, { targets }) {
-      if (chooseSearch(targets, wish, engines, false) === undefined && engines.length === 0) throw nobodySearches(targets);
+      if (engines.length === 0) throw nobodySearches(targets);
       return {
         description: `Searches the web and gives the best ${wish.maxResults} pages with excerpts. ${UNTRUSTED_PAGES}`,
         parameters: {

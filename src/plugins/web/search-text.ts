@@ -1,4 +1,5 @@
 import type { Message } from '../../protocol/message.ts';
+import { plainText } from '../pages/plain-text.ts';
 
 /** Characters of a query. Engines shorten it further as they need. */
 const MAX_LENGTH = 1_000;
@@ -12,7 +13,7 @@ export function searchText(messages: readonly Message[]): string | undefined {
       ? content
       : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   const short = text.trim().length <= MAX_LENGTH ? text : mainParagraph(text);
-  return short.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_LENGTH).toWellFormed() || undefined;
+  return plainText(short.replaceAll(/\s+/g, ' '), MAX_LENGTH) || undefined;
 }
 
 /** In a long message, usually a document with a question before or behind it, the question is what counts. */

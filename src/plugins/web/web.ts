@@ -59,7 +59,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
     parseOptions: (value) => parseOptions(value, engines),
 
     async onRequest(request, wish, context) {
-      const choice = chooseSearch(request.targets, wish, engines, true);
+      const choice = chooseSearch(request, wish, engines, true);
       if (choice === undefined) throw nobodySearches(request.targets);
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
@@ -86,9 +86,10 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
       return { type: 'continue', change: { messages }, state: { native: false, results } };
     },
 
-    onCandidates(targets, _request, wish, { state }) {
-      const native = state === undefined ? chooseSearch(targets, wish, engines, true)?.type === 'native' : state.native;
-      return native ? withNativeSearch(targets, wish) : targets;
+    onCandidates(targets, { tools }, wish, { state }) {
+      const asked = { targets, tools };
+      const native = state === undefined ? chooseSearch(asked, wish, engines, true)?.type === 'native' : state.native;
+      return native ? withNativeSearch(asked, wish) : targets;
     },
 
     onChunks: (_request, _options, { state }) => (state?.results.length ? citing(state.results) : undefined),
