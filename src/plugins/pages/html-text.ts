@@ -70,7 +70,11 @@ function contentOf(html: string): { readonly start: number; readonly end: number
 
 function bareText(html: string): string {
   const texts: string[] = [];
-  for (const token of htmlTokens(html)) if (token.type === 'text') texts.push(token.text);
+  let inTitle = false;
+  for (const token of htmlTokens(html)) {
+    if (token.type === 'text' && !inTitle) texts.push(token.text);
+    inTitle = token.type === 'open' && token.name === 'title';
+  }
   return decodeEntities(texts.join(' ')).replaceAll(/\s+/g, ' ').trim();
 }
 
