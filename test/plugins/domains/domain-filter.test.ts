@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAdmitted, parseDomainFilter } from '../../../src/plugins/domains/domain-filter.ts';
 import { matchesDomain, parseDomainRule } from '../../../src/plugins/domains/domain-rule.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { likelyTokens } from '../../../src/core/normalize/token-estimate.ts';
 import { cutToTokens } from '../../../src/plugins/pages/cut-tokens.ts';

@@ -16,7 +16,7 @@ import { MOUNTS } from '../../support/mounts.ts';
 import { type PluginBench, bothWays, hello, pluginBench } from '../../support/plugins.ts';
 import { SPECIAL_ADDRESSES } from '../../support/special-addresses.ts';
 import { call, turns } from '../../support/tools.ts';
-import { type WebSite, leadsTo, says, startSite } from '../../support/web-site.ts';
+import { type SitePage, type WebSite, leadsTo, says, startSite } from '../../support/web-site.ts';
 
 const ARTICLE = `<!doctype html><html><head><title>The comet &amp; us</title><script>steal()</script></head><body>
 <nav><a href="/">Home</a></nav><article><h1>Comet</h1><p>A comet was seen over <a href="/vienna">Vienna</a>.</p>
@@ -33,7 +33,7 @@ let other: WebSite;
 let shared: PageFetcher;
 
 /** Sends a megabyte at a time until nobody takes it any more. */
-function floods(type: string, bytes: number): (response: import('node:http').ServerResponse) => void {
+function floods(type: string, bytes: number): SitePage {
   return (response) => {
     response.writeHead(200, { 'content-type': type });
     const chunk = Buffer.alloc(100_000, 'word ');
@@ -68,8 +68,6 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }).end(gzipSync('Packed.')),
     '/bomb': (response) =>
       response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }).end(BOMB),
-    '/huge': floods('text/plain', 50_000_000),
-    '/endless': floods('text/html', Infinity),
     '/silent': (response) => response.writeHead(200, { 'content-type': 'text/plain' }).write('begin'),
     '/bad-length': (response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: -1\r\n\r\nhello');
@@ -210,15 +208,19 @@ describe('router:web_fetch', () => {
   });
 
   it('cuts a page of 50 MB and one that never ends, and lets their connections go', async () => {
-    await using one = scene({ max_content_tokens: 1_000 }, {});
-    const [huge, endless] = await one.read(on('/huge'), on('/endless'));
+    await using large = await startSite({
+      '/huge': floods('text/plain', 50_000_000),
+      '/endless': floods('text/html', Infinity),
+    });
+    await using one = scene({ max_content_tokens: 1_000 }, { outbound: { allowedHosts: [large.host] } });
+    const [huge, endless] = await one.read(`${large.origin}/huge`, `${large.origin}/endless`);
     for (const page of [huge, endless]) {
       expect(page).toMatchObject({ status: 'completed', truncated: true });
       expect(page?.content?.length).toBeLessThanOrEqual(4_000);
       expect(page?.content?.length).toBeGreaterThan(3_900);
     }
     await one.bench.router.close();
-    await expect.poll(() => site.connections).toBe(0);
+    await expect.poll(() => large.connections).toBe(0);
   });
 
   it('gives no more tokens of a page than wanted, and 25,000 by default', async () => {
@@ -329,9 +331,10 @@ describe('the web-fetch plugin', () => {
       .create(body, { headers: { 'X-Router-Metadata': 'enabled' } })
       .withResponse();
     expect(response.status).toBe(200);
-    const { reasoning_details: details } = data.choices[0]?.message as unknown as {
-      reasoning_details: { result: string }[];
-    };
+    const message = data.choices[0]?.message as
+      | { readonly reasoning_details?: readonly { result: string }[] }
+      | undefined;
+    const details = message?.reasoning_details ?? [];
     expect(details.map(({ result }) => JSON.parse(result) as object)).toMatchObject([
       { status: 'completed', content: 'Just', truncated: true },
       { status: 'failed', error: 'The domain is not allowed for this request' },

@@ -95,8 +95,7 @@ describe('router:web_search', () => {
     const limits = { max_uses: 2, max_results: 2, max_total_results: 3, max_characters: 10 };
     for await (const [, said] of bothWays(bench(model.script).router, asking(limits))) {
       const [first, second, third] = resultsIn(said.details);
-      const found = [first, second].map((one) => one?.results?.length).sort();
-      expect(found).toEqual([1, 2]);
+      expect(new Set([first, second].map((one) => one?.results?.length))).toEqual(new Set([1, 2]));
       expect(first?.results?.[0]).toMatchObject({ content: 'A comet wa' });
       expect(third).toEqual({ status: 'error', error: 'max_uses exceeded: this tool can be used 2 times' });
       expect(said.usage?.server_tool_use?.web_search_requests).toBe(2);
