@@ -52,7 +52,7 @@ export type { NativeDialect } from './providers/openai-compatible/native-dialect
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
-export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
   AiSdkDeclaration,
