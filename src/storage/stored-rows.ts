@@ -39,7 +39,7 @@ export function recordText({ counts: _, ...record }: BatchRecord): string {
 /** The record of a row. */
 export function recordOf({ record, total, completed, failed }: RecordColumns): BatchRecord {
   const known = JSON.parse(record) as Omit<BatchRecord, 'counts'>;
-  return { ...known, counts: { total: Number(total), completed: Number(completed), failed: Number(failed) } };
+  return { ...known, counts: { total, completed, failed } };
 }
 
 /** A record with the times that publishing gives it. */

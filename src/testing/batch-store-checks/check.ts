@@ -79,5 +79,6 @@ export async function expectRejected(promise: Promise<unknown>, name: string, wh
     error = thrown;
   }
   if (error instanceof Error && error.name === name) return error;
-  throw new Error(`${what} rejects with a ${name}, but ${error === undefined ? 'did not reject' : String(error)}`);
+  const instead = error instanceof Error ? `${error.name}: ${error.message}` : 'no error';
+  throw new Error(`${what} rejects with a ${name}, but there was ${instead}`);
 }

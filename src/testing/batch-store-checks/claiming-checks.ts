@@ -80,9 +80,9 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
 
   check('renews leases, so that they do not end', async (store, { pass }) => {
     await makeBatch(store);
-    await claim(store, 'a', { leaseMs: 400 });
+    await claim(store, 'a', { leaseMs: 200 });
     expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 3, 'how many were renewed');
-    await pass(420);
+    await pass(220);
     expectSame(await claim(store, 'b'), [], 'what can be claimed');
     expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what is stored');
   }),

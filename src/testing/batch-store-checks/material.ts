@@ -124,3 +124,8 @@ export function resultIdOf(index: number): string {
 export function indexesOf(items: readonly { readonly index: number }[]): readonly number[] {
   return items.map(({ index }) => index);
 }
+
+/** Numbers from small to large. */
+export function inOrder(numbers: readonly number[]): readonly number[] {
+  return numbers.toSorted((left, right) => left - right);
+}

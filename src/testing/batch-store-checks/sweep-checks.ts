@@ -51,9 +51,9 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
 
   check('sweeps no draft that is added to', async (store, { pass }) => {
     await store.openDraft(ACCOUNT, BATCH);
-    await pass(300);
+    await pass(200);
     await store.addItems(ACCOUNT, BATCH, someItems(1));
-    expectSame(await sweep(store, { draftMs: 250 }), 0, 'how many were deleted');
+    expectSame(await sweep(store, { draftMs: 180 }), 0, 'how many were deleted');
     expectSame((await store.publish(draftRecord(), [])).type, 'published', 'what publishing came to');
   }),
 

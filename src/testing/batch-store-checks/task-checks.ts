@@ -49,12 +49,12 @@ export const taskChecks: readonly BatchStoreCheck[] = [
 
   check('claims nothing before it is due', async (store, { pass }) => {
     const batch = await makeBatch(store);
-    const runAt = (await store.now()) + 200;
+    const runAt = (await store.now()) + 120;
     await store.save({ ...batch, revision: 2 }, [{ account: ACCOUNT, batchId: BATCH, effect: 'run', runAt }]);
     expectSame(await claimTask(store), undefined, 'a task at first');
     const left = (await store.nextTaskIn()) ?? 0;
-    expectHolds(left > 0 && left <= 200, `it is due in at most 200 ms, and not in ${left}`);
-    await pass(210);
+    expectHolds(left > 0 && left <= 120, `it is due in at most 120 ms, and not in ${left}`);
+    await pass(130);
     expectSame(await store.nextTaskIn(), 0, 'the time until it is due');
     expectSame((await claimTask(store))?.effect, 'run', 'the task then');
   }),
@@ -88,9 +88,9 @@ export const taskChecks: readonly BatchStoreCheck[] = [
 
   check('renews a lease', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
-    const task = await expectTask(store, 'a', 400);
+    const task = await expectTask(store, 'a', 200);
     expectSame(await store.renewTask(task, LONG_MS), true, 'whether it was renewed');
-    await pass(420);
+    await pass(220);
     expectSame(await claimTask(store, 'b'), undefined, 'a task for somebody else');
     expectSame(await store.finishTask(task), true, 'whether it was still held');
   }),
@@ -127,10 +127,10 @@ export const taskChecks: readonly BatchStoreCheck[] = [
   check('puts a task off', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store);
-    expectSame(await store.rescheduleTask(task, { afterMs: 200 }), true, 'whether it was put off');
+    expectSame(await store.rescheduleTask(task, { afterMs: 120 }), true, 'whether it was put off');
     expectSame(await claimTask(store), undefined, 'a task at first');
     expectSame(await store.finishTask(task), false, 'whether it is still held');
-    await pass(210);
+    await pass(130);
     expectSame((await claimTask(store))?.attempts, 2, 'its attempts then');
   }),
 
