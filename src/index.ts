@@ -91,6 +91,8 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
 export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export { withLocalFallback } from './storage/local-fallback.ts';
+export type { LocalFallbackOptions } from './storage/local-fallback.ts';
 export { memoryStorage } from './storage/memory-storage.ts';
 export type { MemoryStorageOptions } from './storage/memory-storage.ts';
 export { StorageError } from './storage/storage-error.ts';

@@ -79,9 +79,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
+  ioredis: ['src/storage/redis/ioredis.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
+  pg: ['src/storage/postgres/driver.ts'],
   undici: [
     'src/providers/transport/undici.ts',
     'src/providers/transport/undici-call.ts',
@@ -98,6 +100,7 @@ const NODE_ONLY = [
   'src/providers/transport/guarded-connector.ts',
   'src/providers/transport/content-decoding.ts',
   'src/sources/lock-file.ts',
+  'src/storage/sqlite/connection.ts',
   'src/cli/',
   'src/testing/fault-upstream/',
   'adapters/node-exchange.ts',

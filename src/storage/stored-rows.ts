@@ -65,5 +65,5 @@ export function outcomeOf(index: number, customId: string, outcome: string): Sto
 
 /** The first of the outcomes of each request: a request has one. */
 export function firstOutcomes(outcomes: readonly ItemOutcome[]): readonly ItemOutcome[] {
-  return [...new Map(outcomes.toReversed().map((outcome) => [outcome.index, outcome])).values()].reverse();
+  return [...new Map(outcomes.toReversed().map((outcome) => [outcome.index, outcome])).values()].toReversed();
 }

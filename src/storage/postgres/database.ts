@@ -30,6 +30,8 @@ export interface DatabaseOptions {
 
 /** How often something is tried when others come in between. */
 const TRIES = 8;
+/** The longest time between two tries, in milliseconds. */
+const MAX_WAIT_MS = 200;
 /** Milliseconds that the server has beyond the time of a statement to say that it took too long. */
 const GRACE_MS = 1_000;
 
@@ -120,7 +122,7 @@ export class PostgresDatabase implements Session {
       } catch (error) {
         if (left === 0 || !mayTryAgain(error)) throw postgresFailure(error);
       }
-      await pause(Math.random() * 10 * 2 ** (TRIES - left));
+      await pause(Math.random() * Math.min(MAX_WAIT_MS, 10 * 2 ** (TRIES - left)));
     }
   }
 

@@ -1,3 +1,4 @@
+import type * as Pg from 'pg';
 import { StorageError } from '../storage-error.ts';
 
 /** A connection as the package `pg` gives it, with the little that is used of it. */
@@ -46,7 +47,7 @@ export async function openPool({
   return pool;
 }
 
-async function importPg(): Promise<typeof import('pg')> {
+async function importPg(): Promise<typeof Pg> {
   try {
     return await import('pg');
   } catch {

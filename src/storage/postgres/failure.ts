@@ -25,6 +25,11 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   ETIMEDOUT: ['unavailable', 'the server does not answer'],
 };
 
+/** What all other codes of the operating system mean. */
+const BROKEN = ['unavailable', 'the connection broke'] as const;
+/** What all other codes of the server mean. */
+const UNFORESEEN = ['failed', 'something unforeseen happened'] as const;
+
 /** Codes after which the same transaction may work: others came in between. */
 const AGAIN = new Set(['40001', '40P01']);
 
@@ -61,6 +66,6 @@ export function postgresFailure(error: unknown): unknown {
   const known = Object.keys(MEANINGS)
     .filter((start) => code.startsWith(start))
     .sort((left, right) => right.length - left.length)[0];
-  const [reason, advice] = MEANINGS[known ?? ''] ?? ['failed', 'something unforeseen happened'];
+  const [reason, advice] = MEANINGS[known ?? ''] ?? (/^E[A-Z]+$/.test(code) ? BROKEN : UNFORESEEN);
   return new StorageError(reason, `PostgreSQL: ${advice} (${code}).`, code);
 }

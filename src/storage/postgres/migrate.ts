@@ -16,7 +16,7 @@ export async function migrate(database: PostgresDatabase, schema: string, allowe
   const migrations = migrationsOf(tables);
   const latest = migrations.length;
   const version = await database.script(async (query) => {
-    const found = await versionOf(query, tables);
+    const found = await versionOf(query, schema);
     if (found >= latest) await expectUsable(query, schema, latest, found);
     return found;
   });
@@ -30,7 +30,7 @@ export async function migrate(database: PostgresDatabase, schema: string, allowe
   }
   await database.script(async (query) => {
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('signalbox ' || $1, 0))`, [schema]);
-    const from = await versionOf(query, tables);
+    const from = await versionOf(query, schema);
     if (from === 0) await createSchema(query, schema);
     for (const { version: to, statements } of migrations.slice(from)) {
       await query(statements);
@@ -54,10 +54,15 @@ async function createSchema(query: Query, schema: string): Promise<void> {
 }
 
 /** The version of the tables; 0 where there are none. */
-async function versionOf(query: Query, tables: string): Promise<number> {
-  const there = await query('SELECT to_regclass($1) IS NOT NULL AS there', [`${tables}.migrations`]);
-  if (there.rows[0]?.['there'] !== true) return 0;
-  const { rows } = await query(`SELECT max(version) AS version FROM ${tables}.migrations`);
+async function versionOf(query: Query, schema: string): Promise<number> {
+  // Not `to_regclass`: it may answer from what the connection remembers of before it waited for the lock.
+  const { rows: there } = await query(
+    `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relname = 'migrations'`,
+    [schema],
+  );
+  if (there.length === 0) return 0;
+  const { rows } = await query(`SELECT max(version) AS version FROM ${quoted(schema)}.migrations`);
   return Number(rows[0]?.['version'] ?? 0);
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, statSync } from 'node:fs';
-import type { DatabaseSync, SQLOutputValue, StatementSync, SQLInputValue } from 'node:sqlite';
+import type * as Sqlite from 'node:sqlite';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { StorageError } from '../storage-error.ts';
 import { isBusy, sqliteFailure } from './failure.ts';
@@ -7,9 +7,9 @@ import { migrate } from './migrate.ts';
 import { STATEMENTS, type StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
-export type Values = Readonly<Record<string, SQLInputValue>>;
+export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
 /** A row that was read. */
-export type Row = Readonly<Record<string, SQLOutputValue>>;
+export type Row = Readonly<Record<string, Sqlite.SQLOutputValue>>;
 
 /** Milliseconds that SQLite itself may wait for another process; it blocks everything meanwhile. */
 const BLOCKING_WAIT_MS = 5;
@@ -27,8 +27,8 @@ const CHECK_UP_TO_BYTES = 32_000_000;
 export class SqliteConnection {
   readonly file: string;
   readonly #busyTimeoutMs: number;
-  readonly #prepared = new Map<StatementName, StatementSync>();
-  #database: DatabaseSync | undefined;
+  readonly #prepared = new Map<StatementName, Sqlite.StatementSync>();
+  #database: Sqlite.DatabaseSync | undefined;
   #opening: Promise<void> | undefined;
   #inode: number | undefined;
 
@@ -125,7 +125,7 @@ export class SqliteConnection {
   }
 
   /** Damage is found at start rather than in the middle of a batch: in the data as far as it can be read quickly. */
-  #expectSound(database: DatabaseSync): void {
+  #expectSound(database: Sqlite.DatabaseSync): void {
     if (statSync(this.file).size <= CHECK_UP_TO_BYTES) {
       const { quick_check: verdict } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
       if (verdict !== 'ok') {
@@ -154,12 +154,12 @@ export class SqliteConnection {
     );
   }
 
-  #opened(): DatabaseSync {
+  #opened(): Sqlite.DatabaseSync {
     if (this.#database !== undefined) return this.#database;
     throw new StorageError('not_open', `The file "${this.file}" is not open; call open() first.`);
   }
 
-  #statement(name: StatementName): StatementSync {
+  #statement(name: StatementName): Sqlite.StatementSync {
     const known = this.#prepared.get(name);
     if (known !== undefined) return known;
     const statement = this.#opened().prepare(STATEMENTS[name]);
@@ -181,8 +181,8 @@ export class SqliteConnection {
 }
 
 /** `node:sqlite`, asked for at run time so that older versions of Node get a sentence instead of a stack. */
-function loadDriver(): typeof import('node:sqlite') {
-  const driver = process.getBuiltinModule?.('node:sqlite') as typeof import('node:sqlite') | undefined;
+function loadDriver(): typeof Sqlite {
+  const driver = process.getBuiltinModule?.('node:sqlite') as typeof Sqlite | undefined;
   if (driver !== undefined) return driver;
   throw new StorageError('driver_missing', 'sqliteStorage needs node:sqlite, which Node has since version 22.13.');
 }
@@ -200,7 +200,7 @@ function createPrivately(file: string): void {
   }
 }
 
-function rollBack(database: DatabaseSync): void {
+function rollBack(database: Sqlite.DatabaseSync): void {
   try {
     database.exec('ROLLBACK');
   } catch {
