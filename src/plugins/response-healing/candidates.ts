@@ -15,13 +15,14 @@ export interface Candidate {
   readonly end: number;
 }
 
-/** Brackets at which a search begins. An answer with more is no answer with a bit of prose around it. */
-const MAX_STARTS = 64;
+/** Brackets that are looked at. An answer with more is no answer with a bit of prose around it. */
+const MAX_STARTS = 2_000;
 /** Places that are given to the slow repair. */
 const MAX_REPAIRS = 4;
 
 /** Something like `"key":` or `key:` behind a brace, or a value behind a bracket. */
-const PROMISING = /(?:\{\s{0,200}(?:\/\/|\/\*|#))|(?:\{\s{0,200}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|(?:\[\s{0,200}[{["'“„`(\d.-])/y;
+const PROMISING =
+  /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
 const KEY_FIRST = /^\s{0,200}["“][^"“”\n]{1,120}["”]\s{0,20}:/;
 /** Opening line of a fence, and whatever else may stand between the beginning of a text and its JSON. */
 const FENCED = /(?:^|[\s\S])(?:```|~~~)[ \t]{0,8}(?:json[5cl]?|javascript|js|python|py|typescript|ts)?\s{0,200}(?:(?:const|let|var) \w{1,40} ?= ?)?$/i;
@@ -119,7 +120,7 @@ function promises(text: string, start: number): boolean {
 
 function isAlone(text: string, start: number): boolean {
   const before = text.slice(Math.max(0, start - 300), start);
-  return (start <= 300 && ALONE.test(before)) || FENCED.test(before);
+  return (start <= 300 && ALONE.test(before)) || /\n[ \t]*$/.test(before) || FENCED.test(before);
 }
 
 function isJson(text: string): boolean {

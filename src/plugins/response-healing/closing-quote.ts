@@ -15,10 +15,11 @@ export interface TextContext {
 /** How far a quote looks ahead for what follows it. */
 const FAR = 200;
 
-const QUOTED_KEY = /["'“”„‘`][^"'“”„‘’`\n:{}[\]]{1,120}["'”“’`]\s{0,20}[:=：]/y;
+/** A key with its colon. Sticky. */
+export const QUOTED_KEY = /[urb]{0,2}["'“”„‘`][^"'“”„‘’`\n:{}[\]]{1,120}["'”“’`]\s{0,20}[:=：]/y;
 const CUT_OFF_KEY = /["'“„`][^"'“”„‘’`\n:{}[\]]{0,120}$/y;
-const BARE_KEY = /[\p{L}_$][\p{L}\p{N}_$-]{0,60}\s{0,5}[:=：]/uy;
-const VALUE = /["'“„`{[(\d.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b/y;
+const BARE_KEY = /[\p{L}\p{N}_$][\p{L}\p{N}_$-]{0,60}\s{0,5}[:=：]/uy;
+const VALUE = /[urb]{0,2}["'“„`]|[{[(\d.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b/y;
 
 /**
  * Whether a quote ends its text, or belongs to it because somebody forgot to escape it. It ends the text when what

@@ -14,7 +14,7 @@ export function repair(text: string, latex: boolean): string | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   try {
     const repaired = jsonrepair(withKnownEscapes(text, latex));
-    JSON.parse(repaired);
+    JSON.parse(repaired, refuseGarbage);
     return repaired.trim();
   } catch {
     return undefined;
@@ -31,4 +31,12 @@ function withKnownEscapes(text: string, latex: boolean): string {
     plain = escape.end;
   }
   return result + text.slice(plain);
+}
+
+/** Where the library takes punctuation for texts and keys, it has lost its way. */
+function refuseGarbage(this: unknown, key: string, value: unknown): unknown {
+  const strayText = typeof value === 'string' && /^\s*[:,}\]]/.test(value);
+  const strayKey = !Array.isArray(this) && /["{}[\]\n]|^\s*[:,]/.test(key);
+  if (strayText || strayKey) throw new SyntaxError('punctuation was taken for a text');
+  return value;
 }

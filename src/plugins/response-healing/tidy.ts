@@ -1,4 +1,4 @@
-import { type TextContext, type TextPlace } from './closing-quote.ts';
+import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
 import { isQuote, readText } from './read-text.ts';
 import { readWord } from './read-word.ts';
 
@@ -36,7 +36,7 @@ interface Frame {
 
 const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
-const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]*?\*\//y;
+const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
 /** The end of a fence is the end of what stands in it. */
 const FENCE = /```|~~~/y;
@@ -70,9 +70,9 @@ class Tidier {
   run(): Tidied | NotTidied {
     this.#open();
     for (;;) {
-      this.#skipSpace();
       const frame = this.#frames.at(-1);
       if (frame === undefined) return this.#finished(true);
+      this.#skipSpace();
       if (this.#at >= this.#source.length || this.#match(FENCE) !== '') return this.#cutOff();
       if (!this.#step(frame)) return { end: this.#at };
     }
@@ -150,6 +150,7 @@ class Tidier {
       frame.expects = 'comma';
       return this.#open();
     }
+    if (this.#isKeyOfParent(frame)) return this.#leave(frame);
     this.#skipPrefix();
     if (isQuote(this.#source[this.#at])) return this.#quotedValue(frame);
     const word = readWord(this.#source, this.#at);
@@ -220,14 +221,28 @@ class Tidier {
     if (frame.kind === 'object' && frame.expects === 'value') this.#nothing(frame);
     if (frame.members > 0 && frame.expects !== 'comma') this.#repairs.add('commas');
     const fits = (one: Frame): boolean => character === (one.kind === 'tuple' ? ')' : CLOSER[one.kind]);
-    if (fits(frame)) this.#at += 1;
-    else {
-      this.#repairs.add('brackets');
-      // The wrong bracket: it closes something further out, or is meant for this one.
-      if (!this.#frames.some(fits)) this.#at += 1;
-    }
+    if (!fits(frame)) this.#repairs.add('brackets');
+    // The wrong bracket: it closes something further out, or is meant for this one.
+    if (fits(frame) || !this.#frames.some(fits)) this.#at += 1;
+    return this.#pop(frame);
+  }
+
+  #pop(frame: Frame): true {
     this.#frames.pop();
     this.#pieces.push(CLOSER[frame.kind]);
+    return true;
+  }
+
+  /** In a list within an object, a key belongs to the object: the list was never closed. */
+  #isKeyOfParent(frame: Frame): boolean {
+    return frame.kind === 'array' && this.#frames.at(-2)?.kind === 'object' && this.#match(QUOTED_KEY) !== '';
+  }
+
+  #leave(frame: Frame): true {
+    this.#repairs.add('brackets');
+    this.#pop(frame);
+    const parent = this.#frames.at(-1);
+    if (parent !== undefined) parent.expects = 'key';
     return true;
   }
 
