@@ -3,6 +3,8 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    catalog: 'src/sources/index.ts',
+    cli: 'src/cli/main.ts',
     testing: 'src/testing/index.ts',
     node: 'adapters/node.ts',
     express: 'adapters/express.ts',

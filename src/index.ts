@@ -1,6 +1,6 @@
 // The router.
 export { createRouter } from './router.ts';
-export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
+export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 export type {
@@ -31,37 +31,68 @@ export {
   ollama,
   openai,
   openrouter,
-  providersFromEnvironment,
   together,
   vllm,
   xai,
 } from './providers/openai-compatible/vendors.ts';
 export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-compatible/vendors.ts';
+export { providersFromEnvironment } from './providers/from-environment.ts';
+export { anthropic } from './providers/anthropic/provider.ts';
+export type { AnthropicOptions } from './providers/anthropic/provider.ts';
+export { google } from './providers/google/provider.ts';
+export type { GoogleOptions, SafetySetting } from './providers/google/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
   ModelTable,
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
-export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
+export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
+export { fromAiSdk } from './providers/ai-sdk/provider.ts';
+export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
+export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
+export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type {
+  AiSdkCommonOptions,
+  AiSdkDeclaration,
+  AiSdkModelOptions,
+  AiSdkModelTable,
+  AiSdkOptions,
+} from './providers/ai-sdk/options.ts';
+export type { AiSdkWarning } from './providers/ai-sdk/warnings.ts';
 export { simulated } from './providers/simulated/provider.ts';
 export type { SimulatedModelIds } from './providers/simulated/provider.ts';
 export type { SimulatedModel } from './providers/simulated/models.ts';
 export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
-export type { EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
+export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
+export type { Operation } from './catalog/operation.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
-export type { Price } from './catalog/price.ts';
+export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from './catalog/price.ts';
+export type { CatalogInput } from './runtime/known-models.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
-export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type {
+  CallProgress,
+  EmbeddingCall,
+  EmbeddingReply,
+  PieceStream,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+} from './providers/provider.ts';
+export type { Catalog } from './catalog/catalog.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
-export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
+export type { ModelTarget, Needs, NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -72,6 +103,7 @@ export type {
   StreamPiece,
   UsagePiece,
 } from './core/stream/pieces.ts';
+export type { UpstreamEmbeddings } from './core/embeddings/upstream-embeddings.ts';
 export type { UpstreamResult } from './core/stream/upstream-result.ts';
 export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
 
@@ -117,6 +149,14 @@ export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody }
 // The wire.
 export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';
 export type {
+  EmbeddingInput,
+  EmbeddingItem,
+  EmbeddingRequest,
+  EncodingFormat,
+  MultimodalInput,
+} from './protocol/embedding-request.ts';
+export type { Embedding, EmbeddingResult, EmbeddingUsage } from './protocol/embedding-result.ts';
+export type {
   AudioPart,
   CacheControl,
   ContentPart,
@@ -135,6 +175,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from './protocol/message.ts';
+export type { ToolCallExtra } from './protocol/tool-call-extra.ts';
 export type { FunctionTool, ServerTool, Tool, ToolChoice } from './protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from './protocol/response-format.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from './protocol/reasoning.ts';
@@ -178,4 +219,6 @@ export type {
   ProviderCard,
   ProviderList,
 } from './protocol/models.ts';
+export type { MessagesRequest, MessagesTurn } from './protocol/messages/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from './protocol/messages/messages-result.ts';
 export type { JsonObject, JsonValue } from './protocol/json.ts';

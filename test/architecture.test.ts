@@ -30,6 +30,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/catalog',
     'src/core',
     'src/errors.ts',
+    'src/outbound',
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
@@ -69,6 +70,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/config.ts',
     'src/router.ts',
   ],
+  'src/sources': ['src/protocol', 'src/catalog', 'src/errors.ts', 'src/runtime/known-models.ts'],
+  'src/cli': ['src'],
   'src/testing': ['src'],
   'src/index.ts': ['src'],
   adapters: ['src/index.ts', 'adapters'],
@@ -76,6 +79,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],
@@ -95,6 +99,8 @@ const NODE_ONLY = [
   'src/providers/transport/undici-response.ts',
   'src/providers/transport/guarded-connector.ts',
   'src/providers/transport/content-decoding.ts',
+  'src/sources/lock-file.ts',
+  'src/cli/',
   'src/testing/fault-upstream/',
   'adapters/node-exchange.ts',
   'adapters/node.ts',

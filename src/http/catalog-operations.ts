@@ -2,9 +2,9 @@ import { RouterError } from '../errors.ts';
 import { shortened } from '../protocol/echo.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/services.ts';
-import { architectureOf, endpointCard, modelCard, providerCard } from './catalog-cards.ts';
+import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
-import type { Operation } from './routes.ts';
+import type { CatalogOperation } from './routes.ts';
 
 /** Bodies of the operations that read the catalog. */
 export type CatalogAnswer =
@@ -21,14 +21,15 @@ export type CatalogAnswer =
  */
 export function answerCatalog(
   { facts: { catalog }, records, environment }: RuntimeServices,
-  operation: Exclude<Operation, { name: 'chat' }>,
+  operation: CatalogOperation,
   query: URLSearchParams,
 ): CatalogAnswer {
+  const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(catalog, query);
+      return listModels(catalog, query, at);
     case 'models_count':
-      return { data: { count: filterModels(catalog, query).length } };
+      return { data: { count: filterModels(catalog, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
@@ -36,7 +37,7 @@ export function answerCatalog(
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
       const model = id === undefined ? undefined : catalog.models.get(id);
       if (model === undefined) throw unknownModel(operation.slug);
-      const endpoints = catalog.endpoints(model.id);
+      const endpoints = endpointsAt(catalog, model.id, at);
       if (operation.name === 'model') return { data: modelCard(model, endpoints) };
       const now = environment.now();
       return {

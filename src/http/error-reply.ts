@@ -20,19 +20,24 @@ export interface ErrorReplyContext {
 /** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
 export function errorReply(thrown: unknown, context: ErrorReplyContext): HttpReply {
   const error = errorOfUnknown(thrown);
+  const { status, body } = statusAndBody(error, context);
   return {
     type: 'whole',
-    status: error.status,
+    status,
     headers: { ...context.headers, ...errorHeaders(error), 'content-type': 'application/json' },
-    body: JSON.stringify(spell(replyBody(error, context), context.spelling)),
+    body: JSON.stringify(spell(body, context.spelling)),
   };
 }
 
-function replyBody(error: RouterError, { dialect, wantsMetadata, account, headers }: ErrorReplyContext): object {
+function statusAndBody(
+  error: RouterError,
+  { dialect, wantsMetadata, account, headers }: ErrorReplyContext,
+): { readonly status: number; readonly body: object } {
   const body = errorBody(error, wantsMetadata);
-  if (dialect === undefined) return { ...body, user_id: account ?? null };
+  if (dialect === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
   const { error: detail, router_metadata: metadata } = body;
-  return dialect.error({ status: error.status, detail, metadata, requestId: headers['x-request-id'] });
+  const wrapped = { status: error.status, detail, metadata, requestId: headers['x-request-id'] };
+  return { status: dialect.status?.(wrapped) ?? error.status, body: dialect.error(wrapped) };
 }
 
 /** An error answer for what goes wrong in a host before the router is asked. */

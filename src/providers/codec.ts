@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { DecodedResult } from './openai-compatible/decode-result.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
@@ -11,7 +12,11 @@ import type { ErrorContext } from './upstream-failure.ts';
 export interface Codec {
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
-  /** Body of the request, to be serialised once. */
+  /**
+   * Body of the request, to be serialised once.
+   *
+   * @throws {@link EncodeError} when the wire cannot say what the request says.
+   */
   encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
   /** Headers that depend on the request, names and values in turn. */
   headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];
@@ -19,4 +24,6 @@ export interface Codec {
   decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
   /** Starts reading a stream. */
   streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;
+  /** How embeddings are asked for; left out for wires that have none. */
+  readonly embeddings?: EmbeddingCodec | undefined;
 }

@@ -10,6 +10,8 @@ export interface ErrorContext {
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for dates in `Retry-After`. */
   readonly wallClock: number;
+  /** A header of the answer by its lower-case name, for what a provider says beside the body. */
+  readonly header?: ((name: string) => string | undefined) | undefined;
 }
 
 /** The failure behind an HTTP answer with a bad status. */

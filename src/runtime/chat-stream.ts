@@ -236,9 +236,15 @@ export class ChatStreamSource {
     this.#release();
     answer.call.close();
     const { request } = this.#execution;
-    const usage = this.#execution.usage(answer, tracker.usage, tracker.likelyTokens);
+    const { usage, costParts } = this.#execution.bill(answer, {
+      reported: tracker.usage,
+      likelyTokens: tracker.likelyTokens,
+      images: tracker.images,
+      serviceTier: tracker.facts.serviceTier,
+    });
     const facts = {
       usage,
+      costParts,
       finishReason: end.finishes[0]?.reason ?? null,
       toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
     };

@@ -15,6 +15,8 @@ export { startFaultUpstream } from './fault-upstream/fault-upstream.ts';
 export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream/fault-upstream.ts';
 export { FAULTS } from './fault-upstream/faults.ts';
 export type { FaultId } from './fault-upstream/faults.ts';
+export type { FaultWire, WireError } from './fault-upstream/wire.ts';
+export type { FaultWireName } from './fault-upstream/wires.ts';
 export { HOST_HEADER, adapterChecks } from './adapter-checks.ts';
 export type { AdapterCheck } from './adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from './adapter-control.ts';

@@ -1,4 +1,5 @@
-import { type ModelCard, createRouter } from 'signalbox';
+import { type ModelCard, type Router, createRouter } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { fedProvider } from '../support/fed-provider.ts';
 import { type Answered, send } from '../support/http-call.ts';
@@ -72,6 +73,7 @@ describe('GET /models', () => {
       supported_parameters: expect.arrayContaining(['temperature', 'tools', 'seed']) as unknown,
       default_parameters: null,
       supported_voices: null,
+      knowledge_cutoff: null,
       links: { details: '/models/acme/one/endpoints' },
     });
   });
@@ -144,6 +146,35 @@ describe('GET /models', () => {
     const { status, error } = await get('/models', query);
     expect(status).toBe(400);
     expect(error).toEqual({ code: 400, message, metadata: { error_type: 'invalid_request' } });
+  });
+});
+
+describe('prices that change with time', () => {
+  const price = {
+    prompt: 1,
+    completion: 1,
+    audioPrompt: 40,
+    changes: [{ from: Date.UTC(2026, 0, 1) / 1_000, price: { prompt: 5, completion: 5 } }],
+  };
+  const at = (startAt: number): Router =>
+    createRouter({
+      providers: [fedProvider({ models: { 'acme/one': { price } } })],
+      models: { 'acme/one': { knowledgeCutoff: '2025-06' } },
+      environment: fakeEnvironment({ startAt }),
+    });
+
+  it('are listed, filtered and shown as they are now', async () => {
+    const [before, after] = [at(Date.UTC(2025, 11, 31)), at(Date.UTC(2026, 0, 1))];
+    const listed = async (own: Router, query = ''): Promise<unknown> =>
+      (await send(own, { method: 'GET', path: '/models', query })).json['data'];
+    expect(await listed(before)).toMatchObject([
+      { pricing: { prompt: '0.000001', audio: '0.00004' }, knowledge_cutoff: '2025-06' },
+    ]);
+    expect(await listed(after)).toMatchObject([{ pricing: { prompt: '0.000005' } }]);
+    expect(await listed(before, 'min_price=5')).toEqual([]);
+    expect(await listed(after, 'min_price=5')).toHaveLength(1);
+    const { json } = await send(after, { method: 'GET', path: '/models/acme/one/endpoints' });
+    expect(json['data']).toMatchObject({ endpoints: [{ pricing: { prompt: '0.000005' } }] });
   });
 });
 

@@ -354,6 +354,37 @@ describe('requests for plugins that do not exist or do not like their options', 
     expect(answer.choices[0]?.message.content).toBe('Hi');
   });
 
+  it.each([
+    {
+      parseOptions: () => {
+        throw new Error('secret');
+      },
+    },
+    {
+      runsUnasked: () => {
+        throw new Error('secret');
+      },
+    },
+  ])('are a 502 when the plugin cannot even be asked', async (broken) => {
+    const bench = pluginBench('Hi', { plugins: [{ id: 'broken', whenItThrows: 'fail', ...broken }] });
+    const plugins = 'parseOptions' in broken ? [{ id: 'broken' }] : [];
+    await expect(bench.router.chat(hello({ plugins }))).rejects.toMatchObject({
+      status: 502,
+      message: 'The plugin "broken" failed',
+    });
+  });
+
+  it('are refused when the account relies on a plugin that is not there', async () => {
+    const bench = pluginBench('Hi', { plugins: [picky] });
+    const asking = (enabled: boolean) =>
+      bench.router.chat(hello(), { account: { id: 'a', pluginDefaults: [{ id: 'guardrail', enabled }] } });
+    await expect(asking(true)).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining('"guardrail"') as string,
+    });
+    expect((await asking(false)).choices[0]?.message.content).toBe('Hi');
+  });
+
   it('are no fault of the caller when the account has the wrong options', async () => {
     const bench = pluginBench('Hi', { plugins: [picky] });
     const account = { id: 'a', pluginDefaults: [{ id: 'picky', options: { size: 'XL' } }] };

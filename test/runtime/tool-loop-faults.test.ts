@@ -62,7 +62,7 @@ function stage(
   };
   const attempts: string[] = [];
   const errors: unknown[] = [];
-  const router = createRouter({
+  const router: Router = createRouter({
     environment,
     fallback: { triesPerEndpoint: 1 },
     providers: [fedProvider({ slug: 'one', script: acting(one) }), fedProvider({ slug: 'two', script: acting(two) })],
@@ -71,7 +71,7 @@ function stage(
       attempt: (event: AttemptEvent) => void attempts.push(`${event.provider} ${event.failure?.kind ?? 'ok'}`),
       error: ({ status, committed }) => void errors.push({ status, committed }),
     },
-  }) as Router;
+  });
   return { router, environment, attempts, errors };
 }
 
@@ -108,7 +108,10 @@ describe('a provider that fails in a later turn', () => {
     expect(heard.chunks).toEqual([]);
     expect(heard.error).toMatchObject({
       status: 502,
-      routerMetadata: { attempts: [{ status: 200 }, { status: 500 }, { status: 500 }] },
+      routerMetadata: {
+        attempts: [{ status: 200 }, { status: 500 }, { status: 500 }],
+        pipeline: [{ type: 'server_tools', summary: '1 call' }],
+      },
     });
     expect(errors).toEqual([{ status: 502, committed: false }]);
   });

@@ -24,8 +24,8 @@ describe('a server tool', () => {
           },
         },
       ]);
-      const [made] =
-        (second?.messages[1] as { readonly tool_calls?: readonly { readonly id: string }[] }).tool_calls ?? [];
+      const calling = second?.messages[1];
+      const [made] = (calling?.role === 'assistant' && calling.tool_calls) || [];
       expect(second?.messages.slice(1)).toEqual([
         {
           role: 'assistant',
@@ -215,15 +215,15 @@ describe('tools of both kinds', () => {
     const named = echoTool('router:echo', {
       repeatable: true,
       nameOf: ({ name }) => (typeof name === 'string' ? `ask ${name}` : undefined),
-      execute: (_args, { name }) => ({ result: `I am ${String(name)}` }),
+      execute: (_args, { name = 'nobody' }) => ({ result: ['I am', name] }),
     });
     const model = turns({ toolCalls: [call('ask_Ada'), call('echo')] }, 'Done.');
     const bench = pluginBench(model.script, { serverTools: [named] });
     const tools = [{ ...ECHO, parameters: { name: 'Ada' } }, ECHO];
     const answer = await bench.router.chat(asking({ tools }));
     expect(answer.choices[0]?.message.reasoning_details).toMatchObject([
-      { result: 'I am Ada' },
-      { result: 'I am undefined' },
+      { result: '["I am","Ada"]' },
+      { result: '["I am","nobody"]' },
     ]);
     await expect(pluginBench('Hi', { serverTools: [echoTool()] }).router.chat(asking({ tools }))).rejects.toThrow(
       'tools[1].type must not repeat "router:echo".',
@@ -404,12 +404,12 @@ describe('what surrounds the loop', () => {
   it('takes calls of earlier turns out where no tool is offered', async () => {
     const model = turns('Hi');
     const bench = pluginBench(model.script, { serverTools: [echoTool()] });
-    const call = { type: 'reasoning.server_tool_call', tool_name: 'echo', arguments: '{}', result: 'r' } as const;
+    const made = { type: 'reasoning.server_tool_call', tool_name: 'echo', arguments: '{}', result: 'r' } as const;
     await bench.router.chat(
       hello({
         messages: [
           { role: 'user', content: 'Hello' },
-          { role: 'assistant', content: 'Before', reasoning_details: [call, { type: 'reasoning.text', text: 'Hm' }] },
+          { role: 'assistant', content: 'Before', reasoning_details: [made, { type: 'reasoning.text', text: 'Hm' }] },
           { role: 'user', content: 'And now?' },
         ],
       }),

@@ -1,22 +1,17 @@
 import type { Transport } from 'signalbox';
-import { FAULTS, type FaultId } from 'signalbox/testing';
+import { FAULTS, type FaultId, type FaultWireName } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { createTransport } from '../../src/providers/transport/fetch.ts';
-import {
-  ALONE,
-  BACKED,
-  type FaultCell,
-  type FaultCellOptions,
-  MAIN_MOUNTS,
-  ask,
-  startFaultCell,
-} from '../support/fault-cell.ts';
+import { ALONE, BACKED, type FaultCell, MAIN_MOUNTS, ask, startFaultCell } from '../support/fault-cell.ts';
 import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { type FaultRow, type Outcome, type Phase, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
 
 /** Mounts that only differ from the main ones in how a body is read get a part of the table. */
 const FURTHER_MOUNTS = ['express4', 'express behind express.json'];
 const FURTHER_FAULTS = new Set<FaultId>(['U-10', 'U-14', 'U-20', 'U-27', 'U-37', 'U-53', 'U-60', 'U-61', 'U-66']);
+
+/** Faults whose outcome depends on how a wire is read; the others are the transport's business alone. */
+const WIRE_FAULTS = /^U-(?:1[3-5]|19|2[0-9]|3[0-9]|4[0-5]|5[37]|6[0567])/;
 
 /** Content chunks before a fault that comes after the commit, and what they say. */
 const AFTER_CHUNKS = 3;
@@ -33,7 +28,9 @@ interface Stand {
   readonly name: string;
   readonly mount: string;
   readonly rows: readonly FaultRow[];
-  readonly transport?: Transport;
+  readonly transport?: Transport | undefined;
+  /** Default `chat`. */
+  readonly wire?: FaultWireName | undefined;
 }
 
 const STANDS: readonly Stand[] = [
@@ -50,16 +47,28 @@ const STANDS: readonly Stand[] = [
     // Such a body is passed on as it is by fetch itself, so it is no fault there.
     rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => fault !== 'U-56-unknown'),
   },
+  {
+    name: 'node, a provider of the Messages API',
+    mount: 'node',
+    wire: 'anthropic',
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
+  },
+  {
+    name: "node, a provider of Google's wire",
+    mount: 'node',
+    wire: 'google',
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
+  },
 ];
 
-describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
+describe.each(STANDS)('$name', ({ mount, rows, transport, wire }) => {
   const cells = rows.flatMap((row) =>
     (Object.entries(row.outcomes) as [Phase, Outcome][]).map(([phase, outcome]) => ({ row, phase, outcome })),
   );
 
   describe.concurrent.each(cells)('$row.fault, $phase', ({ row, phase, outcome }) => {
     it(`${FAULTS[row.fault].does}: ${describeOutcome(outcome)}`, async () => {
-      await using cell = await startCell({ mount, transport }, row, phase);
+      await using cell = await startCell({ mount, transport, wire }, row, phase);
       const stream = phase !== 'whole';
       const request = {
         stream,
@@ -72,14 +81,15 @@ describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
 });
 
 function startCell(
-  stand: Pick<FaultCellOptions, 'mount' | 'transport'>,
+  { mount, transport, wire }: Pick<Stand, 'mount' | 'transport' | 'wire'>,
   row: FaultRow,
   phase: Phase,
 ): Promise<FaultCell> {
   return startFaultCell({
-    ...stand,
+    mount,
+    transport,
     impatient: row.impatient ?? false,
-    upstream: { fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
+    upstream: { wire, fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
   });
 }
 

@@ -1,6 +1,21 @@
-import { type Router, type RouterConfig, type Transport, createRouter, openaiCompatible } from 'signalbox';
+import {
+  type EndpointDeclaration,
+  type Provider,
+  type Router,
+  type RouterConfig,
+  type Transport,
+  anthropic,
+  createRouter,
+  google,
+  openaiCompatible,
+} from 'signalbox';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
-import { type FaultUpstream, type FaultUpstreamOptions, startFaultUpstream } from 'signalbox/testing';
+import {
+  type FaultUpstream,
+  type FaultUpstreamOptions,
+  type FaultWireName,
+  startFaultUpstream,
+} from 'signalbox/testing';
 import { MOUNTS, type Mounted } from './mounts.ts';
 
 /** Key of the faulty provider. No client may ever see it. */
@@ -45,13 +60,30 @@ export const ALONE = 'acme/alone';
 /** Model that both providers serve, the faulty one first. */
 export const BACKED = 'acme/backed';
 
+/** What every provider can be told. */
+interface FaultyProvider {
+  readonly slug: string;
+  readonly name: string;
+  readonly apiKey: string;
+  readonly baseURL: string;
+  readonly transport: Transport | undefined;
+  readonly models: { readonly [ALONE]: EndpointDeclaration; readonly [BACKED]: EndpointDeclaration };
+}
+
+/** Makes the faulty provider, by the wire that its upstream speaks. */
+const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
+  chat: openaiCompatible,
+  anthropic,
+  google,
+};
+
 /** Starts both providers, a router and a mount. */
 export async function startFaultCell(options: FaultCellOptions = {}): Promise<FaultCell> {
   const faulty = await startFaultUpstream({ timeScale: TIME_SCALE, ...options.upstream });
   const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
   const router = createRouter({
     providers: [
-      openaiCompatible({
+      PROVIDERS[options.upstream?.wire ?? 'chat']({
         slug: 'faulty',
         name: 'Faulty',
         apiKey: FAULTY_KEY,

@@ -21,7 +21,7 @@ export function echoTool(
       description: 'Says what it is told.',
       parameters: { type: 'object', properties: { text: { type: 'string' } } },
     }),
-    execute: ({ text = 'nothing' }) => ({ result: `echo of ${String(text)}` }),
+    execute: ({ text }) => ({ result: `echo of ${typeof text === 'string' ? text : 'nothing'}` }),
     ...more,
   });
 }

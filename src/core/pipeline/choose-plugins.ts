@@ -6,6 +6,7 @@ import { nearName } from '../../protocol/near-name.ts';
 import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, pathBelow } from './check-options.ts';
+import { foreign } from './foreign.ts';
 import type { Plugin } from './plugin.ts';
 import type { PluginDefault } from './plugin-default.ts';
 import type { PluginRegistry } from './registry.ts';
@@ -37,17 +38,24 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
   const { registry } = context;
   const unknown = request.plugins.find((entry) => !registry.plugins.has(entry.id) && !asksForNothing(entry));
   if (unknown !== undefined) return failed(unknownPlugin(unknown.id, context));
+  const missing = context.inner ? undefined : unregisteredDefault(request, registry);
+  if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
   const active: ActivePlugin[] = [];
   for (const plugin of registry.plugins.values()) {
-    const wish = wishFor(plugin, request, context);
+    const wish = foreign(`plugin "${plugin.id}"`, () => wishFor(plugin, request, context));
     if (wish === undefined) continue;
-    const checked = checkOptions(plugin.parseOptions, wish.options);
+    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin.parseOptions, wish.options));
     if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
     else if (wish.because === 'account')
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
     else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
   }
   return passed(active);
+}
+
+/** An account whose guardrail is not there must not be served without it. */
+function unregisteredDefault({ account }: NormalizedRequest, { plugins }: PluginRegistry): string | undefined {
+  return account.pluginDefaults?.find(({ id, enabled }) => enabled !== false && !plugins.has(id))?.id;
 }
 
 /** Clients switch plugins of the contract off without asking whether they are there. */

@@ -6,6 +6,7 @@ import { type FunctionTool, REFUSED_SERVER_TOOLS, type ToolChoice } from '../../
 import { deriveNeeds } from '../normalize/needs.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, pathBelow } from './check-options.ts';
+import { foreign } from './foreign.ts';
 import type { PluginRegistry } from './registry.ts';
 import { replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from './server-tool.ts';
@@ -55,13 +56,16 @@ export function offerTools(
     if (occurrence > 0 && definition.repeatable !== true) {
       return failed(faultAt(`${path}.type`, `must not repeat ${echo(type)}`));
     }
-    const checked = checkOptions(definition.parseOptions, { ...parameters } as JsonObject);
+    const owner = `server tool "${type}"`;
+    const checked = foreign(owner, () => checkOptions(definition.parseOptions, { ...parameters } as JsonObject));
     if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
     const { options } = checked;
-    const name = functionNameFor(definition.nameOf?.(options) ?? type, taken);
+    const name = functionNameFor(foreign(owner, () => definition.nameOf?.(options)) ?? type, taken);
     taken.add(name);
-    tools.set(name, { definition, options, name, maxUses: definition.maxUses?.(options) ?? Infinity });
-    functions.push({ type: 'function', function: { name, ...definition.describe(options, request) } });
+    const maxUses = foreign(owner, () => definition.maxUses?.(options)) ?? Infinity;
+    tools.set(name, { definition, options, name, maxUses });
+    const described = foreign(owner, () => definition.describe(options, request));
+    functions.push({ type: 'function', function: { name, ...described } });
   }
   const choice = choiceFor(request.toolChoice, tools);
   if (!choice.ok) return choice;

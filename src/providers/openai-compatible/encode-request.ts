@@ -110,14 +110,24 @@ function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBod
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
-function encodeTier(
+export function encodeTier(
   { serviceTier }: NormalizedRequest,
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
 ): EncodedBody {
-  const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
+  const undeclared = hasUndeclaredTier(endpoint, serviceTier) ? serviceTier : undefined;
   const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
+}
+
+/** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
+function hasUndeclaredTier(
+  { parameters, unknownParameters, price, origins }: Endpoint,
+  tier: NormalizedRequest['serviceTier'],
+): boolean {
+  const isKnown = (tier === 'priority' || tier === 'flex') && price?.serviceTiers?.[tier] !== undefined;
+  if (isKnown && origins?.price !== undefined) return false;
+  return parameters === undefined || unknownParameters !== undefined;
 }
 
 function encodeStream({ streamOptions, padsChunks }: Dialect): EncodedBody {

@@ -1,10 +1,12 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import { checkProviderOptions } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import type { Dialect } from './dialect.ts';
+import { NATIVE_DIALECTS, type NativeDialect, nativeCodecs } from './native-dialects.ts';
 
 /** Models of a provider: id in this router to how the provider offers it. */
 export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
@@ -25,6 +27,11 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /**
+   * Shapes besides chat completions that this server speaks itself: callers who ask in one of them get its own words.
+   * Default: what the vendor speaks at its own address, and none at any other.
+   */
+  readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -50,7 +57,7 @@ export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable>
 export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
-  const problems = checkOptions(options);
+  const problems = [...checkProviderOptions(options), ...dialectProblems(options)];
   if (problems.length > 0) throw new ConfigError(problems);
   const { slug, models, keyHeader } = options;
   return httpProvider<Extract<keyof Models, string>>({
@@ -61,6 +68,7 @@ export function openaiCompatible<const Models extends ModelTable>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     codec: chatCompletionsCodec(options.dialect ?? {}),
+    dialectCodecs: nativeCodecs(options.nativeDialects ?? [], options.dialect ?? {}),
     baseURL: options.baseURL.replace(/\/+$/, ''),
     query: options.query,
     apiKey: options.apiKey,
@@ -76,20 +84,8 @@ export function openaiCompatible<const Models extends ModelTable>(
   });
 }
 
-function checkOptions(options: OpenAiCompatibleOptions): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const where = `providers.${options.slug}`;
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
-    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
-  }
-  const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
-  } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
-    problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
-  }
-  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
-    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
-  }
-  return problems;
+function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
+  if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
+  const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
+  return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
 }

@@ -1,6 +1,6 @@
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { JsonProgress } from './json-progress.ts';
+import { JsonProgress } from '../../core/stream/json-progress.ts';
 
 /** One fragment as a server sent it, read as far as it makes sense. */
 interface Fragment {

@@ -50,6 +50,11 @@ export class Ledger {
     });
   }
 
+  /** True when something besides the models of the request itself had a cost. */
+  get hasCosts(): boolean {
+    return this.#inner !== undefined || this.#uses.some(({ cost }) => Boolean(cost));
+  }
+
   /** Notes calls of server tools: those the model asked for, and those that were carried out. */
   toolCalls(requested: number, executed: number): void {
     this.#requested += requested;

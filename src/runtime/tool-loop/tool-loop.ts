@@ -13,7 +13,7 @@ import { type FinishPiece, type StreamPiece, commits } from '../../core/stream/p
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import { ChatExecution } from '../chat-execution.ts';
 import type { Answer, Execution } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
@@ -60,11 +60,14 @@ export class ToolLoop implements Execution {
   #next: NormalizedRequest;
   #toolsOff = false;
   #progress: LoopProgress = NO_PROGRESS;
+  /** Of all turns; undefined once one of them has none. */
+  #costParts: Settlement['costParts'] = [];
   #last: Answer | undefined;
   /** What is shown together with the next content, so that a failure before it can still be an ordinary error. */
   #held: StreamPiece[] = [];
   #committed = false;
   #over = false;
+  #noted = false;
 
   constructor(services: RuntimeServices, options: ToolLoopOptions) {
     this.#services = services;
@@ -93,7 +96,7 @@ export class ToolLoop implements Execution {
       for (const piece of pieces) collector.add(piece);
     }
     const answer = this.#lastAnswer();
-    return { ...answer, call: heldCall([]), result: { ...collector.result(), usage: this.usage() } };
+    return { ...answer, call: heldCall([]), result: { ...collector.result(), usage: this.bill().usage } };
   }
 
   /**
@@ -116,8 +119,9 @@ export class ToolLoop implements Execution {
     return undefined;
   }
 
-  usage(): Usage {
-    return this.#progress.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  bill(): Settlement {
+    const usage = this.#progress.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    return { usage, costParts: this.#costParts };
   }
 
   settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
@@ -138,6 +142,7 @@ export class ToolLoop implements Execution {
   }
 
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
+    if (!answered) this.#note();
     const { plan, attempts } = this;
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
   }
@@ -181,6 +186,7 @@ export class ToolLoop implements Execution {
     const calls = (turn.message.tool_calls ?? []).map(withId(this.#progress.steps));
     const ours = calls.filter((call) => this.#names.has(call.function.name));
     const left = stepsLeft(this.request, this.#progress);
+    this.#costParts = turn.bill.costParts && this.#costParts && [...this.#costParts, ...turn.bill.costParts];
     this.#progress = progressAfter(this.#progress, turn, calls, ours.length);
     const isLast = ours.length === 0 || this.#toolsOff;
     if (!isLast) {
@@ -215,9 +221,11 @@ export class ToolLoop implements Execution {
     this.#held.push({ type: 'end' });
   }
 
+  /** Leaves the stage of the loop (gaps 5.11), once. */
   #note(): void {
     const { steps } = this.#progress;
-    if (steps === 0) return;
+    if (steps === 0 || this.#noted) return;
+    this.#noted = true;
     const used = [...this.#options.tools.values()].filter(({ name }) => this.#uses.has(name));
     this.#options.ledger.stage('server-tools', {
       type: 'server_tools',
@@ -234,7 +242,7 @@ export class ToolLoop implements Execution {
 
 function progressAfter(
   before: LoopProgress,
-  { usage, finishes }: FinishedTurn,
+  { bill: { usage }, finishes }: FinishedTurn,
   calls: readonly ResultToolCall[],
   steps: number,
 ): LoopProgress {
