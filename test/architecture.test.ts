@@ -82,6 +82,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
+  jsonrepair: ['src/plugins/response-healing/repair.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   undici: [

@@ -16,11 +16,14 @@ const schemas = JSON.parse(readFileSync(new URL('schemas.json', folder), 'utf8')
 
 /** Reads one half of the broken answers: `development`, which the code was written with, or `held-back`. */
 export function healingCases(half: 'development' | 'held-back'): readonly HealingCase[] {
-  const blocks = readFileSync(new URL(`${half}.txt`, folder), 'utf8').split(/^=== /m).slice(1);
+  const blocks = readFileSync(new URL(`${half}.txt`, folder), 'utf8')
+    .split(/^=== /m)
+    .slice(1);
   return blocks.map((block) => {
     const [heading = '', ...lines] = block.split('\n');
     const [text = '', expected = ''] = lines.join('\n').split('\n--- expected\n');
-    const { finish = 'stop', schema } = /\[finish=(?<finish>\w+)\]|\[schema=(?<schema>\w+)\]/.exec(heading)?.groups ?? {};
+    const { finish = 'stop', schema } =
+      /\[finish=(?<finish>\w+)\]|\[schema=(?<schema>\w+)\]/.exec(heading)?.groups ?? {};
     return {
       name: heading,
       text,

@@ -1,4 +1,5 @@
 import { repair } from './repair.ts';
+import { strictEnd } from './strict-end.ts';
 import { tidy } from './tidy.ts';
 
 /** A part of an answer that may be what was asked for. */
@@ -25,7 +26,8 @@ const PROMISING =
   /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
 const KEY_FIRST = /^\s{0,200}["“][^"“”\n]{1,120}["”]\s{0,20}:/;
 /** Opening line of a fence, and whatever else may stand between the beginning of a text and its JSON. */
-const FENCED = /(?:^|[\s\S])(?:```|~~~)[ \t]{0,8}(?:json[5cl]?|javascript|js|python|py|typescript|ts)?\s{0,200}(?:(?:const|let|var) \w{1,40} ?= ?)?$/i;
+const FENCED =
+  /(?:^|[\s\S])(?:```|~~~)[ \t]{0,8}(?:json[5cl]?|javascript|js|python|py|typescript|ts)?\s{0,200}(?:(?:const|let|var) \w{1,40} ?= ?)?$/i;
 const ALONE = /^\s{0,200}(?:json\s{1,20}|<\w{1,40}>\s{0,20}|\w{1,40} ?= ?)?$/i;
 
 /** Finds everything in a text that is an object or array, or could be made one. In the order of their places. */
@@ -45,13 +47,20 @@ export function findCandidates(text: string, latex: boolean): readonly Candidate
       continue;
     }
     // Text is read again for every bracket that leads nowhere, but not again and again.
-    if (spent > 2 * text.length) break;
-    const tidied = tidy(text, start, latex);
-    spent += tidied.end - start;
+    if (spent > 3 * text.length) break;
     const alone = isAlone(text, start);
     const place = { kind: text[start] === '{' ? ('object' as const) : ('array' as const), alone, start };
+    const strict = strictEnd(text, start);
+    if (strict.isJson) {
+      const json = text.slice(start, strict.end);
+      found.push({ json, end: strict.end, closed: true, repairs: [], ...place });
+      start = nextBracket(text, strict.end);
+      continue;
+    }
+    const tidied = tidy(text, start, latex);
+    spent += strict.end + tidied.end - 2 * start;
     if (tidied.json !== undefined) {
-      found.push({ ...asWritten(text, start, tidied), ...place });
+      found.push({ ...tidied, ...place });
       if (!tidied.closed) break;
       start = nextBracket(text, tidied.end);
       continue;
@@ -59,19 +68,17 @@ export function findCandidates(text: string, latex: boolean): readonly Candidate
     repaired += 1;
     const slow = repaired <= MAX_REPAIRS ? repairedFrom(text, start, alone, latex) : undefined;
     if (slow !== undefined) found.push({ ...slow, ...place });
-    start = nextBracket(text, slow?.end ?? start + 1);
+    start = nextBracket(text, slow?.end ?? behindBroken(text, start, alone));
   }
   return found;
 }
 
-/** Text that is JSON already is taken as it is. */
-function asWritten(
-  text: string,
-  start: number,
-  tidied: { readonly json: string; readonly end: number; readonly closed: boolean; readonly repairs: readonly string[] },
-): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs'> {
-  const written = text.slice(start, tidied.end);
-  return tidied.closed && isJson(written) ? { json: written, end: tidied.end, closed: true, repairs: [] } : tidied;
+/** Where to look on behind something beyond repair. What stands within it is a part of an answer and not the answer. */
+function behindBroken(text: string, start: number, alone: boolean): number {
+  if (/^\{\s*\{/.test(text.slice(start, start + 20))) return start + 1;
+  const end = balancedEnd(text, start);
+  if (end > 0) return end;
+  return alone ? text.length : start + 1;
 }
 
 /** What the slow repair makes of the brackets at a place, up to their end or, where nothing else is, to the last one. */
@@ -121,13 +128,4 @@ function promises(text: string, start: number): boolean {
 function isAlone(text: string, start: number): boolean {
   const before = text.slice(Math.max(0, start - 300), start);
   return (start <= 300 && ALONE.test(before)) || /\n[ \t]*$/.test(before) || FENCED.test(before);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

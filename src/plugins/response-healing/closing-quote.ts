@@ -67,7 +67,9 @@ function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean)
   if (next === undefined || next === '}' || next === ']' || next === '/' || next === '#') return true;
   if (next === ')') return place === 'tuple';
   if (place !== 'object') return matches(VALUE, source, at);
-  return matches(QUOTED_KEY, source, at) || matches(CUT_OFF_KEY, source, at) || (bareKeys && matches(BARE_KEY, source, at));
+  return (
+    matches(QUOTED_KEY, source, at) || matches(CUT_OFF_KEY, source, at) || (bareKeys && matches(BARE_KEY, source, at))
+  );
 }
 
 /** What may stand behind a closing bracket. */

@@ -2,6 +2,7 @@ import { fitsSchema } from '../../core/json-schema/validate.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { type Candidate, findCandidates } from './candidates.ts';
 import { writesLatex } from './latex.ts';
+import { isJson } from './strict-end.ts';
 
 /** What is known of an answer besides its text. */
 export interface HealOptions {
@@ -69,13 +70,4 @@ function withoutThinking(text: string): string {
     rest = rest.slice(found.index + found[0].length);
   }
   return rest.includes('{') || rest.includes('[') || rest.includes(':') ? rest : text;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -47,12 +47,14 @@ export function readWord(source: string, at: number): ReadWord | undefined {
   const end = at + word.length;
   const atEnd = end === source.length;
   const literal = Object.hasOwn(LITERALS, word) ? LITERALS[word] : undefined;
-  if (literal !== undefined) return { json: literal, end, cut: false, ...(literal === word ? {} : { repair: 'literals' }) };
+  if (literal !== undefined)
+    return { json: literal, end, cut: false, ...(literal === word ? {} : { repair: 'literals' }) };
   if (atEnd && isHalf(word)) return { json: 'null', end, cut: true };
   if (!BEGINS_LIKE_NUMBER.test(word)) return undefined;
   const json = numberOf(word);
   const whole = match(UNQUOTED, source, at);
-  if (json !== undefined && whole === word) return { json, end, cut: false, ...(json === word ? {} : { repair: 'numbers' }) };
+  if (json !== undefined && whole === word)
+    return { json, end, cut: false, ...(json === word ? {} : { repair: 'numbers' }) };
   return { json: JSON.stringify(whole), end: at + whole.length, cut: false, repair: 'quotes' };
 }
 

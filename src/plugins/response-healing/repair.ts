@@ -1,4 +1,5 @@
 import { jsonrepair } from 'jsonrepair';
+import { MAX_DEPTH } from './depth.ts';
 import { readEscape } from './read-escape.ts';
 
 /** Longer texts are not repaired: the time it takes can grow with the square of the length. */
@@ -11,7 +12,7 @@ const MAX_LENGTH = 32_768;
  * @returns JSON, or undefined when there is nothing to be done.
  */
 export function repair(text: string, latex: boolean): string | undefined {
-  if (text.length > MAX_LENGTH) return undefined;
+  if (text.length > MAX_LENGTH || isDeep(text)) return undefined;
   try {
     const repaired = jsonrepair(withKnownEscapes(text, latex));
     JSON.parse(repaired, refuseGarbage);
@@ -19,6 +20,16 @@ export function repair(text: string, latex: boolean): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Brackets within brackets cost the library its stack. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const bracket of text.match(/[{}[\]]/g) ?? []) {
+    depth += bracket === '{' || bracket === '[' ? 1 : -1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
 }
 
 function withKnownEscapes(text: string, latex: boolean): string {

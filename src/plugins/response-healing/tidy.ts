@@ -1,4 +1,5 @@
 import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
 import { readWord } from './read-word.ts';
 
@@ -21,9 +22,6 @@ export interface NotTidied {
   readonly end: number;
 }
 
-/** Brackets within brackets that are read. */
-export const MAX_DEPTH = 64;
-
 interface Frame {
   readonly kind: 'object' | 'array' | 'tuple';
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
@@ -38,6 +36,8 @@ const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
 const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
+/** Characters at the end of a text that may be brackets. */
+const MAX_TAIL = 200;
 /** The end of a fence is the end of what stands in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
@@ -180,8 +180,8 @@ class Tidier {
 
   /** A text that ends with the brackets of its objects only lost its closing quote. */
   #withoutBrackets(json: string): string {
-    const open = this.#frames.map((frame) => CLOSER[frame.kind]).reverse();
-    const tail = /[\s}\]]*$/.exec(json.slice(0, -1).replaceAll('\\n', '  '))?.[0] ?? '';
+    const open = this.#frames.map((frame) => CLOSER[frame.kind]).toReversed();
+    const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
     const brackets = tail.replaceAll(/\s/g, '');
     if (brackets === '' || !open.join('').startsWith(brackets)) return json;
     return `${json.slice(0, json.length - 1 - tail.length)}"`;
@@ -285,7 +285,7 @@ class Tidier {
       this.#pieces.length = inner.before;
       this.#leaveOut();
     }
-    for (const frame of this.#frames.reverse()) this.#pieces.push(CLOSER[frame.kind]);
+    for (const frame of this.#frames.toReversed()) this.#pieces.push(CLOSER[frame.kind]);
     this.#repairs.add('brackets');
     return this.#finished(false);
   }
