@@ -94,6 +94,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'eventsource-parser': ['src/providers/sse.ts'],
   ioredis: ['src/storage/redis/ioredis.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
+  jsonrepair: ['src/plugins/response-healing/repair.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   pg: ['src/storage/postgres/driver.ts'],
