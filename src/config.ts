@@ -1,3 +1,4 @@
+import type { EndpointDeclaration } from './catalog/endpoint.ts';
 import type { CatalogFacts } from './catalog/facts.ts';
 import type { ModelInfo } from './catalog/model.ts';
 import type { RoutingPolicy } from './core/account.ts';
@@ -9,7 +10,12 @@ import { MAX_RETRY_AFTER_MS } from './core/fallback/retry-after.ts';
 import { DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from './core/fallback/retry-budget.ts';
 import type { Preset } from './core/normalize/preset.ts';
 import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from './core/selection/world.ts';
+import type { Plugin } from './core/pipeline/plugin.ts';
+import type { PluginDefault } from './core/pipeline/plugin-default.ts';
+import { registryProblems } from './core/pipeline/registry-problems.ts';
+import type { ServerToolDefinition } from './core/pipeline/server-tool.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
+import { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
 import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
@@ -53,6 +59,17 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly presets?: Readonly<Record<string, Preset>> | undefined;
   /** Model for requests that name none. */
   readonly defaultModel?: string | undefined;
+  /**
+   * Plugins that requests may name, in the order in which their hooks run. Takes the place of the default list; to add
+   * to it, give `[...defaultPlugins(), mine]`.
+   */
+  readonly plugins?: readonly Plugin[] | undefined;
+  /** Plugins that run although requests do not name them. Those of an account come before these. */
+  readonly pluginDefaults?: readonly PluginDefault[] | undefined;
+  /** Levels of calls of the router that plugins and server tools may make. Default 2. */
+  readonly maxPluginDepth?: number | undefined;
+  /** Tools that the router runs itself. Takes the place of the default list, which is `defaultServerTools()`. */
+  readonly serverTools?: readonly ServerToolDefinition[] | undefined;
   /** Routing rules for everybody; accounts and requests can only tighten them. */
   readonly policy?: RoutingPolicy | undefined;
   /**
@@ -117,6 +134,10 @@ export interface ResolvedConfig {
   readonly aliases: Readonly<Record<string, string | readonly string[]>>;
   readonly presets: Readonly<Record<string, Preset>>;
   readonly defaultModel: string | undefined;
+  readonly plugins: readonly Plugin[];
+  readonly pluginDefaults: readonly PluginDefault[];
+  readonly maxPluginDepth: number;
+  readonly serverTools: readonly ServerToolDefinition[];
   readonly policy: RoutingPolicy;
   readonly authenticate: Authenticate | undefined;
   readonly allowAnonymous: boolean;
@@ -163,6 +184,10 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     catalogMaxAgeDays: config.catalogMaxAgeDays ?? 30,
     aliases: config.aliases ?? {},
     presets: config.presets ?? {},
+    plugins: config.plugins ?? defaultPlugins(),
+    pluginDefaults: config.pluginDefaults ?? [],
+    maxPluginDepth: config.maxPluginDepth ?? 2,
+    serverTools: config.serverTools ?? defaultServerTools(),
     defaultModel: config.defaultModel,
     policy: config.policy ?? {},
     authenticate: config.authenticate,
@@ -215,6 +240,11 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
     if (slugs.has(provider.slug)) yield { path, problem: `must be unique, but "${provider.slug}" is there twice` };
     slugs.add(provider.slug);
   }
+  yield* embeddingProblems(config.providers);
+  yield* registryProblems(config.plugins, config.pluginDefaults, config.serverTools);
+  if (!Number.isInteger(config.maxPluginDepth) || config.maxPluginDepth < 0) {
+    yield { path: 'maxPluginDepth', problem: `must be a whole number from 0 on, not ${config.maxPluginDepth}` };
+  }
   yield* corsProblems(config.cors);
   for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
     for (const [name, value] of Object.entries(config[group])) {
@@ -227,6 +257,19 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
   if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
+  }
+}
+
+/** A model that is declared to make embeddings needs a provider that can be asked for some. */
+function* embeddingProblems(providers: readonly Provider[]): Generator<ConfigProblem> {
+  for (const [index, provider] of providers.entries()) {
+    if (provider.embed !== undefined) continue;
+    for (const [model, declared] of Object.entries(provider.models)) {
+      const declarations: readonly EndpointDeclaration[] = [declared].flat();
+      if (!declarations.some(({ outputModalities }) => outputModalities?.includes('embeddings'))) continue;
+      const path = `providers[${index}].models["${model}"].outputModalities`;
+      yield { path, problem: 'must not name embeddings, because this provider has no embed function' };
+    }
   }
 }
 

@@ -1,9 +1,15 @@
 // The router.
 export { createRouter } from './router.ts';
-export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
+export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
-export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
+export type {
+  ExplainedPlugin,
+  ExplainedRejection,
+  ExplainedServerTool,
+  ExplainedStep,
+  Explanation,
+} from './explanation.ts';
 export { ConfigError, RouterError } from './errors.ts';
 export type { ConfigProblem, RouterErrorOptions } from './errors.ts';
 
@@ -33,18 +39,20 @@ export type { AzureOptions, ModelIds, VendorFactory } from './providers/openai-c
 export { providersFromEnvironment } from './providers/from-environment.ts';
 export { anthropic } from './providers/anthropic/provider.ts';
 export type { AnthropicOptions } from './providers/anthropic/provider.ts';
+export { google } from './providers/google/provider.ts';
+export type { GoogleOptions, SafetySetting } from './providers/google/provider.ts';
 export { openaiCompatible } from './providers/openai-compatible/provider.ts';
 export type {
   ChatProviderOptions,
   ModelTable,
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
-export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
 export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
-export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
   AiSdkDeclaration,
@@ -63,17 +71,28 @@ export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from
 export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
+export type { Operation } from './catalog/operation.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
 export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from './catalog/price.ts';
 export type { CatalogInput } from './runtime/known-models.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
-export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type {
+  CallProgress,
+  EmbeddingCall,
+  EmbeddingReply,
+  PieceStream,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+} from './providers/provider.ts';
+export type { Catalog } from './catalog/catalog.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
-export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
+export type { ModelTarget, Needs, NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -84,8 +103,55 @@ export type {
   StreamPiece,
   UsagePiece,
 } from './core/stream/pieces.ts';
+export type { UpstreamEmbeddings } from './core/embeddings/upstream-embeddings.ts';
 export type { UpstreamResult } from './core/stream/upstream-result.ts';
 export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
+
+// Plugins and server tools.
+export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
+export { datetime } from './plugins/datetime/datetime.ts';
+export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { web } from './plugins/web/web.ts';
+export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
+export { webSearchTool } from './plugins/web-search/web-search.ts';
+export type { WebSearchOptions, WebSearchToolOptions } from './plugins/web-search/web-search.ts';
+export { webFetch } from './plugins/web-fetch/web-fetch.ts';
+export { webFetchTool } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchToolOptions } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchOptions } from './plugins/web-fetch/web-fetch-options.ts';
+
+// Services behind plugins and server tools.
+export { brave } from './plugins/search/brave.ts';
+export { exa } from './plugins/search/exa.ts';
+export { searxng } from './plugins/search/searxng.ts';
+export type { SearxngOptions } from './plugins/search/searxng.ts';
+export { tavily } from './plugins/search/tavily.ts';
+export { searchEnginesFromEnvironment } from './plugins/search/engines-from-environment.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from './plugins/search/engine-options.ts';
+export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from './plugins/ports/search-engine.ts';
+export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
+export { PageError } from './plugins/ports/page-fetcher.ts';
+export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { PdfError } from './plugins/ports/pdf-reader.ts';
+export type { PdfProblem, PdfReader, PdfRequest, PdfText } from './plugins/ports/pdf-reader.ts';
+export type { DomainFilter } from './plugins/domains/domain-filter.ts';
+export type { DomainRule } from './plugins/domains/domain-rule.ts';
+export type { OutboundOptions } from './outbound/outbound.ts';
+export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
+
+// To bring a plugin or a server tool of your own.
+export { definePlugin } from './core/pipeline/plugin.ts';
+export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
+export type { PluginDefault } from './core/pipeline/plugin-default.ts';
+export type { PluginCause } from './core/pipeline/choose-plugins.ts';
+export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type { RequestChange } from './core/pipeline/request-change.ts';
+export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
+export { defineServerTool } from './core/pipeline/server-tool.ts';
+export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from './core/pipeline/server-tool.ts';
+export { textAnswer } from './core/pipeline/text-answer.ts';
+export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 
 // Where state lives, and what happens.
 export { memoryStore } from './storage/memory.ts';
@@ -132,6 +198,14 @@ export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody }
 // The wire.
 export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';
 export type {
+  EmbeddingInput,
+  EmbeddingItem,
+  EmbeddingRequest,
+  EncodingFormat,
+  MultimodalInput,
+} from './protocol/embedding-request.ts';
+export type { Embedding, EmbeddingResult, EmbeddingUsage } from './protocol/embedding-result.ts';
+export type {
   AudioPart,
   CacheControl,
   ContentPart,
@@ -150,6 +224,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from './protocol/message.ts';
+export type { ToolCallExtra } from './protocol/tool-call-extra.ts';
 export type { FunctionTool, ServerTool, Tool, ToolChoice } from './protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from './protocol/response-format.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from './protocol/reasoning.ts';

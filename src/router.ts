@@ -2,27 +2,32 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
+import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
-import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
+import type { EmbeddingRequest } from './protocol/embedding-request.ts';
+import type { EmbeddingResult } from './protocol/embedding-result.ts';
 import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
+import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
-import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
+import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
-import type { RuntimeServices } from './runtime/services.ts';
+import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
+import type { InnerCall, RuntimeServices } from './runtime/services.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
@@ -41,6 +46,15 @@ export interface CallOptions {
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
 }
+
+/** How the vectors of an answer are written, by the `encoding_format` of its request. */
+export type VectorOf<Request extends EmbeddingRequest> = Request extends { readonly encoding_format: infer Format }
+  ? 'base64' extends Format
+    ? Format extends 'base64'
+      ? string
+      : readonly number[] | string
+    : readonly number[]
+  : readonly number[];
 
 /** What comes with a body whose shape is told by its path. */
 export interface OpenOptions extends CallOptions {
@@ -74,7 +88,16 @@ export interface Router<Model extends string = string> {
    */
   stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
-   * Tells what a request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   * Turns texts into vectors (gaps 10). The same routing, fallback, accounting and events as for chat.
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  embed<const Request extends EmbeddingRequest<Model>>(
+    request: Request,
+    options?: CallOptions,
+  ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /**
+   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
    *
    * @throws {@link RouterError} when the request is bad.
    */
@@ -122,41 +145,61 @@ export function createRouter<
   config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
 ): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
   const resolved = resolveConfig(config);
-  const services = buildServices(resolved);
+  const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
   for (const name of ['attempt', 'result', 'error', 'warning'] as const) {
     const listener = resolved.on[name];
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
-  for (const source of staleSources(resolved.catalog, environment.wallClock(), resolved.catalogMaxAgeDays)) {
+  const { catalog, catalogMaxAgeDays, providers } = resolved;
+  const slugs = providers.map((provider) => provider.slug);
+  for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
     warn(events, {
       code: 'catalog_stale',
       message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
     });
   }
 
-  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
-    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
-    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
-    if (!parsed.ok) throw errorOfFault(parsed.fault);
+  async function contextOf(user: string | null | undefined, options: CallOptions): Promise<RequestContext> {
     const account = options.account ?? ANONYMOUS;
-    const standIn = endUsers.standIn(account.id, parsed.value.user);
+    const standIn = endUsers.standIn(account.id, user);
     const created = Math.floor(environment.wallClock() / 1_000);
-    const context: RequestContext = {
+    return {
       id: `gen-${created}-${environment.randomText(20)}`,
       created,
       account,
       endUser: typeof standIn === 'string' ? standIn : await standIn,
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
-      native: spoken?.native,
       anthropicBeta: options.anthropicBeta,
+    };
+  }
+
+  async function prepare(
+    body: unknown,
+    options: OpenOptions,
+    streamed?: boolean,
+    inner?: InnerCall,
+  ): Promise<PreparedRequest> {
+    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
+    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const context = {
+      ...(await contextOf(parsed.value.user, options)),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      native: spoken?.native,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return normalized.value;
+    return preparePipeline(services, normalized.value, request);
+  }
+
+  async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const prepared = await prepare(body, { account: inner.account }, false, inner);
+    const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
+    return result;
   }
 
   function translate(body: unknown, dialect: DialectName): { chat: unknown; native: NativeRequest | undefined } {
@@ -167,29 +210,27 @@ export function createRouter<
     return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
-  async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
-    return new ChatExecution(services, request, await planRequest(services, request), signal);
-  }
-
-  async function openStream(request: NormalizedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
+    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const request = await prepare(body, options);
-    const { id } = request;
-    if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
-    return { type: 'whole', id, answer: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+    const prepared = await prepare(body, options);
+    const { id, stream: streamed } = prepared.request;
+    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    return { type: 'whole', id, answer: answerWhole(services, execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const request = await prepare(body, options, false);
-    const { result } = await answerWhole(services, await execution(request, options.signal ?? NEVER));
+    const prepared = await prepare(body, options, false);
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const { result } = await answerWhole(services, execution);
     return result;
   }
 
@@ -210,20 +251,31 @@ export function createRouter<
     }
   }
 
+  async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+    const parsed = parseEmbeddingRequest(body, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const context = await contextOf(parsed.value.user, options);
+    const normalized = normalizeEmbeddingRequest(parsed.value, context, facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return answerEmbeddings(services, normalized.value, options.signal ?? NEVER);
+  }
+
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
-    const request = await prepare(body, options);
-    const plan = await planRequest(services, request);
-    return explainPlan(plan, request, (endpoint) => !records.admission(endpoint).ok);
+    const prepared = await prepare(body, options);
+    const { plan, request } = await planPrepared(services, prepared);
+    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
   }
 
   return {
     chat,
     stream,
+    embed: embed as Router['embed'],
     explain,
     open,
     on: (name, listener) => events.on(name, listener),
     async close() {
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
     internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },
@@ -234,20 +286,20 @@ const SIMULATED = {
   code: 'simulated',
   message:
     'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
-    'GROQ_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
-function buildServices(config: ResolvedConfig): RuntimeServices {
+function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
-    routerModels: new Set(),
+    routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
   return {
@@ -264,5 +316,8 @@ function buildServices(config: ResolvedConfig): RuntimeServices {
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events: new EventHub(),
     docsUrl,
+    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
+    maxPluginDepth: config.maxPluginDepth,
+    callWithin,
   };
 }

@@ -108,8 +108,9 @@ function specificKind(status: number, shape: ErrorShape): FailureKind | undefine
   const codes = codesOf(shape);
   const byCode = BY_CODE.find(([words, kind]) => allowed.includes(kind) && words.test(codes));
   if (byCode !== undefined) return byCode[1];
-  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing.
-  if (status === 429 && codes !== '') return undefined;
+  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing. Google has
+  // one code for both, so there the beginning of the message tells.
+  if (status === 429 && codes !== '' && codes !== 'RESOURCE_EXHAUSTED') return undefined;
   const message = shape.message ?? '';
   return BY_MESSAGE.find(([words, kind]) => allowed.includes(kind) && words.test(message))?.[1];
 }
@@ -131,11 +132,13 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/insufficient_balance|credit_balance|spend_limit|usage_limit|billing|payment/i, 402],
   [/\boverloaded_error\b/i, 529],
   [/overload|unavailable/i, 503],
-  [/authentication|api_key/i, 401],
+  [/authenticat|api_key/i, 401],
   [/permission/i, 403],
   [/not_found/i, 404],
   [/timeout|deadline/i, 504],
-  [/conflict/i, 409],
+  [/conflict|^(?:aborted|already_exists)/i, 409],
   [/too_large/i, 413],
-  [/invalid|bad_request|context_length|content_filter|content_policy|unsupported_/i, 400],
+  [/^cancelled/i, 499],
+  [/^unimplemented/i, 501],
+  [/invalid|bad_request|precondition|out_of_range|context_length|content_filter|content_policy|unsupported_/i, 400],
 ];

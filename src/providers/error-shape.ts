@@ -11,6 +11,8 @@ export interface ErrorShape {
   readonly status?: number | undefined;
   /** When to come back, in the words of Google's `RetryInfo`: `27s`. */
   readonly retryDelay?: string | undefined;
+  /** Ids of the quotas that are used up, as Google names them. */
+  readonly quotas?: readonly string[] | undefined;
 }
 
 /**
@@ -58,7 +60,13 @@ function readMembers(members: JsonObject): ErrorShape {
     reasons: reasons.map(text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),
     retryDelay: text(known.find((detail) => 'retryDelay' in detail)?.['retryDelay']),
+    quotas: known.flatMap(({ violations }) => quotasOf(violations)),
   };
+}
+
+function quotasOf(violations: unknown): readonly string[] {
+  const known = (Array.isArray(violations) ? violations : []).filter(isJsonObject);
+  return known.map(({ quotaId }) => text(quotaId)).filter((id) => id !== undefined);
 }
 
 function errorCodeOf(detail: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { anthropic, hasAnthropicKey } from './anthropic/provider.ts';
+import { googleFromEnvironment } from './google/provider.ts';
 import { vendorsFromEnvironment } from './openai-compatible/vendors.ts';
 import type { Provider } from './provider.ts';
 
@@ -7,5 +8,5 @@ import type { Provider } from './provider.ts';
  * are there.
  */
 export function providersFromEnvironment(): readonly Provider[] {
-  return [...vendorsFromEnvironment(), ...(hasAnthropicKey() ? [anthropic()] : [])];
+  return [...vendorsFromEnvironment(), ...(hasAnthropicKey() ? [anthropic()] : []), ...googleFromEnvironment()];
 }

@@ -1,5 +1,5 @@
 import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
-import { mergeFacts } from '../catalog/merge-facts.ts';
+import { mergeFacts, onlyVendors } from '../catalog/merge-facts.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import { checkCatalogLock } from '../protocol/catalog-lock.ts';
 
@@ -60,9 +60,14 @@ export function parseLock(text: string, file: string): object {
 
 const DAY_MS = 86_400_000;
 
-/** Sources whose facts are older than so many days, in words. */
-export function staleSources({ origins, vendors }: CatalogFacts, now: number, maxAgeDays: number): readonly string[] {
-  if (Object.keys(vendors).length === 0) return [];
+/** Sources whose facts about these vendors are older than so many days, in words. */
+export function staleSources(
+  facts: CatalogFacts,
+  slugs: readonly string[],
+  now: number,
+  maxAgeDays: number,
+): readonly string[] {
+  const { origins } = onlyVendors(facts, (slug) => slugs.includes(slug));
   return origins.flatMap(({ source, date }) => {
     const days = Math.floor((now - Date.parse(date)) / DAY_MS);
     return days > maxAgeDays ? [`${source} (${date}, ${days} days old)`] : [];

@@ -55,10 +55,28 @@ export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): R
   });
 }
 
+/** How events name the end of a request whose caller went away. */
+export const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+
 /** The one door through which unknown thrown values become errors of ours. What they say stays inside. */
 export function errorOfUnknown(thrown: unknown): RouterError {
   if (RouterError.isInstance(thrown)) return thrown;
   return new RouterError({ status: 500, errorType: 'server', message: 'The router failed to handle this request' });
+}
+
+/** An error with the facts about its whole request, which who threw it could not know. */
+export function withContext(error: RouterError, context: Context): RouterError {
+  const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;
+  return new RouterError({
+    ...context,
+    status,
+    errorType,
+    message,
+    metadata,
+    availability,
+    retryAfterMs,
+    retryable,
+  });
 }
 
 /** A provider's own words, unless they are about our account with it. */

@@ -16,6 +16,7 @@ describe('an endpoint', () => {
     expect(catalog.endpoints('alpha/one')).toEqual([
       {
         id: 'alpha#alpha/one',
+        canEmbed: false,
         model: 'alpha/one',
         provider: 'alpha',
         providerName: 'ALPHA',
@@ -23,6 +24,7 @@ describe('an endpoint', () => {
         upstreamModel: 'one',
         tier: 'default',
         parameters: undefined,
+        dialects: [],
         toolChoices: undefined,
         inputModalities: undefined,
         outputModalities: undefined,

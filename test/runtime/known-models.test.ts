@@ -157,6 +157,12 @@ describe('facts of an old source', () => {
     ]);
   });
 
+  it('are not warned of where none of its vendors is asked', () => {
+    const local = openaiCompatible({ slug: 'local', baseURL: 'http://127.0.0.1:9/v1' });
+    expect(routerWith({ providers: [local], catalog: LOCK }).warnings).toEqual([]);
+    expect(routerWith({ providers: [openai({ apiKey: 'sk-test' })], catalog: LOCK }).warnings).toEqual([]);
+  });
+
   it('are old from the configured age on', () => {
     const ages = (catalogMaxAgeDays: number): number =>
       routerWith({ providers, catalog: LOCK, catalogMaxAgeDays }).warnings.length;

@@ -1,66 +1,15 @@
 import type { ScriptedAnswer } from 'signalbox/testing';
+import { ANTHROPIC_WIRE } from './anthropic-harness.ts';
 import { CHAT_WIRE } from './chat-harness.ts';
+import { GOOGLE_WIRE } from './google-harness.ts';
 import type { ScriptedWire } from './wire-harness.ts';
 
-/** Scripted answers as Anthropic's messages API writes them. */
+/** The Messages API with usage in every answer, as it is in truth. */
 export const MESSAGES_WIRE: ScriptedWire = {
-  whole(answer) {
-    const content = [
-      ...thinkingBlocks(answer).map(({ text, signature }) => ({ type: 'thinking', thinking: text, signature })),
-      ...(answer.text === undefined ? [] : [{ type: 'text', text: answer.text.join('') }]),
-      ...(answer.toolCalls ?? []).map((call) => ({
-        type: 'tool_use',
-        id: call.id,
-        name: call.name,
-        input: JSON.parse(call.arguments.join('') || '{}') as unknown,
-      })),
-    ];
-    return JSON.stringify({ ...MESSAGE, content, stop_reason: stopReason(answer), usage: messageUsage(answer) });
-  },
-  events(answer) {
-    let index = 0;
-    const block = (start: object, deltas: readonly object[]): string => {
-      const events = [
-        named({ type: 'content_block_start', index, content_block: start }),
-        ...deltas.map((delta) => named({ type: 'content_block_delta', index, delta })),
-        named({ type: 'content_block_stop', index }),
-      ];
-      index += 1;
-      return events.join('');
-    };
-    const { input_tokens: input, cache_read_input_tokens: read } = messageUsage(answer);
-    const usage = { input_tokens: input, cache_read_input_tokens: read, output_tokens: 1 };
-    return [
-      named({ type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null, usage } }),
-      named({ type: 'ping' }),
-      ...thinkingBlocks(answer).map(({ pieces, signature }) =>
-        block({ type: 'thinking', thinking: '', signature: '' }, [
-          ...pieces.map((thinking) => ({ type: 'thinking_delta', thinking })),
-          { type: 'signature_delta', signature },
-        ]),
-      ),
-      answer.text === undefined
-        ? ''
-        : block(
-            { type: 'text', text: '' },
-            answer.text.map((text) => ({ type: 'text_delta', text })),
-          ),
-      ...(answer.toolCalls ?? []).map(({ id, name, arguments: pieces }) =>
-        block(
-          { type: 'tool_use', id, name, input: {} },
-          pieces.map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
-        ),
-      ),
-    ].join('');
-  },
-  ending: (answer) =>
-    named({
-      type: 'message_delta',
-      delta: { stop_reason: stopReason(answer), stop_sequence: null },
-      usage: { output_tokens: messageUsage(answer).output_tokens },
-    }) + named({ type: 'message_stop' }),
-  error: (message, status) => JSON.stringify({ type: 'error', error: { type: errorType(status), message } }),
-  streamError: (message) => named({ type: 'error', error: { type: 'overloaded_error', message } }),
+  ...ANTHROPIC_WIRE,
+  whole: (answer) => ANTHROPIC_WIRE.whole({ usage: NO_USAGE, ...answer }),
+  events: (answer) => ANTHROPIC_WIRE.events({ usage: NO_USAGE, ...answer }),
+  ending: (answer) => ANTHROPIC_WIRE.ending({ usage: NO_USAGE, ...answer }),
 };
 
 /** Scripted answers as Google's Gemini API writes them. */
@@ -74,6 +23,13 @@ export const GEMINI_WIRE: ScriptedWire = {
   ending: (answer) => plain({ ...geminiChunk([], geminiReason(answer)), ...geminiUsage(answer) }),
   error: (message, status) => JSON.stringify({ error: { code: status, message, status: 'SOME_ERROR' } }),
   streamError: (message) => plain({ error: { code: 503, message, status: 'UNAVAILABLE' } }),
+  embeddings({ body, tokensPerInput }) {
+    // A single text is asked for in another way, and comes back in another way.
+    if ('requests' in body) return GOOGLE_WIRE.embeddings?.({ body, tokensPerInput }) ?? '{}';
+    const answer = GOOGLE_WIRE.embeddings?.({ body: { requests: [body] }, tokensPerInput }) ?? '{}';
+    const { embeddings } = JSON.parse(answer) as { readonly embeddings: readonly unknown[] };
+    return JSON.stringify({ embedding: embeddings[0] });
+  },
 };
 
 /** Scripted answers as Mistral writes chat completions: thoughts are content, and usage comes with the finish, always. */
@@ -114,53 +70,10 @@ function thought(text: string): object {
 }
 
 /** Signature of every scripted piece of reasoning. */
-export const SIGNATURE = 'EqQBCkYIBRgC+/sig==';
-
-const MESSAGE = {
-  id: 'msg_check',
-  type: 'message',
-  role: 'assistant',
-  model: 'claude-check',
-  stop_sequence: null,
-} as const;
-
-function named(event: { readonly type: string; readonly [member: string]: unknown }): string {
-  return `event: ${event.type}\n${plain(event)}`;
-}
+export const SIGNATURE = 'c2lnbmVk';
 
 function plain(event: object): string {
   return `data: ${JSON.stringify(event)}\n\n`;
-}
-
-function thinkingBlocks({ reasoning }: ScriptedAnswer): readonly {
-  readonly text: string;
-  readonly pieces: readonly string[];
-  readonly signature: string;
-}[] {
-  return reasoning === undefined ? [] : [{ text: reasoning.join(''), pieces: reasoning, signature: SIGNATURE }];
-}
-
-function stopReason({ finish, toolCalls }: ScriptedAnswer): string {
-  if (finish === undefined) return toolCalls === undefined ? 'end_turn' : 'tool_use';
-  return { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal', tool_calls: 'tool_use' }[finish];
-}
-
-/** Cached tokens stand beside the input here. */
-function messageUsage({ usage }: ScriptedAnswer): {
-  readonly input_tokens: number;
-  readonly cache_read_input_tokens: number;
-  readonly output_tokens: number;
-} {
-  const { promptTokens = 0, completionTokens = 0, cachedTokens = 0 } = usage ?? {};
-  return {
-    input_tokens: promptTokens - cachedTokens,
-    cache_read_input_tokens: cachedTokens,
-    output_tokens: completionTokens,
-  };
-}
-
-function errorType(status: number): string {
-  return status === 529 ? 'overloaded_error' : status >= 500 ? 'api_error' : 'some_error';
 }
 
 function inOnePiece({ reasoning, text, ...answer }: ScriptedAnswer): ScriptedAnswer {

@@ -9,7 +9,8 @@ export function anthropicHarness(transport?: Transport): Promise<WireHarness> {
   );
 }
 
-const ANTHROPIC_WIRE: ScriptedWire = {
+/** Scripted answers in the Messages API. */
+export const ANTHROPIC_WIRE: ScriptedWire = {
   whole: (answer) => JSON.stringify({ ...head(answer), content: blocksOf(answer), ...stopOf(answer) }),
   events,
   ending,

@@ -1,17 +1,18 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { blendedPrice, type Rates } from '../../catalog/price.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
 /** What prices depend on in a request. */
-export type PricedRequest = Pick<NormalizedRequest, 'created'> & {
-  readonly needs: Pick<NormalizedRequest['needs'], 'promptTokens'>;
+export type PricedRequest = Pick<RoutedRequest, 'created'> & {
+  readonly needs: Pick<RoutedRequest['needs'], 'promptTokens'>;
 };
 
 /** The rates at which an endpoint would bill a request: those of its time and of its likely length. */
 export function requestRates({ price }: Endpoint, { created, needs }: PricedRequest): Rates | undefined {
-  if (price === undefined) return undefined;
+  // Most prices depend on nothing, and every plan compares all of them.
+  if (price === undefined || (price.above === undefined && price.changes === undefined)) return price;
   return ratesAt(price, { at: created, promptTokens: likelyPromptTokens(needs.promptTokens) });
 }
 

@@ -1,8 +1,8 @@
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from './base64.ts';
+import { toBase64 } from '../base64.ts';
 import { type DownloadFile, problemOfDownload } from './download.ts';
 import type { AiSdkFamily } from './families.ts';
-import { Inexpressible } from './inexpressible.ts';
+import { EncodeError } from '../encode-error.ts';
 import { type Media, mediaTypeFor, readMedia, typeOfData } from './media.ts';
 import type { AiSdkModel } from './model.ts';
 
@@ -15,7 +15,7 @@ interface Addressed {
 /**
  * Fetches the files that a model would not fetch, by address.
  *
- * @throws {@link Inexpressible} when there is nobody to fetch them, or it failed.
+ * @throws {@link EncodeError} when there is nobody to fetch them, or it failed.
  */
 export async function fetchFiles(
   messages: readonly Message[],
@@ -30,7 +30,7 @@ export async function fetchFiles(
   for (const { media, where } of addressed) {
     if (fetched.has(media.url) || isFetchedByModel(media, model, family, supported)) continue;
     if (download === undefined) {
-      throw new Inexpressible(`${where} is an address, and this model does not fetch any: send the file as a data URL`);
+      throw new EncodeError(`${where} is an address, and this model does not fetch any: send the file as a data URL`);
     }
     fetched.set(media.url, await bring(media, where, download, signal));
   }
@@ -105,6 +105,6 @@ async function bring(
     return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Inexpressible(`${where} is no use to this model. ${problemOfDownload(error)}; send a data URL instead`);
+    throw new EncodeError(`${where} is no use to this model. ${problemOfDownload(error)}; send a data URL instead`);
   }
 }

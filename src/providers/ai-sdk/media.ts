@@ -1,7 +1,9 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
-import { toBase64 } from './base64.ts';
+import { toBase64 } from '../base64.ts';
+import { parseDataUrl } from '../data-url.ts';
+import { EncodeError } from '../encode-error.ts';
+import { typeOfName } from '../media-types.ts';
 import type { FileData } from './call-options.ts';
-import { Inexpressible } from './inexpressible.ts';
 import type { SpecVersion } from './model.ts';
 
 /** A file of a prompt, however it came. */
@@ -34,7 +36,7 @@ export function readMedia(part: MediaPart, where: string): Media {
     case 'file': {
       const { filename, file_data: address, file_id: id } = part.file;
       const named = filename === undefined ? {} : { filename };
-      const guessed = typeOfEnding(filename ?? '') ?? 'application';
+      const guessed = typeOfName(filename) ?? 'application';
       if (address !== undefined) return { ...fromAddress(address, guessed, `${where}.file.file_data`), ...named };
       return { kind: 'reference', id: id ?? '', mediaType: guessed, ...named };
     }
@@ -44,17 +46,14 @@ export function readMedia(part: MediaPart, where: string): Media {
 /** Media of an answer or of history, from an address: a data URL or an http(s) address. */
 export function fromAddress(address: string, fallbackType: string, where: string): Media {
   if (!/^data:/i.test(address)) {
-    if (!URL.canParse(address)) throw new Inexpressible(`${where} is neither a data URL nor an http(s) address`);
-    return { kind: 'url', url: address, mediaType: typeOfEnding(new URL(address).pathname) ?? fallbackType };
+    if (!URL.canParse(address)) throw new EncodeError(`${where} is neither a data URL nor an http(s) address`);
+    return { kind: 'url', url: address, mediaType: typeOfName(new URL(address).pathname) ?? fallbackType };
   }
-  // Found by position: patterns over megabytes of base64 overflow the stack.
-  const comma = address.indexOf(',');
-  if (comma < 0) throw new Inexpressible(`${where} is not a data URL: it has no comma in front of its data`);
-  const [type = '', ...attributes] = address.slice('data:'.length, comma).split(';');
-  const data = address.slice(comma + 1);
-  const isBase64 = attributes.some((attribute) => attribute.trim().toLowerCase() === 'base64');
-  const base64 = isBase64 ? data : base64OfText(data, where);
-  return { kind: 'data', mediaType: typeOfData(type.trim().toLowerCase() || fallbackType, base64), base64 };
+  const parsed = parseDataUrl(address);
+  if (parsed === undefined) throw new EncodeError(`${where} is not a complete data URL`);
+  const base64 = parsed.isBase64 ? parsed.data : toBase64(new TextEncoder().encode(parsed.data));
+  const named = /^data:[^;,]/i.test(address);
+  return { kind: 'data', mediaType: typeOfData(named ? parsed.mediaType : fallbackType, base64), base64 };
 }
 
 /** The whole media type of data of which only the sort is known, from how it begins. */
@@ -75,14 +74,6 @@ const BEGINNINGS = [
 
 const USUAL: Readonly<Record<string, string>> = { image: 'image/jpeg', video: 'video/mp4', application: 'text/plain' };
 
-function base64OfText(escaped: string, where: string): string {
-  try {
-    return toBase64(new TextEncoder().encode(decodeURIComponent(escaped)));
-  } catch {
-    throw new Inexpressible(`${where} is not a data URL: its percent signs do not stand for text`);
-  }
-}
-
 /** Writes the data of a file as a version of the interface has it. Handing one version the form of another fails deep inside. */
 export function fileData(media: Media, version: SpecVersion, key: string): FileData {
   switch (media.kind) {
@@ -94,7 +85,7 @@ export function fileData(media: Media, version: SpecVersion, key: string): FileD
     }
     case 'reference':
       if (version !== 'v4') {
-        throw new Inexpressible('file.file_id cannot be said to this model: send the file itself as file_data');
+        throw new EncodeError('file.file_id cannot be said to this model: send the file itself as file_data');
       }
       return { type: 'reference', reference: { [key]: media.id } };
   }
@@ -108,25 +99,3 @@ export function mediaTypeFor({ mediaType }: Media, version: SpecVersion): string
 }
 
 const AUDIO_SUBTYPES: Readonly<Record<string, string>> = { mp3: 'mpeg', m4a: 'mp4', pcm16: 'pcm', pcm24: 'pcm' };
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-  mp4: 'video/mp4',
-  mpeg: 'video/mpeg',
-  mov: 'video/quicktime',
-  webm: 'video/webm',
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-  md: 'text/markdown',
-  csv: 'text/csv',
-  json: 'application/json',
-};
-
-function typeOfEnding(name: string): string | undefined {
-  const ending = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
-  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
-}

@@ -2,6 +2,7 @@ import type { CacheControl, ContentPart, TextPart } from '../../protocol/content
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage } from '../../protocol/message.ts';
 import { parseJson } from '../parse-json.ts';
+import { ToolIds } from '../tool-ids.ts';
 import type {
   AssistantPrompt,
   FilePrompt,
@@ -47,12 +48,15 @@ class PromptWriter {
   readonly #target: PromptTarget;
   readonly #prompt: PromptMessage[] = [];
   readonly #toolNames = new Map<string, string>();
+  readonly #ids: ToolIds | undefined;
   #results: ToolResultPrompt[] = [];
   #media: FilePrompt[] = [];
   #resultMark: CacheControl | undefined;
 
   constructor(target: PromptTarget) {
     this.#target = target;
+    const { toolIds } = target.family;
+    this.#ids = toolIds && new ToolIds(toolIds);
   }
 
   add(message: Message, where: string): void {
@@ -137,7 +141,7 @@ class PromptWriter {
       this.#toolNames.set(id, called.name);
       parts.push({
         type: 'tool-call',
-        toolCallId: id,
+        toolCallId: this.#ids?.call(id) ?? id,
         toolName: called.name,
         input: inputOf(called.arguments),
         ...optional(history.calls.get(id)),
@@ -156,7 +160,7 @@ class PromptWriter {
     const { cacheMark } = this.#target.family;
     this.#results.push({
       type: 'tool-result',
-      toolCallId: id,
+      toolCallId: this.#ids?.result(id) ?? id,
       toolName: this.#toolNames.get(id) ?? message.name ?? UNNAMED_TOOL,
       output,
       ...(cacheMark?.on === 'part' ? this.#options(mark, 'part') : {}),

@@ -12,10 +12,10 @@ export function nineCharacterIds(): (id: string) => string {
     const found = known.get(id);
     if (found !== undefined) return found;
     let salt = 0;
-    let short = /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashed(id, salt);
+    let short = /^[a-zA-Z0-9]{9}$/.test(id) ? id : nineCharacters(id, salt);
     while (taken.has(short)) {
       salt += 1;
-      short = hashed(id, salt);
+      short = nineCharacters(id, salt);
     }
     known.set(id, short);
     taken.add(short);
@@ -23,7 +23,8 @@ export function nineCharacterIds(): (id: string) => string {
   };
 }
 
-function hashed(id: string, salt: number): string {
+/** Nine letters and digits for an id, others for every salt. */
+export function nineCharacters(id: string, salt: number): string {
   let state = 0x811c9dc5 ^ salt;
   for (let index = 0; index < id.length; index += 1) state = Math.imul(state ^ id.charCodeAt(index), 0x01000193);
   let text = '';

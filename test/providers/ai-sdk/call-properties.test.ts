@@ -186,9 +186,12 @@ describe('a chat request as a call of a model', () => {
         const call = await written(messages, fields, provider, version);
         const asked = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
         const calls = assistants(call).filter((part) => part.type === 'tool-call');
-        expect(calls.map(({ toolCallId, toolName }) => [toolCallId, toolName])).toEqual(
-          asked.map(({ id, function: { name } }) => [id, name]),
-        );
+        expect(calls.map(({ toolName }) => toolName)).toEqual(asked.map((one) => one.function.name));
+        const ids = calls.map(({ toolCallId }) => toolCallId);
+        // Mistral wants nine letters and digits; ids that may be anything stay as they are.
+        if (provider === 'mistral.chat') for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
+        else expect(ids).toEqual(asked.map(({ id }) => id));
+        expect(new Set(ids).size).toBe(ids.length);
         for (const [index, { input: value }] of calls.entries()) {
           const source = asked[index]?.function.arguments ?? '';
           expect(value).toEqual(
@@ -197,7 +200,7 @@ describe('a chat request as a call of a model', () => {
         }
         const results = call.prompt.flatMap((message) => (message.role === 'tool' ? message.content : []));
         expect(results.map(({ toolCallId, toolName }) => [toolCallId, toolName])).toEqual(
-          asked.map(({ id, function: { name } }) => [id, name]),
+          calls.map(({ toolCallId, toolName }) => [toolCallId, toolName]),
         );
       }),
       runs(150),

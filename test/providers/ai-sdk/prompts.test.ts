@@ -355,6 +355,26 @@ describe('tool calls in a prompt', () => {
     }
   });
 
+  it('have ids that the model accepts, and results the ids of their calls', async () => {
+    const call = { ...CALL, id: 'functions.look:0' };
+    const messages = [
+      { role: 'assistant', tool_calls: [call, { ...call, id: 'functions.look.0' }] },
+      { role: 'tool', tool_call_id: 'functions.look.0', content: 'second' },
+      { role: 'tool', tool_call_id: 'functions.look:0', content: 'first' },
+    ];
+    expect(await promptOf(messages)).toMatchObject([
+      { content: [{ toolCallId: 'functions_look_0' }, { toolCallId: 'functions_look_0_1' }] },
+      {
+        content: [
+          { toolCallId: 'functions_look_0_1', output: { value: 'second' } },
+          { toolCallId: 'functions_look_0', output: { value: 'first' } },
+        ],
+      },
+    ]);
+    const own = await promptOf(messages, { provider: 'own-server.chat' });
+    expect(own).toMatchObject([{ content: [{ toolCallId: 'functions.look:0' }, {}] }, {}]);
+  });
+
   it('have a name also when their call is not there', async () => {
     const orphan = { role: 'tool', tool_call_id: 'call_9', content: 'x' };
     expect(await promptOf([orphan])).toMatchObject([{ content: [{ toolName: 'unknown_tool' }] }]);
