@@ -271,6 +271,9 @@ export class PluginRun {
       used(use) {
         if (!signal.aborted) ledger.used(use);
       },
+      onError(metadata) {
+        if (!signal.aborted) ledger.onError(metadata);
+      },
     };
   }
 }
