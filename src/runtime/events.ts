@@ -1,4 +1,5 @@
 import type { CostPart } from '../catalog/cost.ts';
+import type { Operation } from '../catalog/operation.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -7,6 +8,7 @@ import type { Usage } from '../protocol/usage.ts';
 export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
+  readonly operation: Operation;
   /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
   readonly parent?: string | undefined;
   readonly account: string;
@@ -47,6 +49,7 @@ export interface ResultEvent {
    * provider reported its cost itself, or when no price is known.
    */
   readonly costParts?: readonly CostPart[] | undefined;
+  /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
 }
 

@@ -7,13 +7,13 @@ import { scatter } from '../../core/stream/scatter.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { ChatExecution } from '../chat-execution.ts';
-import type { Answer, AnswerCall } from '../execution.ts';
+import type { ChatAnswer, ChatExecution } from '../chat-execution.ts';
+import type { AnswerCall } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
 
 /** A turn that is over. */
 export interface FinishedTurn {
-  readonly answer: Answer;
+  readonly answer: ChatAnswer;
   readonly message: ResultMessage;
   readonly finishes: readonly FinishPiece[];
   readonly bill: Settlement;
@@ -26,7 +26,7 @@ export interface FinishedTurn {
 export class ModelTurn {
   readonly execution: ChatExecution;
   readonly #serverNames: ReadonlySet<string>;
-  #answer: Answer | undefined;
+  #answer: ChatAnswer | undefined;
   #call: AnswerCall = heldCall([]);
   #tracker = new StreamTracker();
   #collector = new ResultCollector();
@@ -40,7 +40,7 @@ export class ModelTurn {
   }
 
   /** The answer that is being read. */
-  get answer(): Answer | undefined {
+  get answer(): ChatAnswer | undefined {
     return this.#answer;
   }
 
@@ -49,7 +49,7 @@ export class ModelTurn {
    *
    * @throws Like {@link ChatExecution.run}.
    */
-  async open(): Promise<Answer> {
+  async open(): Promise<ChatAnswer> {
     const answer = await this.execution.run();
     this.#answer = answer;
     this.#call = answer.result === undefined ? answer.call : heldCall(scatter(answer.result));
@@ -139,7 +139,7 @@ export class ModelTurn {
     return left === undefined ? undefined : [left];
   }
 
-  #opened(): Answer {
+  #opened(): ChatAnswer {
     if (this.#answer === undefined) throw new RangeError('a turn has been opened before it ends');
     return this.#answer;
   }
