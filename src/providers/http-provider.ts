@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
+import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { DialectName } from '../protocol/dialect.ts';
@@ -29,6 +29,7 @@ export interface HttpProviderOptions<Model extends string> {
   readonly acceptsAnyModel: boolean;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
+  readonly nativeSearch?: NativeSearch | undefined;
   readonly codec: Codec;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
@@ -63,7 +64,7 @@ interface Sending {
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
-  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, query } = options;
+  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, nativeSearch, query } = options;
   const { dialectCodecs = {} } = options;
   const ownSecrets = secretHeaders(options.headers);
   const urls = new Map<string, URL>();
@@ -154,6 +155,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     acceptsAnyModel,
     dataCollection,
     zeroDataRetention,
+    nativeSearch,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),

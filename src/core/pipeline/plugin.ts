@@ -118,8 +118,8 @@ export interface Plugin<Options = unknown, State = unknown> {
     context: PluginContext<State>,
   ): Awaitable<ChatResult>;
 
-  /** Frees connections and the like. Called by `router.close()`. */
-  close?(): Awaitable<void>;
+  /** Frees what the plugin holds. Called by `router.close()`; may be called more than once. */
+  close?(): Promise<void>;
 }
 
 /** Gives a plugin back as it is, with the types of its options and state found by the compiler. */

@@ -47,6 +47,7 @@ export function anthropic<const Models extends ModelTable = never>(
     acceptsAnyModel: models === undefined,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    nativeSearch: 'filtered',
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
     baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,

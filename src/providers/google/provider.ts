@@ -84,6 +84,7 @@ export function google<const Models extends ModelTable = never>(
     acceptsAnyModel: options.models === undefined,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    nativeSearch: 'alone',
     codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
     baseURL,
     apiKey,
