@@ -30,6 +30,7 @@ export interface HttpProviderOptions<Model extends string> {
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
   readonly nativeSearch?: NativeSearch | undefined;
+  readonly readsFiles?: boolean | undefined;
   readonly codec: Codec;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
@@ -64,8 +65,8 @@ interface Sending {
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
-  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, nativeSearch, query } = options;
-  const { dialectCodecs = {} } = options;
+  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, query } = options;
+  const { nativeSearch, readsFiles, dialectCodecs = {} } = options;
   const ownSecrets = secretHeaders(options.headers);
   const urls = new Map<string, URL>();
   let transport: Transport | Promise<Transport> | undefined = options.transport;
@@ -156,6 +157,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     dataCollection,
     zeroDataRetention,
     nativeSearch,
+    readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),

@@ -85,6 +85,7 @@ export function google<const Models extends ModelTable = never>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     nativeSearch: 'alone',
+    readsFiles: true,
     codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
     baseURL,
     apiKey,

@@ -67,6 +67,7 @@ export function openaiCompatible<const Models extends ModelTable>(
     acceptsAnyModel: models === undefined,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    readsFiles: options.dialect?.readsFiles,
     codec: chatCompletionsCodec(options.dialect ?? {}),
     dialectCodecs: nativeCodecs(options.nativeDialects ?? [], options.dialect ?? {}),
     baseURL: options.baseURL.replace(/\/+$/, ''),
