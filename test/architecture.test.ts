@@ -40,9 +40,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/core',
     'src/errors.ts',
     'src/outbound',
+    'src/providers/ai-sdk/base64.ts',
     'src/providers/data-url.ts',
-    'src/providers/transport/load.ts',
-    'src/providers/transport/transport.ts',
+    'src/providers/openai-compatible/environment.ts',
+    'src/providers/transport',
     'src/runtime/environment.ts',
     'src/runtime/secret.ts',
     ...CONTRACTS,
@@ -92,6 +93,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
+  'defuddle/node': ['src/plugins/pages/reader-worker.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],
