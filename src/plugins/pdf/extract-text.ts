@@ -1,8 +1,9 @@
+import type * as Package from 'unpdf';
 import { PdfError, type PdfText } from '../ports/pdf-reader.ts';
 import type { PdfJob } from './pdf-job.ts';
 
 /** What is used of unpdf. */
-type Unpdf = typeof import('unpdf');
+type Unpdf = typeof Package;
 type PdfDocument = Awaited<ReturnType<Unpdf['getDocumentProxy']>>;
 
 /**

@@ -26,4 +26,4 @@ async function work({ job, memoryMb }: WorkerStart): Promise<WorkerReply> {
 }
 
 // This file is the first one of a thread, and nothing else.
-void work(workerData as WorkerStart).then((reply) => parentPort?.postMessage(reply));
+void work(workerData as WorkerStart).then((reply) => parentPort?.postMessage(reply, []));
