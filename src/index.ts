@@ -133,6 +133,17 @@ export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
 export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
 export { PageError } from './plugins/ports/page-fetcher.ts';
 export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { guardrails } from './plugins/guardrails/guardrails.ts';
+export type { GuardrailsOptions } from './plugins/guardrails/guardrails.ts';
+export type {
+  ContentGuardrail,
+  Guardrail,
+  GuardrailAction,
+  GuardrailRequestOptions,
+  InjectionGuardrail,
+  PiiGuardrail,
+  PiiKind,
+} from './protocol/guardrail-options.ts';
 export { moderation } from './plugins/moderation/moderation.ts';
 export type { ModerationOptions } from './plugins/moderation/moderation.ts';
 export { openaiModeration } from './plugins/moderation/openai-moderation.ts';
