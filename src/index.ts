@@ -52,7 +52,7 @@ export type { NativeDialect } from './providers/openai-compatible/native-dialect
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
-export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
   AiSdkDeclaration,
@@ -165,6 +165,7 @@ export type { DomainFilter } from './plugins/domains/domain-filter.ts';
 export type { DomainRule } from './plugins/domains/domain-rule.ts';
 export type { OutboundOptions } from './outbound/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
+export { responseHealing } from './plugins/response-healing/response-healing.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
@@ -183,6 +184,27 @@ export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
 export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export { withLocalFallback } from './storage/local-fallback.ts';
+export type { LocalFallbackOptions } from './storage/local-fallback.ts';
+export { memoryStorage } from './storage/memory-storage.ts';
+export type { MemoryStorageOptions } from './storage/memory-storage.ts';
+export { StorageError } from './storage/storage-error.ts';
+export type { StorageErrorReason } from './storage/storage-error.ts';
+export { DuplicateCustomIdError } from './storage/batch-store.ts';
+export type {
+  BatchListQuery,
+  BatchStore,
+  BatchTask,
+  ClaimedItem,
+  ClaimedTask,
+  IdempotencyKey,
+  ItemOutcome,
+  PublishOutcome,
+  StoredItem,
+  StoredOutcome,
+} from './storage/batch-store.ts';
+export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts';
+export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
   ErrorEvent,

@@ -10,7 +10,7 @@ import type { ChatChunk } from '../protocol/chunk.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Answer, Execution } from './execution.ts';
-import { errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
@@ -293,7 +293,5 @@ interface ErrorContext {
   readonly routerMetadata: RouterMetadata;
   readonly metadata: JsonObject | undefined;
 }
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
 function ignore(): void {}

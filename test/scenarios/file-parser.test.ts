@@ -14,7 +14,7 @@ import { createPdfRunner } from '../../src/plugins/pdf/runner-inline.ts';
 import { MOUNTS } from '../support/mounts.ts';
 import { dataUrlOf, encryptedPdf, pdfOfPages, pdfWith } from '../support/pdf.ts';
 import { type Upstream, answerWith, sendJson, startUpstream } from '../support/upstream.ts';
-import { type WebSite, startWebSite } from '../support/web-site.ts';
+import { type WebSite, leadsTo, says, startSite } from '../support/web-site.ts';
 
 const REPORT = pdfWith(['Sales rose by 12 percent', 'Costs fell'], { title: 'Annual report' });
 const MODELS: ModelTable = {
@@ -50,11 +50,10 @@ async function open({ withOcr = false, threads = false, ...options }: SceneOptio
       usage_info: { pages_processed: 2, doc_size_bytes: 1000 },
     }),
   );
-  const site = await startWebSite((request, response) => {
-    if (request.url === '/report.pdf') response.writeHead(200, { 'content-type': 'application/pdf' }).end(REPORT);
-    else if (request.url === '/moved') response.writeHead(302, { location: '/report.pdf' }).end();
-    else if (request.url === '/big.pdf') response.writeHead(200).end(Buffer.alloc(3_000_000, '%PDF-'));
-    else response.writeHead(404).end('nothing here');
+  const site = await startSite({
+    '/report.pdf': says('application/pdf', REPORT),
+    '/moved': leadsTo('/report.pdf'),
+    '/big.pdf': says('application/pdf', Buffer.alloc(3_000_000, '%PDF-')),
   });
   const provider = openaiCompatible({ slug: 'up', name: 'Up', baseURL: upstream.baseURL, models: MODELS });
   const plugin = fileParser({

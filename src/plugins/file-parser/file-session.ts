@@ -3,7 +3,7 @@ import type { PluginContext } from '../../core/pipeline/plugin-context.ts';
 import type { ContentPart, ImagePart, TextPart } from '../../protocol/content-part.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from '../../providers/ai-sdk/base64.ts';
+import { toBase64 } from '../../providers/base64.ts';
 import { PdfError } from '../ports/pdf-reader.ts';
 import { type FileAnnotation, earlierAnnotations, imagesOf, quoted } from './file-annotations.ts';
 import { type FoundFile, fileParts, replaceParts } from './file-parts.ts';

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
-import { toBase64 } from '../../providers/ai-sdk/base64.ts';
+import { toBase64 } from '../../providers/base64.ts';
 import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
 import { Secret } from '../../runtime/secret.ts';

@@ -88,9 +88,9 @@ const MARKS: Readonly<Record<string, string>> = {
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replaceAll(
-    /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z][a-zA-Z\d]{1,7}));?/g,
+    /&(?:#(\d{1,12})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z][a-zA-Z\d]{1,7}));?/g,
     (whole, decimal, hex, name) => {
-      if (name !== undefined) return namedCharacter(String(name)) ?? String(whole);
+      if (name !== undefined) return namedCharacter(String(name)) ?? whole;
       return numberedCharacter(decimal === undefined ? Number.parseInt(String(hex), 16) : Number(decimal));
     },
   );

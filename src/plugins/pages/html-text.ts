@@ -12,9 +12,11 @@ export interface ReadablePage {
 const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'select', 'button', 'dialog']);
 /** Elements that begin and end a paragraph. */
 const BLOCKS = new Set([
-  ...['p', 'div', 'section', 'article', 'main', 'body', 'ul', 'ol', 'dl', 'dt', 'dd', 'table', 'thead', 'tbody', 'tr'],
-  ...['blockquote', 'pre', 'figure', 'figcaption', 'address', 'details', 'summary', 'hr', 'fieldset', 'li'],
-  ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', ...AROUND],
+  ...'p div section article main body ul ol dl dt dd li table thead tbody tr blockquote pre figure figcaption'.split(
+    ' ',
+  ),
+  ...'address details summary hr fieldset h1 h2 h3 h4 h5 h6'.split(' '),
+  ...AROUND,
 ]);
 const HEADING = /^h([1-6])$/;
 const MAX_TITLE_LENGTH = 300;
@@ -62,15 +64,25 @@ function contentOf(html: string): { readonly start: number; readonly end: number
   for (const name of ['main', 'article']) {
     const open = new RegExp(`<${name}[\\s>]`, 'i').exec(html)?.index ?? -1;
     if (open < 0 || new RegExp(`<${name}[\\s>]`, 'i').test(html.slice(open + 1))) continue;
-    const close = html.toLowerCase().lastIndexOf(`</${name}`);
+    const close = lastMatch(html, new RegExp(`</${name}`, 'gi'));
     if (close > open) return { start: open, end: close };
   }
   return { start: 0, end: html.length };
 }
 
+function lastMatch(text: string, pattern: RegExp): number {
+  let last = -1;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) last = found.index;
+  return last;
+}
+
 function bareText(html: string): string {
   const texts: string[] = [];
-  for (const token of htmlTokens(html)) if (token.type === 'text') texts.push(token.text);
+  let inTitle = false;
+  for (const token of htmlTokens(html)) {
+    if (token.type === 'text' && !inTitle) texts.push(token.text);
+    inTitle = token.type === 'open' && token.name === 'title';
+  }
   return decodeEntities(texts.join(' ')).replaceAll(/\s+/g, ' ').trim();
 }
 

@@ -3,7 +3,7 @@ interface Thread {
   on(event: 'message', listener: (message: WorkerAnswer) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'exit', listener: () => void): unknown;
-  postMessage(message: object): void;
+  postMessage(message: object, transferred: readonly never[]): void;
   terminate(): Promise<unknown>;
   ref(): void;
   unref(): void;
@@ -80,7 +80,7 @@ export class ReaderWorker {
     const thread = await this.#started();
     if (thread === undefined) return undefined;
     thread.ref();
-    thread.postMessage({ html, url });
+    thread.postMessage({ html, url }, []);
     const answer = await this.#answer(timeoutMs);
     thread.unref();
     if (answer === undefined) await this.#stop();
