@@ -15,6 +15,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^#transport$/, replacement: at('src/providers/transport/undici.ts') },
+      { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
       { find: /^signalbox\/catalog$/, replacement: at('src/sources/index.ts') },
       { find: /^signalbox\/provider$/, replacement: at('src/providers/index.ts') },

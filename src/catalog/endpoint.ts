@@ -67,6 +67,8 @@ export interface Endpoint {
   readonly implicitCaching: boolean;
   /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
   readonly nativeSearch?: NativeSearch | undefined;
+  /** True when files go to the provider as they are unless its model says otherwise; see {@link EndpointOwner.readsFiles}. */
+  readonly readsFiles: boolean;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
@@ -134,6 +136,8 @@ export interface EndpointOwner {
   readonly dialects?: readonly DialectName[] | undefined;
   /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
   readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -168,6 +172,7 @@ export function declareEndpoint(
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
     nativeSearch: owner.nativeSearch,
+    readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,
     ...(origins === undefined ? {} : { origins }),
   };

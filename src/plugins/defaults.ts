@@ -1,6 +1,8 @@
 import type { Plugin } from '../core/pipeline/plugin.ts';
 import type { ServerToolDefinition } from '../core/pipeline/server-tool.ts';
 import { datetime } from './datetime/datetime.ts';
+import { fileParser } from './file-parser/file-parser.ts';
+import { moderation } from './moderation/moderation.ts';
 import { responseHealing } from './response-healing/response-healing.ts';
 import { webFetchTool } from './web-fetch/web-fetch-tool.ts';
 import { webFetch } from './web-fetch/web-fetch.ts';
@@ -9,7 +11,8 @@ import { web } from './web/web.ts';
 
 /** The plugins that a router has when its configuration names none. For lists of your own: spread it and add. */
 export function defaultPlugins(): readonly Plugin[] {
-  return [web(), webFetch(), responseHealing()];
+  // What may refuse a request comes before everything that sends it somewhere.
+  return [moderation(), fileParser(), web(), webFetch(), responseHealing()];
 }
 
 /** The server tools that a router has when its configuration names none. For lists of your own: spread it and add. */

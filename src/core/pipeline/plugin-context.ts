@@ -80,4 +80,9 @@ export interface PluginContext<State = unknown> {
   stage(record: StageRecord): void;
   /** Adds to what this request used and cost. */
   used(use: ServiceUse): void;
+  /**
+   * Adds to `error.metadata` if the request fails from here on: what was paid for and can be sent again, for example.
+   * The error's own members win.
+   */
+  onError(metadata: JsonObject): void;
 }
