@@ -48,6 +48,7 @@ export function offerTools(
   const functions: FunctionTool[] = [...request.tools];
   const taken = new Set(functions.map((tool) => tool.function.name));
   const seen = new Map<string, number>();
+  const wishes = new Set<string>();
   const native: string[] = [];
   let { parameters: wanted } = request;
   for (const { type, parameters } of request.serverTools) {
@@ -70,7 +71,10 @@ export function offerTools(
       wanted = { ...wanted, ...own };
       continue;
     }
-    const name = functionNameFor(foreign(owner, () => definition.nameOf?.(options)) ?? type, taken);
+    const wish = foreign(owner, () => definition.nameOf?.(options)) ?? type;
+    if (wishes.has(`${type} ${wish}`)) return failed(faultAt(`${path}.parameters.name`, sameName(type, wish)));
+    wishes.add(`${type} ${wish}`);
+    const name = functionNameFor(wish, taken);
     taken.add(name);
     const maxUses = foreign(owner, () => definition.maxUses?.(options)) ?? Infinity;
     tools.set(name, { definition, options, name, maxUses });
@@ -104,6 +108,11 @@ function choiceFor(
     return failed(faultAt('tool_choice.type', `must be the type of a tool in tools, not ${echo(choice.type)}`, 422));
   }
   return passed({ type: 'function', function: { name: forced.name } });
+}
+
+function sameName(type: string, name: string): string {
+  const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
+  return `must be a name that no other ${echo(type)} of this request has; ${others}`;
 }
 
 function unknownTool(type: string, path: string, { serverTools }: PluginRegistry): RequestFault {

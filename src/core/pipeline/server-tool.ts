@@ -1,3 +1,4 @@
+import type { RouterError } from '../../errors.ts';
 import type { Annotation, OutputImage } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
@@ -22,12 +23,16 @@ export interface ToolOutcome {
   readonly images?: readonly OutputImage[] | undefined;
   /** What the call used and cost, besides its inner calls, which are counted by themselves. */
   readonly used?: ServiceUse | undefined;
+  /** Ends the whole request with this error. For what makes any answer worthless; everything else is a result. */
+  readonly fails?: RouterError | undefined;
 }
 
 /** What a server tool knows besides its arguments. */
-export interface ToolContext extends Omit<PluginContext, 'state' | 'stage' | 'used'> {
+export interface ToolContext extends Omit<PluginContext, 'state' | 'used'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
+  /** Name under which the model knows the tool. */
+  readonly name: string;
   /** Counted from 1 over all calls of this tool in this request. */
   readonly use: number;
 }
@@ -70,7 +75,8 @@ export interface ServerToolDefinition<Options = unknown> {
 
   /**
    * Name of the function, for tools that may be offered several times. Default: the type without its prefix. Letters
-   * that function names may not have become `_`, and a number is added where two would be the same.
+   * that function names may not have become `_`, and a number is added where two would be the same. Two entries of a
+   * request for which it gives the same name are a 400.
    */
   nameOf?(options: Options): string | undefined;
 
