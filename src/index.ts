@@ -111,13 +111,44 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { fusion } from './plugins/fusion/fusion.ts';
+export { fusionTool } from './plugins/fusion/fusion-tool.ts';
+export type { FusionOptions } from './plugins/fusion/fusion-tool.ts';
+export type { FusionTeam, FusionTeams } from './plugins/fusion/team.ts';
+export type { FusionAnalysis } from './protocol/fusion-analysis.ts';
+export type {
+  AdvisorOptions,
+  FusionPluginOptions,
+  FusionPreset,
+  FusionToolOptions,
+  SubagentOptions,
+} from './protocol/inner-model-options.ts';
+export { advisorTool } from './plugins/advisor/advisor.ts';
+export { subagentTool } from './plugins/subagent/subagent.ts';
+export type { HelperToolOptions } from './plugins/inner-call/helper-model.ts';
+export { imageGenerationTool } from './plugins/image-generation/image-generation.ts';
+export type {
+  ImageGenerationOptions,
+  ImageGenerationToolOptions,
+} from './plugins/image-generation/image-generation.ts';
+export { openaiImages } from './plugins/image-generation/openai-images.ts';
+export type { OpenAIImagesOptions } from './plugins/image-generation/openai-images.ts';
+export type { GeneratedImages, ImageGenerator, ImageRequest } from './plugins/ports/image-generator.ts';
+export { searchModelsTool } from './plugins/search-models/search-models.ts';
+export type { SearchModelsOptions } from './plugins/search-models/search-models.ts';
+export { filesTool } from './plugins/files/files.ts';
+export type { FilesToolOptions } from './plugins/files/files.ts';
+export { memoryFileStore } from './plugins/files/memory-file-store.ts';
+export type { MemoryFileStoreOptions } from './plugins/files/memory-file-store.ts';
+export { FileStoreFull } from './plugins/ports/file-store.ts';
+export type { FileContent, FileStore, NewFile, StoredFile } from './plugins/ports/file-store.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
 export type { PluginCause } from './core/pipeline/choose-plugins.ts';
-export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type { Awaitable, InnerCallOptions, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
 export type { RequestChange } from './core/pipeline/request-change.ts';
 export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
 export { defineServerTool } from './core/pipeline/server-tool.ts';

@@ -2,6 +2,7 @@ import type { RouterError } from '../../errors.ts';
 import type { Annotation, OutputImage } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
+import type { ServerTool } from '../../protocol/tools.ts';
 import type { NormalizedRequest, RequestParameters } from '../normalize/normalized-request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
 
@@ -79,6 +80,9 @@ export interface ServerToolDefinition<Options = unknown> {
    * request for which it gives the same name are a 400.
    */
   nameOf?(options: Options): string | undefined;
+
+  /** Server tools that its own calls of models will offer. They are checked like those of the request. */
+  innerTools?(options: Options): readonly ServerTool[];
 
   /** Calls that one request may make; further ones get an error as their result. Default: no limit of its own. */
   maxUses?(options: Options): number | undefined;
