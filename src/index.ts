@@ -138,10 +138,39 @@ export { searchModelsTool } from './plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from './plugins/search-models/search-models.ts';
 export { filesTool } from './plugins/files/files.ts';
 export type { FilesToolOptions } from './plugins/files/files.ts';
-export { memoryFileStore } from './plugins/files/memory-file-store.ts';
-export type { MemoryFileStoreOptions } from './plugins/files/memory-file-store.ts';
-export { FileStoreFull } from './plugins/ports/file-store.ts';
-export type { FileContent, FileStore, NewFile, StoredFile } from './plugins/ports/file-store.ts';
+export { memoryFileLibrary } from './plugins/files/memory-file-library.ts';
+export type { MemoryFileLibraryOptions } from './plugins/files/memory-file-library.ts';
+export { FileLibraryFull } from './plugins/ports/file-library.ts';
+export type { FileCard, FileLibrary } from './plugins/ports/file-library.ts';
+export type { FileQuery, FileStore, StoredFile } from './plugins/ports/file-store.ts';
+export { web } from './plugins/web/web.ts';
+export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
+export { webSearchTool } from './plugins/web-search/web-search.ts';
+export type { WebSearchOptions, WebSearchToolOptions } from './plugins/web-search/web-search.ts';
+export { webFetch } from './plugins/web-fetch/web-fetch.ts';
+export { webFetchTool } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchToolOptions } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchOptions } from './plugins/web-fetch/web-fetch-options.ts';
+
+// Services behind plugins and server tools.
+export { brave } from './plugins/search/brave.ts';
+export { exa } from './plugins/search/exa.ts';
+export { searxng } from './plugins/search/searxng.ts';
+export type { SearxngOptions } from './plugins/search/searxng.ts';
+export { tavily } from './plugins/search/tavily.ts';
+export { searchEnginesFromEnvironment } from './plugins/search/engines-from-environment.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from './plugins/search/engine-options.ts';
+export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from './plugins/ports/search-engine.ts';
+export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
+export { PageError } from './plugins/ports/page-fetcher.ts';
+export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { PdfError } from './plugins/ports/pdf-reader.ts';
+export type { PdfProblem, PdfReader, PdfRequest, PdfText } from './plugins/ports/pdf-reader.ts';
+export type { DomainFilter } from './plugins/domains/domain-filter.ts';
+export type { DomainRule } from './plugins/domains/domain-rule.ts';
+export type { OutboundOptions } from './outbound/outbound.ts';
+export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';

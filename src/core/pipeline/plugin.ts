@@ -114,7 +114,7 @@ export interface Plugin<Options = unknown, State = unknown> {
   ): Awaitable<ChatResult>;
 
   /** Frees what the plugin holds. Called by `router.close()`; may be called more than once. */
-  close?(): Promise<void>;
+  close?(): Awaitable<void>;
 }
 
 /** Gives a plugin back as it is, with the types of its options and state found by the compiler. */

@@ -95,7 +95,7 @@ export interface ServerToolDefinition<Options = unknown> {
   execute(args: JsonObject, options: Options, context: ToolContext): Awaitable<ToolOutcome>;
 
   /** Frees what the tool holds. Called by `router.close()`; may be called more than once. */
-  close?(): Promise<void>;
+  close?(): Awaitable<void>;
 }
 
 /** Gives a server tool back as it is, with the type of its options found by the compiler. */

@@ -45,7 +45,8 @@ function matchesPath(pattern: string | undefined, path: string): boolean {
 
 /** Names are compared in the form in which addresses carry them: `münchen.de` is `xn--mnchen-3ya.de`. */
 function hostOf(name: string): string | undefined {
-  if (name === '' || /[\s@\\?#%"'<>[\]{}|^`,;]/.test(name) || name.includes('..') || name.includes(STAR)) return undefined;
+  if (name === '' || /[\s@\\?#%"'<>[\]{}|^`,;]/.test(name) || /^\.|\.\./.test(name) || name.includes(STAR))
+    return undefined;
   const probe = `http://${name.replaceAll('*', STAR)}/`;
   if (!URL.canParse(probe)) return undefined;
   const host = new URL(probe).hostname.replaceAll(STAR, '*').replace(/\.$/, '');

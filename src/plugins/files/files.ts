@@ -2,25 +2,25 @@ import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline
 import { RouterError } from '../../errors.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseFilesOptions } from '../../protocol/server-tool-options.ts';
-import { type FileStore, FileStoreFull } from '../ports/file-store.ts';
+import { type FileLibrary, FileLibraryFull } from '../ports/file-library.ts';
 import { runFileOperation } from './file-operations.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {
   /** Where files are. Without one, requests that offer the tool are a 400 that says so. */
-  readonly store?: FileStore | undefined;
+  readonly library?: FileLibrary | undefined;
 }
 
 /**
  * The server tool `router:files` (gaps 2.1): the model lists, reads, writes and edits text files of the account. An
  * edit makes a new file with an id of its own; nothing is ever overwritten or deleted.
  */
-export function filesTool({ store }: FilesToolOptions = {}): ServerToolDefinition {
+export function filesTool({ library }: FilesToolOptions = {}): ServerToolDefinition {
   return defineServerTool<object>({
     type: 'router:files',
     parseOptions: parseFilesOptions,
     describe: () => {
-      if (store === undefined) throw noStore();
+      if (library === undefined) throw noLibrary();
       return {
         description:
           'Lists, reads, writes and edits text files. An edit leaves the file as it is and makes a new one. What files ' +
@@ -28,17 +28,17 @@ export function filesTool({ store }: FilesToolOptions = {}): ServerToolDefinitio
         parameters: PARAMETERS,
       };
     },
-    async execute(args, _options, { account }) {
-      if (store === undefined) throw noStore();
+    async execute(args, _options, { account, signal }) {
+      if (library === undefined) throw noLibrary();
       try {
-        return { result: await runFileOperation(args, store, account.id) };
+        return { result: await runFileOperation(args, library, { account: account.id, signal }) };
       } catch (thrown) {
-        if (thrown instanceof FileStoreFull) return { result: { error: thrown.message } };
+        if (thrown instanceof FileLibraryFull) return { result: { error: thrown.message } };
         throw thrown;
       }
     },
     async close() {
-      await store?.close?.();
+      await library?.close?.();
     },
   });
 }
@@ -57,10 +57,10 @@ const PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-function noStore(): RouterError {
+function noLibrary(): RouterError {
   return new RouterError({
     status: 400,
     errorType: 'invalid_request',
-    message: 'router:files has no store here: createRouter({ serverTools: [...others, filesTool({ store })] })',
+    message: 'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
   });
 }

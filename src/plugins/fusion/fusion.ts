@@ -76,6 +76,6 @@ function notRegistered(): RouterError {
     status: 500,
     errorType: 'server',
     message:
-      'The plugin "fusion" needs its tool: createRouter({ serverTools: [...defaultServerTools(), fusionTool()] })',
+      'The plugin "fusion" needs its tool: createRouter({ serverTools: defaultServerTools() })',
   });
 }

@@ -43,7 +43,9 @@ export function chooseSearch(
     return { type: 'native' };
   }
   if (engines.length > 0) return { type: 'engines', engines };
-  return insist && (able > 0 || targets.some((target) => target.endpoints.length === 0)) ? { type: 'native' } : undefined;
+  return insist && (able > 0 || targets.some((target) => target.endpoints.length === 0))
+    ? { type: 'native' }
+    : undefined;
 }
 
 /** The endpoints that can search by themselves as a request wants it, target by target. */

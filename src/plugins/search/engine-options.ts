@@ -37,7 +37,10 @@ export function checkEngineOptions(
     problems.push({ path: `${id}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
   }
   if (pricePerSearch !== undefined && !(pricePerSearch >= 0)) {
-    problems.push({ path: `${id}.pricePerSearch`, problem: `must be a number that is not negative, not ${pricePerSearch}` });
+    problems.push({
+      path: `${id}.pricePerSearch`,
+      problem: `must be a number that is not negative, not ${pricePerSearch}`,
+    });
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return address.replace(/\/+$/, '');

@@ -63,7 +63,9 @@ function encode(query: SearchQuery, type: SearchMode): JsonObject {
 
 function contentOf(result: JsonObject): string {
   const highlights = textsOf(result['highlights']);
-  return highlights.length > 0 ? highlights.join(EXCERPT_GAP) : (textOf(result['text']) ?? textOf(result['summary']) ?? '');
+  return highlights.length > 0
+    ? highlights.join(EXCERPT_GAP)
+    : (textOf(result['text']) ?? textOf(result['summary']) ?? '');
 }
 
 function reportedCost(answer: JsonObject): number | undefined {

@@ -44,8 +44,5 @@ function siteWords({ allowed, blocked }: DomainFilter): readonly string[] {
   const unwanted = blocked.map(({ text }) => text).filter((text) => !text.includes('*'));
   if (wanted.length + unwanted.length > MAX_RULES || wanted.some((text) => text.includes('*'))) return [];
   const sites = wanted.map((text) => `site:${text}`);
-  return [
-    ...(sites.length > 1 ? [`(${sites.join(' OR ')})`] : sites),
-    ...unwanted.map((text) => `-site:${text}`),
-  ];
+  return [...(sites.length > 1 ? [`(${sites.join(' OR ')})`] : sites), ...unwanted.map((text) => `-site:${text}`)];
 }

@@ -1,7 +1,12 @@
 import { RouterError } from '../../errors.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import { loadTransport } from '../../providers/transport/load.ts';
-import { type Transport, TransportError, type TransportResponse, readText } from '../../providers/transport/transport.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportResponse,
+  readText,
+} from '../../providers/transport/transport.ts';
 
 /** How a service of the program's own choice is reached. */
 export interface JsonServiceOptions {
@@ -43,10 +48,18 @@ export class JsonService {
   /**
    * @throws {@link RouterError} with 502, or 503 when the service is overloaded.
    */
-  async call({ url, headers, body, signal, timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS }: JsonCall): Promise<JsonObject> {
+  async call({
+    url,
+    headers,
+    body,
+    signal,
+    timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+  }: JsonCall): Promise<JsonObject> {
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await (await this.#loaded()).send({
+      const response = await (
+        await this.#loaded()
+      ).send({
         method: body === undefined ? 'GET' : 'POST',
         url,
         headers: [
@@ -76,7 +89,8 @@ export class JsonService {
   }
 
   #loaded(): Promise<Transport> {
-    this.#transport ??= this.#options.transport === undefined ? loadTransport() : Promise.resolve(this.#options.transport);
+    this.#transport ??=
+      this.#options.transport === undefined ? loadTransport() : Promise.resolve(this.#options.transport);
     return this.#transport;
   }
 
@@ -85,7 +99,8 @@ export class JsonService {
     if (status !== 200) {
       response.cancel();
       if (status === 429) throw this.#failure('is asked too often (429)', 503);
-      if (status === 401 || status === 403) throw this.#failure(`does not accept the key that is configured here (${status})`);
+      if (status === 401 || status === 403)
+        throw this.#failure(`does not accept the key that is configured here (${status})`);
       throw this.#failure(`answered ${status}`);
     }
     const answer = parsed(await readText(response));

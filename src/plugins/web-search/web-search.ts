@@ -81,7 +81,8 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
       if (typeof query !== 'string' || query.trim() === '') return failed('query must be a text that is not empty');
       const { maxResults, maxTotalResults } = wish;
       const granted = budget.take(request.id, maxResults, maxTotalResults);
-      if (granted === 0) return failed(`max_total_results exceeded: there have been ${maxTotalResults} results already`);
+      if (granted === 0)
+        return failed(`max_total_results exceeded: there have been ${maxTotalResults} results already`);
       let used = 0;
       try {
         const asked = { ...wish, query: query.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_QUERY_LENGTH), signal };

@@ -60,7 +60,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
 
     async onRequest(request, wish, context) {
       const choice = chooseSearch(request, wish, engines, true);
-      if (choice === undefined) throw nobodySearches(request.targets);
+      if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
         const parameters = { ...request.parameters, web_search_options: { ...own, ...nativeOptions(wish) } };
