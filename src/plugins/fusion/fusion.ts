@@ -24,8 +24,9 @@ export function fusion({ presets: teams = {} }: FusionOptions = {}): Plugin<Fusi
     whenItThrows: 'fail',
     parseOptions: parseFusionPluginOptions,
 
-    onRequest(request, options, { serverTools }) {
+    onRequest(request, options, { serverTools, stage }) {
       if (!serverTools.has(FUSION_TOOL)) throw notRegistered();
+      stage({ summary: `offered ${FUSION_TOOL} to the model` });
       return { type: 'continue', change: { serverTools: withFusion(request, options) } };
     },
 
@@ -75,7 +76,6 @@ function notRegistered(): RouterError {
   return new RouterError({
     status: 500,
     errorType: 'server',
-    message:
-      'The plugin "fusion" needs its tool: createRouter({ serverTools: defaultServerTools() })',
+    message: 'The plugin "fusion" needs its tool: createRouter({ serverTools: defaultServerTools() })',
   });
 }
