@@ -112,6 +112,38 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { fusion } from './plugins/fusion/fusion.ts';
+export { fusionTool } from './plugins/fusion/fusion-tool.ts';
+export type { FusionOptions } from './plugins/fusion/fusion-tool.ts';
+export type { FusionTeam, FusionTeams } from './plugins/fusion/team.ts';
+export type { FusionAnalysis } from './protocol/fusion-analysis.ts';
+export type {
+  AdvisorOptions,
+  FusionPluginOptions,
+  FusionPreset,
+  FusionToolOptions,
+  SubagentOptions,
+} from './protocol/inner-model-options.ts';
+export { advisorTool } from './plugins/advisor/advisor.ts';
+export { subagentTool } from './plugins/subagent/subagent.ts';
+export type { HelperToolOptions } from './plugins/inner-call/helper-model.ts';
+export { imageGenerationTool } from './plugins/image-generation/image-generation.ts';
+export type {
+  ImageGenerationOptions,
+  ImageGenerationToolOptions,
+} from './plugins/image-generation/image-generation.ts';
+export { openaiImages } from './plugins/image-generation/openai-images.ts';
+export type { OpenAIImagesOptions } from './plugins/image-generation/openai-images.ts';
+export type { GeneratedImages, ImageGenerator, ImageRequest } from './plugins/ports/image-generator.ts';
+export { searchModelsTool } from './plugins/search-models/search-models.ts';
+export type { SearchModelsOptions } from './plugins/search-models/search-models.ts';
+export { filesTool } from './plugins/files/files.ts';
+export type { FilesToolOptions } from './plugins/files/files.ts';
+export { memoryFileLibrary } from './plugins/files/memory-file-library.ts';
+export type { MemoryFileLibraryOptions } from './plugins/files/memory-file-library.ts';
+export { FileLibraryFull } from './plugins/ports/file-library.ts';
+export type { FileCard, FileLibrary } from './plugins/ports/file-library.ts';
+export type { FileQuery, FileStore, StoredFile } from './plugins/ports/file-store.ts';
 export { web } from './plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
 export { webSearchTool } from './plugins/web-search/web-search.ts';
@@ -173,7 +205,14 @@ export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
 export type { PluginCause } from './core/pipeline/choose-plugins.ts';
-export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type {
+  Awaitable,
+  InnerCallOptions,
+  PlanContext,
+  PluginContext,
+  ServiceUse,
+  StageRecord,
+} from './core/pipeline/plugin-context.ts';
 export type { RequestChange } from './core/pipeline/request-change.ts';
 export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
 export { defineServerTool } from './core/pipeline/server-tool.ts';

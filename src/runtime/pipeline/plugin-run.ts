@@ -253,7 +253,7 @@ export class PluginRun {
   }
 
   #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal): PluginContext {
-    const { environment, facts } = this.#services;
+    const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
@@ -265,7 +265,8 @@ export class PluginRun {
       now: environment.now,
       wallClock: environment.wallClock,
       random: environment.random,
-      call: (body) => callWithin(this.#services, { request, ledger, signal }, id, body),
+      serverTools: registry.types,
+      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal }, id, body, bounds),
       stage(record) {
         if (!signal.aborted) ledger.stage(id, record);
       },
