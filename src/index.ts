@@ -52,7 +52,7 @@ export type { NativeDialect } from './providers/openai-compatible/native-dialect
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
-export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
   AiSdkDeclaration,
@@ -112,6 +112,34 @@ export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
 export { responseHealing } from './plugins/response-healing/response-healing.ts';
+export { web } from './plugins/web/web.ts';
+export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
+export { webSearchTool } from './plugins/web-search/web-search.ts';
+export type { WebSearchOptions, WebSearchToolOptions } from './plugins/web-search/web-search.ts';
+export { webFetch } from './plugins/web-fetch/web-fetch.ts';
+export { webFetchTool } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchToolOptions } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchOptions } from './plugins/web-fetch/web-fetch-options.ts';
+
+// Services behind plugins and server tools.
+export { brave } from './plugins/search/brave.ts';
+export { exa } from './plugins/search/exa.ts';
+export { searxng } from './plugins/search/searxng.ts';
+export type { SearxngOptions } from './plugins/search/searxng.ts';
+export { tavily } from './plugins/search/tavily.ts';
+export { searchEnginesFromEnvironment } from './plugins/search/engines-from-environment.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from './plugins/search/engine-options.ts';
+export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from './plugins/ports/search-engine.ts';
+export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
+export { PageError } from './plugins/ports/page-fetcher.ts';
+export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { PdfError } from './plugins/ports/pdf-reader.ts';
+export type { PdfProblem, PdfReader, PdfRequest, PdfText } from './plugins/ports/pdf-reader.ts';
+export type { DomainFilter } from './plugins/domains/domain-filter.ts';
+export type { DomainRule } from './plugins/domains/domain-rule.ts';
+export type { OutboundOptions } from './outbound/outbound.ts';
+export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';

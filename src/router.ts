@@ -275,6 +275,7 @@ export function createRouter<
     on: (name, listener) => events.on(name, listener),
     async close() {
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
     internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },

@@ -34,7 +34,17 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
-  'src/plugins': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/plugins': [
+    'src/protocol',
+    'src/catalog',
+    'src/core',
+    'src/errors.ts',
+    'src/outbound',
+    'src/providers/transport',
+    'src/providers/openai-compatible/environment.ts',
+    'src/runtime/environment.ts',
+    ...CONTRACTS,
+  ],
   'src/outbound': [
     'src/protocol',
     'src/core',
@@ -80,6 +90,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
+  'defuddle/node': ['src/plugins/pages/reader-worker.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   jsonrepair: ['src/plugins/response-healing/repair.ts'],

@@ -9,7 +9,7 @@ import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Answer, Execution } from './execution.ts';
-import { errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
@@ -283,7 +283,5 @@ export class ChatStreamSource {
     });
   }
 }
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
 function ignore(): void {}

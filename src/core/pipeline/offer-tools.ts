@@ -28,6 +28,8 @@ export interface ToolOffer {
   readonly request: NormalizedRequest;
   /** By function name. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Types of the tools whose work the provider does by itself. */
+  readonly native: readonly string[];
 }
 
 /** Where a server tool stands in the body: by its type and how many of that type stand before it. */
@@ -46,6 +48,8 @@ export function offerTools(
   const functions: FunctionTool[] = [...request.tools];
   const taken = new Set(functions.map((tool) => tool.function.name));
   const seen = new Map<string, number>();
+  const native: string[] = [];
+  let { parameters: wanted } = request;
   for (const { type, parameters } of request.serverTools) {
     const occurrence = seen.get(type) ?? 0;
     seen.set(type, occurrence + 1);
@@ -60,6 +64,12 @@ export function offerTools(
     const checked = foreign(owner, () => checkOptions(definition.parseOptions, { ...parameters } as JsonObject));
     if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
     const { options } = checked;
+    const own = foreign(owner, () => definition.native?.(options, request));
+    if (own !== undefined) {
+      native.push(type);
+      wanted = { ...wanted, ...own };
+      continue;
+    }
     const name = functionNameFor(foreign(owner, () => definition.nameOf?.(options)) ?? type, taken);
     taken.add(name);
     const maxUses = foreign(owner, () => definition.maxUses?.(options)) ?? Infinity;
@@ -67,24 +77,28 @@ export function offerTools(
     const described = foreign(owner, () => definition.describe(options, request));
     functions.push({ type: 'function', function: { name, ...described } });
   }
-  const choice = choiceFor(request.toolChoice, tools);
+  const choice = choiceFor(request.toolChoice, tools, native);
   if (!choice.ok) return choice;
   const offered = {
-    ...(tools.size === 0 ? request : withoutNative(request, 'server tools')),
+    ...(tools.size + native.length === 0 ? request : withoutNative(request, 'server tools')),
     tools: functions,
+    parameters: wanted,
     serverTools: [],
     toolChoice: choice.value,
     messages: replayServerToolCalls(request.messages, new Set(tools.keys())),
   };
-  return passed({ request: { ...offered, needs: deriveNeeds(offered) }, tools });
+  return passed({ request: { ...offered, needs: deriveNeeds(offered) }, tools, native });
 }
 
 /** A server tool is forced by naming its type; the model is told the name of its function (gaps 2.3). */
 function choiceFor(
   choice: ToolChoice | undefined,
   tools: ReadonlyMap<string, OfferedTool>,
+  native: readonly string[],
 ): Checked<ToolChoice | undefined> {
   if (typeof choice !== 'object' || choice.type === 'function') return passed(choice);
+  // What a provider does by itself cannot be forced from outside.
+  if (native.includes(choice.type)) return passed(undefined);
   const forced = [...tools.values()].find((tool) => tool.definition.type === choice.type);
   if (forced === undefined) {
     return failed(faultAt('tool_choice.type', `must be the type of a tool in tools, not ${echo(choice.type)}`, 422));

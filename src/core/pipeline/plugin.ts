@@ -112,6 +112,9 @@ export interface Plugin<Options = unknown, State = unknown> {
     options: Options,
     context: PluginContext<State>,
   ): Awaitable<ChatResult>;
+
+  /** Frees what the plugin holds. Called by `router.close()`; may be called more than once. */
+  close?(): Awaitable<void>;
 }
 
 /** Gives a plugin back as it is, with the types of its options and state found by the compiler. */

@@ -1,7 +1,7 @@
 import type { Annotation, OutputImage } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest, RequestParameters } from '../normalize/normalized-request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
 
 /** How a model sees a server tool: as a function. */
@@ -55,7 +55,17 @@ export interface ServerToolDefinition<Options = unknown> {
    */
   readonly repeatable?: boolean | undefined;
 
-  /** The function that the model is shown. */
+  /**
+   * Leaves the work to the provider where every endpoint of the request can do it: gives the parameters that ask for
+   * it, and the function is not offered. Asked before {@link ServerToolDefinition.describe}; pure. Default: never.
+   */
+  native?(options: Options, request: NormalizedRequest): RequestParameters | undefined;
+
+  /**
+   * The function that the model is shown.
+   *
+   * @throws {@link RouterError} when this request cannot have the tool.
+   */
   describe(options: Options, request: NormalizedRequest): ToolFunction;
 
   /**
@@ -73,6 +83,9 @@ export interface ServerToolDefinition<Options = unknown> {
    * @param args - What the model gave, parsed; not checked against the schema: models make mistakes.
    */
   execute(args: JsonObject, options: Options, context: ToolContext): Awaitable<ToolOutcome>;
+
+  /** Frees what the tool holds. Called by `router.close()`; may be called more than once. */
+  close?(): Awaitable<void>;
 }
 
 /** Gives a server tool back as it is, with the type of its options found by the compiler. */

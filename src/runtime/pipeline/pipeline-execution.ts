@@ -145,7 +145,11 @@ export class PipelineExecution implements Execution {
     const prepare = this.#plugins.prepares
       ? (one: NormalizedRequest, endpoint: Endpoint) => this.#plugins.onAttempt(one, endpoint)
       : undefined;
-    const { tools } = offer.value;
+    const { tools, native } = offer.value;
+    if (native.length > 0) {
+      const summary = 'left to the provider';
+      this.#ledger.stage('server-tools', { type: 'server_tools', summary, data: { mode: 'native', tools: native } });
+    }
     if (tools.size > 0) {
       const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare };
       return new ToolLoop(this.#services, options);
