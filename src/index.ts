@@ -111,6 +111,13 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { contextCompression } from './plugins/context-compression/context-compression.ts';
+export type {
+  ContextCompressionOptions,
+  ContextCompressionRequestOptions,
+} from './plugins/context-compression/context-compression.ts';
+export { gptTokens } from './plugins/context-compression/gpt-tokens.ts';
+export type { TokenCounter } from './plugins/context-compression/count-message.ts';
 export { responseHealing } from './plugins/response-healing/response-healing.ts';
 export { web } from './plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
@@ -145,8 +152,14 @@ export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
-export type { PluginCause } from './core/pipeline/choose-plugins.ts';
-export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type {
+  Awaitable,
+  PlanContext,
+  PluginCause,
+  PluginContext,
+  ServiceUse,
+  StageRecord,
+} from './core/pipeline/plugin-context.ts';
 export type { RequestChange } from './core/pipeline/request-change.ts';
 export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
 export { defineServerTool } from './core/pipeline/server-tool.ts';

@@ -1,5 +1,6 @@
 import type { Plugin } from '../core/pipeline/plugin.ts';
 import type { ServerToolDefinition } from '../core/pipeline/server-tool.ts';
+import { contextCompression } from './context-compression/context-compression.ts';
 import { datetime } from './datetime/datetime.ts';
 import { responseHealing } from './response-healing/response-healing.ts';
 import { webFetchTool } from './web-fetch/web-fetch-tool.ts';
@@ -9,7 +10,7 @@ import { web } from './web/web.ts';
 
 /** The plugins that a router has when its configuration names none. For lists of your own: spread it and add. */
 export function defaultPlugins(): readonly Plugin[] {
-  return [responseHealing(), web(), webFetch()];
+  return [responseHealing(), web(), webFetch(), contextCompression()];
 }
 
 /** The server tools that a router has when its configuration names none. For lists of your own: spread it and add. */

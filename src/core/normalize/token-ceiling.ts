@@ -151,7 +151,11 @@ class Scan {
     this.#count(from, at, { vowels, accents, capitals });
   }
 
-  #count(from: number, to: number, { vowels, accents, capitals }: Readonly<Record<'vowels' | 'accents' | 'capitals', number>>): void {
+  #count(
+    from: number,
+    to: number,
+    { vowels, accents, capitals }: Readonly<Record<'vowels' | 'accents' | 'capitals', number>>,
+  ): void {
     const length = to - from;
     const common =
       length > 1 && length <= 12 && accents === 0 ? commonness(this.#text.slice(from, to), capitals > 0) : undefined;

@@ -25,7 +25,7 @@ export interface ToolOutcome {
 }
 
 /** What a server tool knows besides its arguments. */
-export interface ToolContext extends Omit<PluginContext, 'state' | 'stage' | 'used'> {
+export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | 'stage' | 'used'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
   /** Counted from 1 over all calls of this tool in this request. */

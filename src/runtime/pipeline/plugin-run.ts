@@ -244,6 +244,7 @@ export class PluginRun {
   #planContext(active: ActivePlugin): PlanContext {
     const { catalog } = this.#services.facts;
     return {
+      because: active.because,
       state: this.stateOf(active),
       catalog,
       roll: this.#roll,
@@ -256,6 +257,7 @@ export class PluginRun {
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      because: active.because,
       state: this.stateOf(active),
       signal,
       account: request.account,
