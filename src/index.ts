@@ -143,7 +143,14 @@ export { memoryFileLibrary } from './plugins/files/memory-file-library.ts';
 export type { MemoryFileLibraryOptions } from './plugins/files/memory-file-library.ts';
 export { FileLibraryFull } from './plugins/ports/file-library.ts';
 export type { FileCard, FileLibrary } from './plugins/ports/file-library.ts';
-export type { FileQuery, FileStore, StoredFile } from './plugins/ports/file-store.ts';
+export { contextCompression } from './plugins/context-compression/context-compression.ts';
+export type {
+  ContextCompressionOptions,
+  ContextCompressionRequestOptions,
+} from './plugins/context-compression/context-compression.ts';
+export { gptTokens } from './plugins/context-compression/gpt-tokens.ts';
+export type { TokenCounter } from './plugins/context-compression/count-message.ts';
+export { responseHealing } from './plugins/response-healing/response-healing.ts';
 export { web } from './plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
 export { webSearchTool } from './plugins/web-search/web-search.ts';
@@ -198,17 +205,16 @@ export type { DomainFilter } from './plugins/domains/domain-filter.ts';
 export type { DomainRule } from './plugins/domains/domain-rule.ts';
 export type { OutboundOptions } from './outbound/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
-export { responseHealing } from './plugins/response-healing/response-healing.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
-export type { PluginCause } from './core/pipeline/choose-plugins.ts';
 export type {
   Awaitable,
   InnerCallOptions,
   PlanContext,
+  PluginCause,
   PluginContext,
   ServiceUse,
   StageRecord,

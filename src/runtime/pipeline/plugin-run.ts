@@ -245,6 +245,7 @@ export class PluginRun {
   #planContext(active: ActivePlugin): PlanContext {
     const { catalog } = this.#services.facts;
     return {
+      because: active.because,
       state: this.stateOf(active),
       catalog,
       roll: this.#roll,
@@ -257,6 +258,7 @@ export class PluginRun {
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      because: active.because,
       state: this.stateOf(active),
       signal,
       account: request.account,
