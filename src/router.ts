@@ -187,7 +187,8 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      policies: inner?.policies,
       native: spoken?.native,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
@@ -275,6 +276,7 @@ export function createRouter<
     on: (name, listener) => events.on(name, listener),
     async close() {
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
     internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },

@@ -1,7 +1,7 @@
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { FactOrigins } from './facts.ts';
+import type { FactOrigins } from './fact-origin.ts';
 import { type Modality, type ParameterName, ALL_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
 import type { Price } from './price.ts';
 
@@ -65,6 +65,10 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
+  /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
+  readonly nativeSearch?: NativeSearch | undefined;
+  /** True when files go to the provider as they are unless its model says otherwise; see {@link EndpointOwner.readsFiles}. */
+  readonly readsFiles: boolean;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
@@ -111,6 +115,12 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
 }
 
+/**
+ * A provider's own web search: `filtered` can be limited to domains or kept from them; `alone` cannot stand beside
+ * functions.
+ */
+export type NativeSearch = 'plain' | 'filtered' | 'alone';
+
 /** Whether single parameters are supported; those left out are unknown. */
 export type Abilities = Readonly<Partial<Record<ParameterName, boolean>>>;
 
@@ -126,6 +136,10 @@ export interface EndpointOwner {
   readonly dialects?: readonly DialectName[] | undefined;
   /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
   readonly unsupported?: readonly ParameterName[] | undefined;
+  /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
+  readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -159,6 +173,8 @@ export function declareEndpoint(
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
+    nativeSearch: owner.nativeSearch,
+    readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,
     ...(origins === undefined ? {} : { origins }),
   };

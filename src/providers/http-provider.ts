@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
+import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
@@ -37,6 +37,10 @@ export interface HttpProviderOptions<Model extends string = string> {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** Whether the provider can search the web by itself. Default: it cannot. */
+  readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
   readonly codec: Codec;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
@@ -84,7 +88,8 @@ export function httpProvider<const Model extends string = string>(
   options: HttpProviderOptions<Model>,
   problems: readonly ConfigProblem[] = [],
 ): Provider<Model> {
-  const { slug, name = slug, models, dataCollection, zeroDataRetention, query, dialectCodecs = {} } = options;
+  const { slug, name = slug, models, dataCollection, zeroDataRetention, query } = options;
+  const { nativeSearch, readsFiles, dialectCodecs = {} } = options;
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const baseURL = options.baseURL.replace(/\/+$/, '');
@@ -187,6 +192,8 @@ export function httpProvider<const Model extends string = string>(
     acceptsAnyModel: models === undefined,
     dataCollection,
     zeroDataRetention,
+    nativeSearch,
+    readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
     chat,

@@ -67,3 +67,13 @@ export interface ToolDefinition extends Marked {
   readonly input_schema: object;
   readonly strict?: true;
 }
+
+/** The search that Anthropic runs itself. */
+export interface SearchToolDefinition extends Marked {
+  readonly type: 'web_search_20250305';
+  readonly name: 'web_search';
+  readonly max_uses?: number;
+  readonly allowed_domains?: readonly string[];
+  readonly blocked_domains?: readonly string[];
+  readonly user_location?: object;
+}

@@ -44,6 +44,8 @@ export function anthropic<const Models extends ModelTable = never>(
     models,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    nativeSearch: 'filtered',
+    readsFiles: true,
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
     baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,

@@ -83,6 +83,8 @@ export function google<const Models extends ModelTable = never>(
       models: options.models,
       dataCollection,
       zeroDataRetention,
+      nativeSearch: 'alone',
+      readsFiles: true,
       codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
       baseURL,
       apiKey,

@@ -2,18 +2,18 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { Codec } from '../codec.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { decodeResult } from './decode-result.ts';
+import { type DecodeContext, decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { encodeRequest } from './encode-request.ts';
-import { ChatStreamDecoder, type StreamContext } from './stream-decoder.ts';
+import { ChatStreamDecoder } from './stream-decoder.ts';
 import { toolIdRule } from './tool-call-ids.ts';
 
 /** The chat completions wire in one dialect. */
 export function chatCompletionsCodec(dialect: Dialect): Codec {
   const rule = toolIdRule(dialect);
 
-  function contextOf(context: ErrorContext, request: NormalizedRequest): StreamContext {
+  function contextOf(context: ErrorContext, request: NormalizedRequest): DecodeContext {
     const originalId = originalIds(request.messages, rule);
     return { ...context, dialect, idPrefix: callIdPrefix(request), originalId };
   }

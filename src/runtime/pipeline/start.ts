@@ -21,6 +21,8 @@ export interface PreparedRequest {
   readonly plugins: readonly ActivePlugin[];
   /** Server tools that the caller offers, by function name. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Types of the server tools whose work the provider does by itself. */
+  readonly nativeTools: readonly string[];
   readonly pathOfTool: PathOfTool;
 }
 
@@ -43,11 +45,12 @@ export function preparePipeline(
   if (!chosen.ok) throw errorOfFault(chosen.fault);
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(body, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
-    return { request, plugins: chosen.value, tools: NO_TOOLS, pathOfTool };
+    return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
   const offer = offerTools(request, registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(offer.fault);
-  return { request, plugins: chosen.value, tools: offer.value.tools, pathOfTool };
+  const { tools, native: nativeTools } = offer.value;
+  return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
 }
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
@@ -56,10 +59,10 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 /** Begins a request. One that nothing but providers takes part in goes to them by the shortest way. */
 export async function startExecution(
   services: RuntimeServices,
-  { request, plugins, tools, pathOfTool }: PreparedRequest,
+  { request, plugins, tools, nativeTools, pathOfTool }: PreparedRequest,
   signal: AbortSignal,
 ): Promise<Execution> {
-  if (plugins.length > 0 || tools.size > 0) {
+  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) {
     return new PipelineExecution(services, { request, plugins, pathOfTool, signal });
   }
   const plain = withoutServerCalls(request);
