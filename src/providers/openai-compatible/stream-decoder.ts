@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { TextFrames } from '../text-frames.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
@@ -160,7 +161,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   #indexer(choice: number): ToolCallIndexer {
     let indexer = this.#tools.get(choice);
     if (indexer === undefined) {
-      indexer = new ToolCallIndexer((index) => `${this.#context.idPrefix}_${choice}_${index}`);
+      const { idPrefix, originalId } = this.#context;
+      indexer = new ToolCallIndexer((index) => `${idPrefix}_${choice}_${index}`, originalId);
       this.#tools.set(choice, indexer);
     }
     return indexer;
