@@ -6,7 +6,8 @@ import { decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { encodeRequest } from './encode-request.ts';
-import { ChatStreamDecoder, type DecodeContext } from './stream-decoder.ts';
+import type { DecodeContext } from './decode-result.ts';
+import { ChatStreamDecoder } from './stream-decoder.ts';
 import { toolIdRule } from './tool-call-ids.ts';
 
 /** The chat completions wire in one dialect. */

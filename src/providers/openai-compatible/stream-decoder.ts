@@ -5,7 +5,6 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
-import type { OriginalId } from '../tool-ids.ts';
 import { TextFrames } from '../text-frames.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
