@@ -134,12 +134,12 @@ export interface EndpointOwner {
   readonly embed?: unknown;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
-  /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
-  readonly unsupported?: readonly ParameterName[] | undefined;
   /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Detector, TextView, detectorOf } from '../../../src/plugins/guardrails/detector.ts';
 import { fold } from '../../../src/plugins/guardrails/fold.ts';
