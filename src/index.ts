@@ -68,7 +68,8 @@ export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
 export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
-export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
+export type { FactOrigin } from './catalog/fact-origin.ts';
+export type { CatalogFacts } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
 export type { Operation } from './catalog/operation.ts';
@@ -111,6 +112,45 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { fusion } from './plugins/fusion/fusion.ts';
+export { fusionTool } from './plugins/fusion/fusion-tool.ts';
+export type { FusionOptions } from './plugins/fusion/fusion-tool.ts';
+export type { FusionTeam, FusionTeams } from './plugins/fusion/team.ts';
+export type { FusionAnalysis } from './protocol/fusion-analysis.ts';
+export type {
+  AdvisorOptions,
+  FusionPluginOptions,
+  FusionPreset,
+  FusionToolOptions,
+  SubagentOptions,
+} from './protocol/inner-model-options.ts';
+export { advisorTool } from './plugins/advisor/advisor.ts';
+export { subagentTool } from './plugins/subagent/subagent.ts';
+export type { HelperToolOptions } from './plugins/inner-call/helper-model.ts';
+export { imageGenerationTool } from './plugins/image-generation/image-generation.ts';
+export type {
+  ImageGenerationOptions,
+  ImageGenerationToolOptions,
+} from './plugins/image-generation/image-generation.ts';
+export { openaiImages } from './plugins/image-generation/openai-images.ts';
+export type { OpenAIImagesOptions } from './plugins/image-generation/openai-images.ts';
+export type { GeneratedImages, ImageGenerator, ImageRequest } from './plugins/ports/image-generator.ts';
+export { searchModelsTool } from './plugins/search-models/search-models.ts';
+export type { SearchModelsOptions } from './plugins/search-models/search-models.ts';
+export { filesTool } from './plugins/files/files.ts';
+export type { FilesToolOptions } from './plugins/files/files.ts';
+export { memoryFileLibrary } from './plugins/files/memory-file-library.ts';
+export type { MemoryFileLibraryOptions } from './plugins/files/memory-file-library.ts';
+export { FileLibraryFull } from './plugins/ports/file-library.ts';
+export type { FileCard, FileLibrary } from './plugins/ports/file-library.ts';
+export { contextCompression } from './plugins/context-compression/context-compression.ts';
+export type {
+  ContextCompressionOptions,
+  ContextCompressionRequestOptions,
+} from './plugins/context-compression/context-compression.ts';
+export { gptTokens } from './plugins/context-compression/gpt-tokens.ts';
+export type { TokenCounter } from './plugins/context-compression/count-message.ts';
+export { responseHealing } from './plugins/response-healing/response-healing.ts';
 export { web } from './plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
 export { webSearchTool } from './plugins/web-search/web-search.ts';
@@ -165,14 +205,20 @@ export type { DomainFilter } from './plugins/domains/domain-filter.ts';
 export type { DomainRule } from './plugins/domains/domain-rule.ts';
 export type { OutboundOptions } from './outbound/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
-export { responseHealing } from './plugins/response-healing/response-healing.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
-export type { PluginCause } from './core/pipeline/choose-plugins.ts';
-export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type {
+  Awaitable,
+  InnerCallOptions,
+  PlanContext,
+  PluginCause,
+  PluginContext,
+  ServiceUse,
+  StageRecord,
+} from './core/pipeline/plugin-context.ts';
 export type { RequestChange } from './core/pipeline/request-change.ts';
 export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
 export { defineServerTool } from './core/pipeline/server-tool.ts';

@@ -96,6 +96,8 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'defuddle/node': ['src/plugins/pages/reader-worker.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   ioredis: ['src/storage/redis/ioredis.ts'],
+  'gpt-tokenizer/encoding/cl100k_base': ['src/plugins/context-compression/gpt-tokens.ts'],
+  'gpt-tokenizer/encoding/o200k_base': ['src/plugins/context-compression/gpt-tokens.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   jsonrepair: ['src/plugins/response-healing/repair.ts'],
   'lru-cache': ['src/storage/memory.ts'],

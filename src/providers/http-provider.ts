@@ -195,6 +195,7 @@ export function httpProvider<const Model extends string = string>(
     nativeSearch,
     readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
+    unsupported: options.codec.unsupported,
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
     async close() {

@@ -77,7 +77,9 @@ describe('what a plugin leaves for errors', () => {
 describe('a router that is closed', () => {
   it('closes its plugins', async () => {
     let closed = 0;
-    const { router } = pluginBench('Hi', { plugins: [{ ...standIn('holder'), close: () => Promise.resolve(void (closed += 1)) }] });
+    const { router } = pluginBench('Hi', {
+      plugins: [{ ...standIn('holder'), close: () => Promise.resolve(void (closed += 1)) }],
+    });
     await router.close();
     expect(closed).toBe(1);
   });

@@ -8,11 +8,9 @@ import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, pathBelow } from './check-options.ts';
 import { foreign } from './foreign.ts';
 import type { Plugin } from './plugin.ts';
+import type { PluginCause } from './plugin-context.ts';
 import type { PluginDefault } from './plugin-default.ts';
 import type { PluginRegistry } from './registry.ts';
-
-/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
-export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
 
 /** A plugin that takes part in a request, with its options for this request. */
 export interface ActivePlugin {

@@ -245,6 +245,7 @@ export class PluginRun {
   #planContext(active: ActivePlugin): PlanContext {
     const { catalog } = this.#services.facts;
     return {
+      because: active.because,
       state: this.stateOf(active),
       catalog,
       roll: this.#roll,
@@ -253,10 +254,11 @@ export class PluginRun {
   }
 
   #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal): PluginContext {
-    const { environment, facts } = this.#services;
+    const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      because: active.because,
       state: this.stateOf(active),
       signal,
       account: request.account,
@@ -265,7 +267,8 @@ export class PluginRun {
       now: environment.now,
       wallClock: environment.wallClock,
       random: environment.random,
-      call: (body) => callWithin(this.#services, { request, ledger, signal }, id, body),
+      serverTools: registry.types,
+      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal }, id, body, bounds),
       stage(record) {
         if (!signal.aborted) ledger.stage(id, record);
       },
