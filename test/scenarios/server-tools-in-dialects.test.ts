@@ -97,6 +97,15 @@ describe('server tools for the Anthropic SDK', () => {
     expect(second.stop_reason).toBe('end_turn');
   });
 
+  it('are forced by the name that tools of this wire have', async () => {
+    await using scene = await open();
+    const tools = [{ ...DATETIME, name: 'clock', cache_control: { type: 'ephemeral' } }] as unknown as Anthropic.Tool[];
+    await scene.anthropic.messages.create({ ...request, tools, tool_choice: { type: 'tool', name: 'clock' } });
+    const [first, second] = scene.upstream.requests;
+    expect(first?.body['tool_choice']).toEqual({ type: 'function', function: { name: 'datetime' } });
+    expect(second?.body['tool_choice']).not.toEqual(first?.body['tool_choice']);
+  });
+
   it('are refused with the paths of the caller’s own body', async () => {
     await using scene = await open();
     const refused = (tools: readonly object[], more: object = {}): Promise<unknown> =>
@@ -113,6 +122,14 @@ describe('server tools for the Anthropic SDK', () => {
     expect(await refused([own, own, { type: 'router:nothing' }])).toMatchObject({
       status: 400,
       message: expect.stringContaining('tools[2].type') as string,
+    });
+    expect(await refused([own, { type: 'router:datetime', timezone: 'Mars' }])).toMatchObject({
+      message: expect.stringContaining('tools[1].timezone') as string,
+    });
+    const search = { type: 'web_search_20250305', name: 'web_search', blocked_domains: ['http://a b'] };
+    expect(await refused([own, search])).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('tools[1].blocked_domains[0]') as string,
     });
     expect(scene.upstream.requests).toEqual([]);
   });
@@ -161,10 +178,18 @@ describe('server tools for responses of the openai package', () => {
       status: 400,
       message: expect.stringContaining('tools[1].parameters.timezone') as string,
     });
-    expect(await refused([own, { type: 'image_generation', quality: 7 }])).toMatchObject({
-      status: 400,
-      message: expect.stringContaining('tools[1]') as string,
-    });
+    const search = { type: 'web_search', filters: { allowed_domains: ['http://a b'] } };
+    for (const [tool, path] of [
+      [{ type: 'image_generation', quality: 7 }, 'tools[1].quality'],
+      [search, 'tools[1].filters.allowed_domains[0]'],
+      [{ type: 'router:subagent', parameters: { inherit_functions: true } }, 'tools[1].parameters.inherit_functions'],
+      [{ type: 'router:subagent', tools: [{ type: 'router:nope' }] }, 'tools[1].tools[0].type'],
+    ] as const) {
+      expect(await refused([own, tool])).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(`${path} `) as string,
+      });
+    }
     expect(scene.upstream.requests).toEqual([]);
   });
 });
