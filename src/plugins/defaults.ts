@@ -1,11 +1,15 @@
 import type { Plugin } from '../core/pipeline/plugin.ts';
 import type { ServerToolDefinition } from '../core/pipeline/server-tool.ts';
 import { advisorTool } from './advisor/advisor.ts';
+import { contextCompression } from './context-compression/context-compression.ts';
 import { datetime } from './datetime/datetime.ts';
+import { fileParser } from './file-parser/file-parser.ts';
 import { filesTool } from './files/files.ts';
 import { fusionTool } from './fusion/fusion-tool.ts';
 import { fusion } from './fusion/fusion.ts';
 import { imageGenerationTool } from './image-generation/image-generation.ts';
+import { moderation } from './moderation/moderation.ts';
+import { responseHealing } from './response-healing/response-healing.ts';
 import { searchModelsTool } from './search-models/search-models.ts';
 import { subagentTool } from './subagent/subagent.ts';
 import { webFetchTool } from './web-fetch/web-fetch-tool.ts';
@@ -18,7 +22,18 @@ import { web } from './web/web.ts';
  * takes its place, the others come after them.
  */
 export function defaultPlugins(own: readonly Plugin[] = []): readonly Plugin[] {
-  const defaults: readonly Plugin[] = [web(), webFetch(), fusion()];
+  const defaults: readonly Plugin[] = [
+    // What may refuse a request comes before everything that sends it somewhere.
+    moderation(),
+    // Results pass in the opposite order: what is healed is the answer that everybody else has finished with.
+    responseHealing(),
+    fileParser(),
+    web(),
+    webFetch(),
+    fusion(),
+    // After all that makes a prompt longer.
+    contextCompression(),
+  ];
   return replaced(defaults, own, ({ id }) => id);
 }
 

@@ -1,4 +1,13 @@
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { Message } from '../protocol/message.ts';
+
+/**
+ * Beginning of the ids of tool calls on wires that give none: unique among requests, and the same in every repetition
+ * of one.
+ */
+export function callIdPrefix({ id }: Pick<NormalizedRequest, 'id'>): string {
+  return `call_${id.slice(-12)}`;
+}
 
 /** What a wire allows as the id of a tool call. */
 export interface ToolIdRule {
@@ -9,6 +18,21 @@ export interface ToolIdRule {
    * another call already, so every attempt must give another id.
    */
   readonly replace: (id: string, attempt: number) => string;
+}
+
+/** The caller's id for one on the wire. */
+export type OriginalId = (onWire: string) => string;
+
+/**
+ * Turns ids of an answer into those that the caller's conversation has for the same calls. The conversation is only
+ * looked through when an answer has calls; ids that the provider made stay as they are.
+ *
+ * @param rule - What the wire allows; undefined where ids may be anything, and so were never changed.
+ */
+export function originalIds(messages: readonly Message[], rule: ToolIdRule | undefined): OriginalId {
+  if (rule === undefined) return (onWire) => onWire;
+  let ids: ToolIds | undefined;
+  return (onWire) => (ids ??= ToolIds.of(messages, rule)).original(onWire);
 }
 
 /**

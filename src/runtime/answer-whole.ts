@@ -8,9 +8,10 @@ import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { Settlement } from '../core/stream/usage.ts';
 import type { Answer, Execution } from './execution.ts';
-import { errorOfUnknown } from './router-errors.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleError, settleResult } from './settle.ts';
+import type { AnswerFacts } from './attempt-call.ts';
+import { settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
@@ -33,8 +34,6 @@ export async function answerWhole(services: RuntimeServices, execution: Executio
     throw error;
   }
 }
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
 /** An answer whose last attempt has been settled. */
 interface Finished {

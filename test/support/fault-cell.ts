@@ -1,3 +1,4 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   type EndpointDeclaration,
   type Provider,
@@ -6,6 +7,7 @@ import {
   type Transport,
   anthropic,
   createRouter,
+  fromAiSdk,
   google,
   openaiCompatible,
 } from 'signalbox';
@@ -17,6 +19,7 @@ import {
   startFaultUpstream,
 } from 'signalbox/testing';
 import { MOUNTS, type Mounted } from './mounts.ts';
+import { turnClock } from './turn-clock.ts';
 
 /** Key of the faulty provider. No client may ever see it. */
 export const FAULTY_KEY = 'sk-faulty-4f9c2b71d8e6';
@@ -30,10 +33,13 @@ export const HEALTHY_TEXT = 'An answer from the second provider';
 /** Waits of faults are a hundredth of what they would be. */
 const TIME_SCALE = 0.01;
 
-/** Long enough for everything that is not a fault of time, also on a busy machine. */
+/** One clock for all cells: it counts turns of the event loop, which they share. */
+const CLOCK = turnClock();
+
+/** Long enough for everything that is not a fault of time. */
 const PATIENT = { connectMs: 20_000, firstTokenMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 60_000 };
-/** A hundredth of the defaults, or what a busy machine needs for a healthy answer if that is more. */
-const IMPATIENT = { connectMs: 600, firstTokenMs: 600, answerMs: 600, idleMs: 600, totalMs: 60_000 };
+/** What a healthy answer needs, and no more. */
+const IMPATIENT = { connectMs: 300, firstTokenMs: 300, answerMs: 300, idleMs: 300, totalMs: 60_000 };
 
 /** A mounted router with a faulty provider, and a healthy one behind it for half of its models. */
 export interface FaultCell extends AsyncDisposable {
@@ -50,6 +56,8 @@ export interface FaultCellOptions {
   /** Address of the faulty provider, when it is not the upstream's own. */
   readonly baseURL?: string;
   readonly impatient?: boolean;
+  /** Makes the faulty provider. Default: the one of the wire that its upstream speaks. */
+  readonly provider?: FaultyProviderFactory | undefined;
   /** Default: undici, as on Node. */
   readonly transport?: Transport | undefined;
   readonly config?: Partial<RouterConfig>;
@@ -61,7 +69,7 @@ export const ALONE = 'acme/alone';
 export const BACKED = 'acme/backed';
 
 /** What every provider can be told. */
-interface FaultyProvider {
+export interface FaultyProvider {
   readonly slug: string;
   readonly name: string;
   readonly apiKey: string;
@@ -70,8 +78,17 @@ interface FaultyProvider {
   readonly models: { readonly [ALONE]: EndpointDeclaration; readonly [BACKED]: EndpointDeclaration };
 }
 
-/** Makes the faulty provider, by the wire that its upstream speaks. */
-const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
+/** Makes the faulty provider. */
+export type FaultyProviderFactory = (options: FaultyProvider) => Provider;
+
+/** A model of the AI SDK as the faulty provider. */
+export const AI_SDK_FAULTY: FaultyProviderFactory = ({ slug, name, apiKey, baseURL }) => {
+  const server = createOpenAICompatible({ name: slug, baseURL, apiKey, includeUsage: true });
+  return fromAiSdk({ slug, name, models: { [ALONE]: server('alone'), [BACKED]: server('backed') } });
+};
+
+/** Providers by the wire that their upstream speaks. */
+const PROVIDERS: Readonly<Record<FaultWireName, FaultyProviderFactory>> = {
   chat: openaiCompatible,
   anthropic,
   google,
@@ -83,7 +100,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
   const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
   const router = createRouter({
     providers: [
-      PROVIDERS[options.upstream?.wire ?? 'chat']({
+      (options.provider ?? PROVIDERS[options.upstream?.wire ?? 'chat'])({
         slug: 'faulty',
         name: 'Faulty',
         apiKey: FAULTY_KEY,
@@ -98,6 +115,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
     // One try for each endpoint: a repetition would only slow a cell down.
     fallback: { triesPerEndpoint: 1 },
     on: { warning: () => {} },
+    environment: CLOCK,
     // A comment before the first token would commit the status.
     keepAlive: { firstMs: 60_000 },
     ...options.config,

@@ -29,6 +29,11 @@ export interface ModelTarget {
   readonly admitTier?: EndpointTier | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
+  /**
+   * Endpoints that get a shortened prompt, so that its length excludes none of them. They are tried behind those that
+   * take the whole prompt, unless the request orders providers by name.
+   */
+  readonly shortened?: readonly Endpoint[] | undefined;
 }
 
 /**

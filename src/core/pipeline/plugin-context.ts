@@ -42,8 +42,13 @@ export interface InnerCallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
+export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
+
 /** What synchronous hooks know besides their input. */
 export interface PlanContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined when it gave none, did not run, or in `explain`. */
   readonly state: State | undefined;
   /** All models and endpoints of this router. */
@@ -61,6 +66,8 @@ export interface PlanContext<State = unknown> {
 
 /** What hooks that may wait know besides their input. Made for one hook of one request; useless afterwards. */
 export interface PluginContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined before. */
   readonly state: State | undefined;
   /** Aborted when the hook's time is up or the caller leaves. Hand it to everything that waits. */
@@ -90,4 +97,9 @@ export interface PluginContext<State = unknown> {
   stage(record: StageRecord): void;
   /** Adds to what this request used and cost. */
   used(use: ServiceUse): void;
+  /**
+   * Adds to `error.metadata` if the request fails from here on: what was paid for and can be sent again, for example.
+   * The error's own members win.
+   */
+  onError(metadata: JsonObject): void;
 }

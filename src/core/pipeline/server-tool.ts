@@ -29,7 +29,7 @@ export interface ToolOutcome {
 }
 
 /** What a server tool knows besides its arguments. */
-export interface ToolContext extends Omit<PluginContext, 'state' | 'used'> {
+export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | 'used' | 'onError'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
   /** Name under which the model knows the tool. */

@@ -61,6 +61,7 @@ function noLibrary(): RouterError {
   return new RouterError({
     status: 400,
     errorType: 'invalid_request',
-    message: 'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
+    message:
+      'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
   });
 }

@@ -1,6 +1,8 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
+import { callIdPrefix } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import type { AnswerContext } from './answer-reader.ts';
 import { decodeResult } from './decode-result.ts';
@@ -11,6 +13,17 @@ import { googleEmbeddings } from './embeddings.ts';
 import { modelPath } from './model-path.ts';
 import type { GoogleSurface } from './wire.ts';
 
+/** Parameters of chat completions that Google does not have. */
+const NO_WORDS: readonly ParameterName[] = [
+  'min_p',
+  'top_a',
+  'repetition_penalty',
+  'logit_bias',
+  'prediction',
+  'parallel_tool_calls',
+  'verbosity',
+];
+
 /** Google's own wire: `generateContent`. */
 export function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
   const memory = new SignatureMemory();
@@ -19,13 +32,13 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
     return {
       ...context,
       request,
-      // Unique among requests, and the same in every repetition of one.
-      idPrefix: `call_${request.id.slice(-12)}`,
+      idPrefix: callIdPrefix(request),
       remember: (callId, signature) => memory.remember(request.account.id, callId, signature),
     };
   }
 
   return {
+    unsupported: NO_WORDS,
     path: ({ stream }, { upstreamModel }) =>
       `/${modelPath(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     encode: (request, endpoint) =>

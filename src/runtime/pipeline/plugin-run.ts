@@ -203,7 +203,8 @@ export class PluginRun {
     check: (value: unknown) => Value,
   ): Promise<Value | undefined> {
     const { environment, timeouts } = this.#services;
-    const stagesBefore = this.#ledger.stages.length;
+    // What a plugin said about the request covers what it does for each endpoint and to the answer.
+    const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
     const outcome = await runBounded(
       environment,
       this.#signal,
@@ -244,6 +245,7 @@ export class PluginRun {
   #planContext(active: ActivePlugin): PlanContext {
     const { catalog } = this.#services.facts;
     return {
+      because: active.because,
       state: this.stateOf(active),
       catalog,
       roll: this.#roll,
@@ -256,6 +258,7 @@ export class PluginRun {
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      because: active.because,
       state: this.stateOf(active),
       signal,
       account: request.account,
@@ -271,6 +274,9 @@ export class PluginRun {
       },
       used(use) {
         if (!signal.aborted) ledger.used(use);
+      },
+      onError(metadata) {
+        if (!signal.aborted) ledger.onError(metadata);
       },
     };
   }

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildCatalog } from '../../../src/catalog/catalog.ts';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
