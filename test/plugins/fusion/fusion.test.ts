@@ -60,7 +60,8 @@ describe('router:fusion', () => {
     expect(member?.parameters).toEqual({ max_completion_tokens: 16_000 });
     const [analyst] = bench.askedOf('dog/large');
     expect(analyst?.parameters.temperature).toBe(0);
-    expect(JSON.parse(String(analyst?.messages.at(-1)?.content))).toEqual({
+    const material = analyst?.messages.at(-1)?.content;
+    expect(typeof material === 'string' ? JSON.parse(material) : undefined).toEqual({
       question: QUESTION,
       answers: PANEL.map((model) => ({ model, content: `I am ${model}` })),
     });
@@ -367,7 +368,7 @@ describe('router/fusion', () => {
     const bench = fusionBench(everybody);
     const { steps, plugins } = await bench.router.explain(asking({ model: 'router/fusion' }));
     expect(steps.map(({ model }) => model)).toEqual(['bee/large', 'dog/large', 'cat/large']);
-    expect(plugins).toMatchObject([{ id: 'fusion', because: 'model' }]);
+    expect(plugins).toContainEqual(expect.objectContaining({ id: 'fusion', because: 'model' }));
     expect(bench.asked).toEqual([]);
   });
 
