@@ -30,7 +30,6 @@ const NO_WORDS: readonly ParameterName[] = [
   'top_logprobs',
   'prediction',
   'seed',
-  'web_search_options',
 ];
 
 /**

@@ -2,11 +2,10 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { Codec } from '../codec.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { decodeResult } from './decode-result.ts';
+import { type DecodeContext, decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { encodeRequest } from './encode-request.ts';
-import type { DecodeContext } from './decode-result.ts';
 import { ChatStreamDecoder } from './stream-decoder.ts';
 import { toolIdRule } from './tool-call-ids.ts';
 
