@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizePreferences } from '../../../src/core/normalize/preferences.ts';
 import { inheritedPolicies } from '../../../src/core/pipeline/inherited-policies.ts';
