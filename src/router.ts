@@ -194,7 +194,7 @@ export function createRouter<
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return preparePipeline(services, normalized.value, request);
+    return preparePipeline(services, normalized.value, request, body);
   }
 
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {

@@ -3,7 +3,7 @@ export interface FoldedText {
   /** In small letters, without accents and invisible characters, look-alikes replaced. */
   readonly text: string;
   /** The place in the original where a stretch of the folded text begins and ends. */
-  original(start: number, end: number): readonly [start: number, end: number];
+  readonly original: (start: number, end: number) => readonly [start: number, end: number];
 }
 
 /**
@@ -56,7 +56,7 @@ function computeFold(character: string, code: number): string {
   if (/\p{Pd}/u.test(character)) return '-';
   if (/\p{Z}/u.test(character)) return ' ';
   const plain = character.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  return [...plain].map((one) => LOOK_ALIKES.get(one) ?? one).join('');
+  return Array.from(plain, (one) => LOOK_ALIKES.get(one) ?? one).join('');
 }
 
 /** Formatting, variation selectors, fillers, combining marks: they change nothing about what is read. */
@@ -104,5 +104,5 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
       ['y', 'уУүΥγҮ'],
       ['z', 'ΖᴢᏃ'],
     ] as const
-  ).flatMap(([letter, twins]) => [...twins].map((twin) => [twin, letter] as const)),
+  ).flatMap(([letter, twins]) => Array.from(twins, (twin) => [twin, letter] as const)),
 );

@@ -3,11 +3,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { PluginContext } from '../../core/pipeline/plugin-context.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { ConfigError, RouterError } from '../../errors.ts';
-import {
-  type Guardrail,
-  type GuardrailRequestOptions,
-  parseGuardrailOptions,
-} from '../../protocol/guardrail-options.ts';
+import { type Guardrail, parseGuardrailOptions } from '../../protocol/guardrail-options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';

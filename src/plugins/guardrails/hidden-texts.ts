@@ -48,7 +48,7 @@ function decode(run: string): string | undefined {
     const binary = atob(code.slice(0, code.length % 4 === 1 ? -1 : code.length));
     const text = new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
     const printable = text.match(/[\p{L}\p{N}\p{P}\p{Z}\n\t]/gu)?.length ?? 0;
-    return printable >= [...text].length * PRINTABLE ? text : undefined;
+    return printable >= Array.from(text).length * PRINTABLE ? text : undefined;
   } catch {
     return undefined;
   }
