@@ -148,6 +148,15 @@ export interface CacheOptions {
   readonly options?: JsonObject | undefined;
 }
 
+/** Where a request stands that a plugin or server tool makes. */
+export interface Within {
+  /** Generation id of the request that it is a part of. */
+  readonly parent: string;
+  readonly depth: number;
+  /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
+  readonly by: readonly string[];
+}
+
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
 export interface RoutedRequest {
   readonly operation: Operation;
@@ -173,7 +182,7 @@ export interface RoutedRequest {
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
-  readonly within?: { readonly parent: string; readonly depth: number } | undefined;
+  readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
   /** Beta features that the caller wants of Anthropic. */
