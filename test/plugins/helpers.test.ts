@@ -62,7 +62,8 @@ describe('router:advisor', () => {
     await bench.router.chat(asking('router:advisor', { model: 'dog/large', forward_transcript: true }));
     const [advisor] = bench.askedOf('dog/large');
     expect(advisor?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'user']);
-    const transcript = String(advisor?.messages[1]?.content);
+    const transcript = advisor?.messages[1]?.content;
+    if (typeof transcript !== 'string') throw new Error('no transcript');
     expect(JSON.parse(transcript.slice(transcript.indexOf('\n')))).toEqual([
       { role: 'system', text: 'Be kind.' },
       { role: 'user', text: 'Build me a bridge' },
@@ -180,7 +181,7 @@ describe('router:subagent', () => {
   it('may have subagents, as deep as plugins may call', async () => {
     const endless: Cast[string] = ({ messages, tools }) =>
       messages.at(-1)?.role === 'tool' || tools.length === 0
-        ? `Heard ${String(messages.at(-1)?.content)}`
+        ? `Heard ${JSON.stringify(messages.at(-1)?.content)}`
         : { toolCalls: [{ name: 'subagent', arguments: JSON.stringify(task) }] };
     const bench = fusionBench({ 'ant/large': endless });
     const nested = {

@@ -72,7 +72,7 @@ describe('fusion for the openai package', () => {
     await using scene = await open();
     const answer = await scene.client.chat.completions.create(request, withMetadata);
     expect(scene.asked()[0]).toBe('outer');
-    expect(scene.asked().slice(1, 4).toSorted()).toEqual(['ada', 'bob', 'cid']);
+    expect(new Set(scene.asked().slice(1, 4))).toEqual(new Set(['ada', 'bob', 'cid']));
     expect(scene.asked().slice(4)).toEqual(['judge', 'outer']);
     const [, told = ''] = String(answer.choices[0]?.message.content).split('Told: ');
     expect(JSON.parse(told)).toMatchObject({
@@ -160,8 +160,9 @@ describe('fusion for the openai package', () => {
 
   it('refuses bad options before anybody is asked', async () => {
     await using scene = await open();
+    const plugins: readonly object[] = [{ id: 'fusion', max_tool_calls: 17 }];
     const refused = await scene.client.chat.completions
-      .create({ ...request, plugins: [{ id: 'fusion', ...options, max_tool_calls: 17 }] } as typeof request)
+      .create({ ...request, plugins } as typeof request)
       .catch((error: unknown) => error);
     expect(refused).toMatchObject({ status: 400, error: { metadata: { path: 'plugins[0].max_tool_calls' } } });
     expect(scene.asked()).toEqual([]);

@@ -24,9 +24,9 @@ export function fusion({ presets: teams = {} }: FusionOptions = {}): Plugin<Fusi
     whenItThrows: 'fail',
     parseOptions: parseFusionPluginOptions,
 
-    onRequest(request, options, { serverTools, stage }) {
-      if (!serverTools.has(FUSION_TOOL)) throw notRegistered();
-      stage({ summary: `offered ${FUSION_TOOL} to the model` });
+    onRequest(request, options, context) {
+      if (!context.serverTools.has(FUSION_TOOL)) throw notRegistered();
+      context.stage({ summary: `offered ${FUSION_TOOL} to the model` });
       return { type: 'continue', change: { serverTools: withFusion(request, options) } };
     },
 

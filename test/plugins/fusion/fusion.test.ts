@@ -60,7 +60,8 @@ describe('router:fusion', () => {
     expect(member?.parameters).toEqual({ max_completion_tokens: 16_000 });
     const [analyst] = bench.askedOf('dog/large');
     expect(analyst?.parameters.temperature).toBe(0);
-    expect(JSON.parse(String(analyst?.messages.at(-1)?.content))).toEqual({
+    const material = analyst?.messages.at(-1)?.content;
+    expect(typeof material === 'string' ? JSON.parse(material) : undefined).toEqual({
       question: QUESTION,
       answers: PANEL.map((model) => ({ model, content: `I am ${model}` })),
     });
