@@ -22,6 +22,7 @@ const MAX_STARTS = 2_000;
 const MAX_REPAIRED = 65_536;
 const PER_REPAIR = 1_000;
 
+const BRACKET = /[{[]/g;
 /** Something like `"key":` or `key:` behind a brace, or a value behind a bracket. */
 const PROMISING =
   /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
@@ -87,8 +88,9 @@ function behindBroken(text: string, start: number, alone: boolean): number {
 
 /** Where the brackets at a place may end: where they are balanced, or, where nothing else is, at the last one. */
 function endsOf(text: string, start: number, alone: boolean): readonly number[] {
-  const last = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1;
-  return [...new Set([balancedEnd(text, start), alone ? last : 0])].filter((end) => end > start);
+  const balanced = balancedEnd(text, start);
+  const last = alone ? Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1 : 0;
+  return [...new Set([balanced, last])].filter((end) => end > start);
 }
 
 function repairedSpan(
@@ -117,9 +119,8 @@ function balancedEnd(text: string, start: number): number {
 }
 
 function nextBracket(text: string, from: number): number {
-  const brace = text.indexOf('{', from);
-  const bracket = text.indexOf('[', from);
-  return brace < 0 || bracket < 0 ? Math.max(brace, bracket) : Math.min(brace, bracket);
+  BRACKET.lastIndex = from;
+  return BRACKET.exec(text)?.index ?? -1;
 }
 
 function promises(text: string, start: number): boolean {
