@@ -34,7 +34,6 @@ describe('an endpoint', () => {
         dataCollection: true,
         zeroDataRetention: false,
         quantization: 'unknown',
-        readsFiles: false,
         moderated: false,
         implicitCaching: false,
       },
