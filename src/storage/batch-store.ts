@@ -150,12 +150,19 @@ export interface BatchStore {
 
   /**
    * Takes requests that have no outcome and that nobody holds, in the order of their index. Only while the batch is
-   * in progress.
+   * in progress; requests that are named by their index also while it is being cancelled, because the answers of a
+   * provider's own batch API come in an order of their own, and after the cancellation.
    */
   claimItems(
     account: string,
     batchId: string,
-    claim: { readonly limit: number; readonly leaseMs: number; readonly token: string },
+    claim: {
+      readonly limit: number;
+      readonly leaseMs: number;
+      readonly token: string;
+      /** Only these. Default: all. */
+      readonly indexes?: readonly number[] | undefined;
+    },
   ): Promise<readonly ClaimedItem[]>;
   /** Prolongs the leases of a token; gives the number that are still its own. */
   renewItems(account: string, batchId: string, token: string, leaseMs: number): Promise<number>;
