@@ -43,7 +43,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/providers/transport/transport.ts',
     ...CONTRACTS,
   ],
-  'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', 'src/outbound', ...CONTRACTS],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
   'src/model-names.ts': CONTRACTS,

@@ -10,6 +10,8 @@ export interface Slot {
 export class Concurrency {
   readonly #limit: number;
   #inside = 0;
+  /** Called when a place becomes free, for those who wait for one. */
+  onFree: () => void = () => {};
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -37,6 +39,19 @@ export class Concurrency {
    */
   enter(): Slot {
     this.check();
+    return this.#take();
+  }
+
+  /**
+   * Takes a place for work that can wait, if so many stay free for work that cannot.
+   *
+   * @param keepFree - Places that are not for this kind of work.
+   */
+  tryEnter(keepFree: number): Slot | undefined {
+    return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
+  }
+
+  #take(): Slot {
     this.#inside += 1;
     let left = false;
     return {
@@ -44,6 +59,7 @@ export class Concurrency {
         if (left) return;
         left = true;
         this.#inside -= 1;
+        this.onFree();
       },
     };
   }
