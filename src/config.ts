@@ -1,3 +1,4 @@
+import type { EndpointDeclaration } from './catalog/endpoint.ts';
 import type { CatalogFacts } from './catalog/facts.ts';
 import type { ModelInfo } from './catalog/model.ts';
 import type { RoutingPolicy } from './core/account.ts';
@@ -215,6 +216,7 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
     if (slugs.has(provider.slug)) yield { path, problem: `must be unique, but "${provider.slug}" is there twice` };
     slugs.add(provider.slug);
   }
+  yield* embeddingProblems(config.providers);
   yield* corsProblems(config.cors);
   for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
     for (const [name, value] of Object.entries(config[group])) {
@@ -227,6 +229,19 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
   if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
+  }
+}
+
+/** A model that is declared to make embeddings needs a provider that can be asked for some. */
+function* embeddingProblems(providers: readonly Provider[]): Generator<ConfigProblem> {
+  for (const [index, provider] of providers.entries()) {
+    if (provider.embed !== undefined) continue;
+    for (const [model, declared] of Object.entries(provider.models)) {
+      const declarations: readonly EndpointDeclaration[] = [declared].flat();
+      if (!declarations.some(({ outputModalities }) => outputModalities?.includes('embeddings'))) continue;
+      const path = `providers[${index}].models["${model}"].outputModalities`;
+      yield { path, problem: 'must not name embeddings, because this provider has no embed function' };
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // The router.
 export { createRouter } from './router.ts';
-export type { CallOptions, OpenedChat, Router, RouterInternals } from './router.ts';
+export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
@@ -41,7 +41,7 @@ export type {
   ModelTable,
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
-export type { Dialect } from './providers/openai-compatible/dialect.ts';
+export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
 export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
@@ -65,17 +65,27 @@ export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from
 export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
+export type { Operation } from './catalog/operation.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from './catalog/parameters.ts';
 export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from './catalog/price.ts';
 export type { CatalogInput } from './runtime/known-models.ts';
 
 // To bring a provider of your own.
 export { failedReply } from './providers/provider.ts';
-export type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from './providers/provider.ts';
+export type {
+  CallProgress,
+  EmbeddingCall,
+  EmbeddingReply,
+  PieceStream,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+} from './providers/provider.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
-export type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
+export type { NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -86,6 +96,7 @@ export type {
   StreamPiece,
   UsagePiece,
 } from './core/stream/pieces.ts';
+export type { UpstreamEmbeddings } from './core/embeddings/upstream-embeddings.ts';
 export type { UpstreamResult } from './core/stream/upstream-result.ts';
 export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
 
@@ -112,6 +123,14 @@ export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody }
 
 // The wire.
 export type { ChatRequest, OutputModality, ServiceTier } from './protocol/chat-request.ts';
+export type {
+  EmbeddingInput,
+  EmbeddingItem,
+  EmbeddingRequest,
+  EncodingFormat,
+  MultimodalInput,
+} from './protocol/embedding-request.ts';
+export type { Embedding, EmbeddingResult, EmbeddingUsage } from './protocol/embedding-result.ts';
 export type {
   AudioPart,
   CacheControl,

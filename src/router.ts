@@ -4,18 +4,23 @@ import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
+import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
+import type { EmbeddingRequest } from './protocol/embedding-request.ts';
+import type { EmbeddingResult } from './protocol/embedding-result.ts';
 import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
+import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
+import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
@@ -41,6 +46,15 @@ export interface CallOptions {
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
 }
+
+/** How the vectors of an answer are written, by the `encoding_format` of its request. */
+export type VectorOf<Request extends EmbeddingRequest> = Request extends { readonly encoding_format: infer Format }
+  ? 'base64' extends Format
+    ? Format extends 'base64'
+      ? string
+      : readonly number[] | string
+    : readonly number[]
+  : readonly number[];
 
 /** What comes with a body whose shape is told by its path. */
 export interface OpenOptions extends CallOptions {
@@ -74,7 +88,16 @@ export interface Router<Model extends string = string> {
    */
   stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
-   * Tells what a request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   * Turns texts into vectors (gaps 10). The same routing, fallback, accounting and events as for chat.
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  embed<const Request extends EmbeddingRequest<Model>>(
+    request: Request,
+    options?: CallOptions,
+  ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /**
+   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
    *
    * @throws {@link RouterError} when the request is bad.
    */
@@ -138,23 +161,26 @@ export function createRouter<
     });
   }
 
-  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
-    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
-    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
-    if (!parsed.ok) throw errorOfFault(parsed.fault);
+  async function contextOf(user: string | null | undefined, options: CallOptions): Promise<RequestContext> {
     const account = options.account ?? ANONYMOUS;
-    const standIn = endUsers.standIn(account.id, parsed.value.user);
+    const standIn = endUsers.standIn(account.id, user);
     const created = Math.floor(environment.wallClock() / 1_000);
-    const context: RequestContext = {
+    return {
       id: `gen-${created}-${environment.randomText(20)}`,
       created,
       account,
       endUser: typeof standIn === 'string' ? standIn : await standIn,
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
-      native: spoken?.native,
       anthropicBeta: options.anthropicBeta,
     };
+  }
+
+  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
+    const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
+    const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const context = { ...(await contextOf(parsed.value.user, options)), native: spoken?.native };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
@@ -212,6 +238,15 @@ export function createRouter<
     }
   }
 
+  async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+    const parsed = parseEmbeddingRequest(body, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const context = await contextOf(parsed.value.user, options);
+    const normalized = normalizeEmbeddingRequest(parsed.value, context, facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return answerEmbeddings(services, normalized.value, options.signal ?? NEVER);
+  }
+
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
     const request = await prepare(body, options);
     const plan = await planRequest(services, request);
@@ -221,6 +256,7 @@ export function createRouter<
   return {
     chat,
     stream,
+    embed: embed as Router['embed'],
     explain,
     open,
     on: (name, listener) => events.on(name, listener),

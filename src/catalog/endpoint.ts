@@ -2,7 +2,7 @@ import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
 import type { FactOrigins } from './facts.ts';
-import { type Modality, type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
+import { type Modality, type ParameterName, ALL_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
 import type { Price } from './price.ts';
 
 /** Variants that have endpoints of their own; the others only change how endpoints are chosen. */
@@ -50,6 +50,8 @@ export interface Endpoint {
   readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
   readonly inputModalities?: ReadonlySet<Modality> | undefined;
   readonly outputModalities?: ReadonlySet<Modality> | undefined;
+  /** True when its provider knows how to ask for embeddings; whether the model makes any is told by its outputs. */
+  readonly canEmbed: boolean;
   /** Efforts that the model knows, and whether reasoning cannot be switched off. */
   readonly reasoning?: { readonly efforts?: readonly ReasoningEffort[]; readonly mandatory?: boolean } | undefined;
   /** True when the provider stores prompts or trains on them. */
@@ -118,6 +120,8 @@ export interface EndpointOwner {
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
+  /** Present when the provider can be asked for embeddings. */
+  readonly embed?: unknown;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
 }
@@ -147,6 +151,7 @@ export function declareEndpoint(
     toolChoices: toolChoices && new Set(toolChoices),
     inputModalities: inputModalities && new Set(inputModalities),
     outputModalities: outputModalities && new Set(outputModalities),
+    canEmbed: owner.embed !== undefined,
     dataCollection: declared.dataCollection ?? owner.dataCollection ?? false,
     zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
     quantization: declared.quantization ?? 'unknown',
@@ -163,14 +168,14 @@ function parameterSets(
   abilities: Abilities | undefined,
 ): Pick<Endpoint, 'parameters' | 'unknownParameters'> {
   if (abilities === undefined) return { parameters: complete && new Set(complete) };
-  const maybe = complete === undefined ? SUPPORTED_PARAMETERS : [...complete, ...namesWith(abilities, true)];
+  const maybe = complete === undefined ? ALL_PARAMETERS : [...complete, ...namesWith(abilities, true)];
   const parameters = new Set<ParameterName>(maybe.filter((name) => abilities[name] !== false));
   if (complete !== undefined) return { parameters };
   return { parameters, unknownParameters: new Set([...parameters].filter((name) => abilities[name] === undefined)) };
 }
 
 function namesWith(abilities: Abilities, supported: boolean): readonly ParameterName[] {
-  return SUPPORTED_PARAMETERS.filter((name) => abilities[name] === supported);
+  return ALL_PARAMETERS.filter((name) => abilities[name] === supported);
 }
 
 function upstreamName(provider: string, model: string): string {

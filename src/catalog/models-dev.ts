@@ -71,7 +71,7 @@ function endpointOf(name: string, model: JsonObject): EndpointFacts {
     maxOutputTokens: embeds ? undefined : limitOf(limit?.['output']),
     abilities: Object.keys(abilities).length > 0 ? abilities : undefined,
     inputModalities: modalitiesOf(modalities?.['input']) ?? (model['attachment'] === false ? ['text'] : undefined),
-    outputModalities: embeds ? undefined : modalitiesOf(modalities?.['output']),
+    outputModalities: embeds ? ['embeddings'] : modalitiesOf(modalities?.['output']),
     reasoning: efforts && { efforts },
   };
 }

@@ -1,7 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
-import { SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
+import { serves } from '../catalog/operation.ts';
+import { EMBEDDING_PARAMETERS, SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
 import type { Rates } from '../catalog/price.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
@@ -38,9 +39,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
       is_moderated: first?.moderated ?? false,
     },
     per_request_limits: null,
-    supported_parameters: SUPPORTED_PARAMETERS.filter((name) =>
-      endpoints.some((endpoint) => endpoint.parameters?.has(name) ?? true),
-    ),
+    supported_parameters: supportedParameters(endpoints),
     default_parameters: model.defaultParameters ?? null,
     supported_voices: null,
     knowledge_cutoff: model.knowledgeCutoff ?? null,
@@ -85,7 +84,7 @@ export function endpointCard(
     max_completion_tokens: endpoint.maxOutputTokens ?? null,
     max_prompt_tokens: endpoint.maxPromptTokens ?? null,
     pricing: pricingCard(endpoint.price),
-    supported_parameters: SUPPORTED_PARAMETERS.filter((name) => endpoint.parameters?.has(name) ?? true),
+    supported_parameters: supportedParameters([endpoint]),
     supports_implicit_caching: endpoint.implicitCaching,
     status: record === undefined ? 0 : -stabilityOf(record.health, now),
     uptime_last_5m: uptime(300_000),
@@ -94,6 +93,13 @@ export function endpointCard(
     latency_last_30m: percentileCard(latency),
     throughput_last_30m: percentileCard(throughput),
   };
+}
+
+/** Of the vocabulary of what the endpoints are for: embeddings where they make nothing else, and chat otherwise. */
+function supportedParameters(endpoints: readonly Endpoint[]): readonly string[] {
+  const embedOnly = endpoints.every((endpoint) => serves(endpoint, 'chat') === 'no');
+  const vocabulary = embedOnly ? EMBEDDING_PARAMETERS : SUPPORTED_PARAMETERS;
+  return vocabulary.filter((name) => endpoints.some((endpoint) => endpoint.parameters?.has(name) ?? true));
 }
 
 /** Calls below which an uptime would say nothing. */

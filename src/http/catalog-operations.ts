@@ -4,7 +4,7 @@ import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protoc
 import type { RuntimeServices } from '../runtime/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
-import type { Operation } from './routes.ts';
+import type { CatalogOperation } from './routes.ts';
 
 /** Bodies of the operations that read the catalog. */
 export type CatalogAnswer =
@@ -21,7 +21,7 @@ export type CatalogAnswer =
  */
 export function answerCatalog(
   { facts: { catalog }, records, environment }: RuntimeServices,
-  operation: Exclude<Operation, { name: 'chat' }>,
+  operation: CatalogOperation,
   query: URLSearchParams,
 ): CatalogAnswer {
   const at = Math.floor(environment.wallClock() / 1_000);

@@ -1,6 +1,7 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { OpenedChat, Router } from '../router.ts';
 import type { WarningEvent } from '../runtime/events.ts';
 import { warn } from '../runtime/warn.ts';
@@ -13,7 +14,7 @@ import { DialectFrameWriter, dialectContext, dialectError } from './dialect-repl
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
-import { type Operation, matchRoute } from './routes.ts';
+import { type CatalogOperation, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const STREAM_HEADERS = {
@@ -44,11 +45,14 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
+    if (operation.name !== 'chat' && operation.name !== 'embeddings') {
+      return catalogReply(router, operation, call, headers);
+    }
     if (operation.name === 'chat') speak(operation.dialect, context);
-    else return catalogReply(router, operation, call, headers);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
-    return await chat(router, call, account, context);
+    const answer = operation.name === 'chat' ? chat : embeddings;
+    return await answer(router, call, account, context);
   } catch (error) {
     if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
@@ -123,6 +127,29 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   }
 }
 
+async function embeddings(
+  router: Router,
+  call: HttpCall,
+  account: Account,
+  context: ErrorReplyContext,
+): Promise<HttpReply> {
+  const { config, admission } = router.internals;
+  admission.check();
+  const body = await readJsonBody(call, config.limits);
+  const slot = admission.enter();
+  try {
+    const result = await router.embed(body as EmbeddingRequest, {
+      account,
+      signal: call.signal,
+      metadata: context.wantsMetadata,
+      sessionId: call.header('x-session-id'),
+    });
+    return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+  } finally {
+    slot.leave();
+  }
+}
+
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */
 function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
   const named = call.header('x-anthropic-beta');
@@ -157,7 +184,7 @@ function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { ty
 
 function catalogReply(
   router: Router,
-  operation: Exclude<Operation, { name: 'chat' }>,
+  operation: CatalogOperation,
   call: HttpCall,
   headers: Readonly<Record<string, string>>,
 ): HttpReply {

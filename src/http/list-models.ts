@@ -50,7 +50,7 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
       endpoints.some((one) => one.variant === name),
 };
 
-/** Models that only make images or sounds are listed when they are asked for. */
+/** Models that only make images, sounds or embeddings are listed when they are asked for. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
 /** Orders of `GET /models` by the value of `sort`. What is unknown comes last. */
@@ -117,8 +117,10 @@ function byNumber(left: number | undefined, right: number | undefined): number {
   return left - right;
 }
 
+/** What nobody declared may be there, except embeddings: those who look for them do not look for chat models. */
 function has({ endpoints }: Served, set: 'parameters' | 'inputModalities' | 'outputModalities', name: string): boolean {
-  return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? true);
+  const unknown = name !== 'embeddings';
+  return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? unknown);
 }
 
 function prices({ endpoints }: Served): readonly number[] {

@@ -4,11 +4,15 @@ import { DIALECTS } from '../core/dialects/dialects.ts';
 /** What a request asks for. */
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: Dialect | undefined }
+  | { readonly name: 'embeddings' }
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
   | { readonly name: 'providers' };
+
+/** Operations that only read the catalog. */
+export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' }>;
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -27,6 +31,7 @@ const SLUG = '([^/]+(?:/[^/]+)?)';
 
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
+  { method: 'POST', pattern: /^\/embeddings$/, operation: () => ({ name: 'embeddings' }) },
   ...Object.values(DIALECTS).map((dialect): Route => ({
     method: 'POST',
     pattern: new RegExp(`^/${dialect.name}$`),

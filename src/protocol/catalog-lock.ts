@@ -41,7 +41,7 @@ const price: z.ZodType = z.lazy(() =>
   }),
 );
 
-const modality = z.enum(['text', 'image', 'audio', 'video', 'file']);
+const modality = z.enum(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
 
 const endpoint = z.object({
   price: price.optional(),

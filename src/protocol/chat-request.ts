@@ -126,7 +126,8 @@ const unit = nullish(z.number().min(0).max(1));
 const penalty = nullish(z.number().min(-2).max(2));
 const stopSequence = z.string().min(1);
 
-const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
+/** Schema of `metadata`. */
+export const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
   pairs: MAX_METADATA_PAIRS,
   keyLength: MAX_METADATA_KEY_LENGTH,
 });

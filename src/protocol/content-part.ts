@@ -126,6 +126,9 @@ const anyPart = [
 /** Content of user and tool messages. */
 export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
 
+/** Parts of an input that is to be embedded. */
+export const embeddedContentSchema = z.array(z.discriminatedUnion('type', anyPart)).min(1);
+
 /** Content of assistant messages: refusals may come back, and null is normal beside tool calls. */
 export const assistantContentSchema = z
   .union([z.string(), z.array(z.discriminatedUnion('type', [...anyPart, refusalPartSchema]))])

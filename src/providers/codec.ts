@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { DecodedResult } from './openai-compatible/decode-result.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
@@ -23,4 +24,6 @@ export interface Codec {
   decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
   /** Starts reading a stream. */
   streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;
+  /** How embeddings are asked for; left out for wires that have none. */
+  readonly embeddings?: EmbeddingCodec | undefined;
 }

@@ -1,13 +1,21 @@
-import type { Endpoint, EndpointDeclaration } from '../catalog/endpoint.ts';
-import { failure } from '../core/fallback/failure.ts';
+import type { EndpointDeclaration } from '../catalog/endpoint.ts';
+import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { Codec } from './codec.ts';
+import type { EmbeddingCodec } from './embedding-codec.ts';
 import { EncodeError } from './encode-error.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
-import { type Provider, type ProviderCall, type ProviderReply, failedReply } from './provider.ts';
+import {
+  type EmbeddingCall,
+  type EmbeddingReply,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+  failedReply,
+} from './provider.ts';
 import { serialize } from './serialize.ts';
 import { loadTransport } from './transport/load.ts';
 import { type Transport, TransportError, type TransportResponse, readStart, readText } from './transport/transport.ts';
@@ -39,8 +47,19 @@ export interface HttpProviderOptions<Model extends string> {
 
 /** Most bytes of a streamed answer, decompressed. */
 const MAX_STREAM_BYTES = 512_000_000;
+/** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
+const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
 /** Bytes of an error body that are read: an error that needs more is a page of somebody else's. */
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** What is sent, besides what every request of a provider has. */
+interface Sending {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly accept: string;
+  readonly headers: readonly string[];
+  readonly maxBytes: number;
+}
 
 /** Builds a provider from a codec and the shared transport. */
 export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
@@ -54,8 +73,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     return (native === undefined ? undefined : dialectCodecs[native.dialect]) ?? options.codec;
   }
 
-  function urlFor(codec: Codec, request: NormalizedRequest, endpoint: Endpoint): URL {
-    const path = codec.path(request, endpoint);
+  function urlFor(path: string): URL {
     let url = urls.get(path);
     if (url === undefined) {
       url = new URL(`${options.baseURL}${path}${query === undefined ? '' : `?${query}`}`);
@@ -65,46 +83,70 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
   }
 
   async function chat(call: ProviderCall): Promise<ProviderReply> {
+    const { request, endpoint } = call;
+    const { stream } = request;
+    const codec = codecFor(request);
     try {
-      return await send(call);
+      const { response, context } = await post(call, {
+        path: codec.path(request, endpoint),
+        body: codec.encode(request, endpoint),
+        accept: stream ? 'text/event-stream' : 'application/json',
+        headers: codec.headers?.(request, endpoint) ?? [],
+        maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+      });
+      return await readReply(response, codec, request, context);
     } catch (error) {
-      if (error instanceof TransportError || error instanceof EncodeError) return failedReply(error.failure);
-      return failedReply(failure('adapter', 'The request could not be made'));
+      return failedReply(failureOf(error));
     }
   }
 
-  async function send(call: ProviderCall): Promise<ProviderReply> {
-    const { request, endpoint, signal, progress } = call;
-    const codec = codecFor(request);
-    const body = serialize(codec.encode(request, endpoint));
+  async function embed(call: EmbeddingCall, embeddings: EmbeddingCodec): Promise<EmbeddingReply> {
+    try {
+      const { path, body } = embeddings.encode(call.request, call.endpoint);
+      const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
+      const { response, context } = await post(call, sending);
+      const failed = await readFailedStatus(response, context);
+      if (failed !== undefined) return failed;
+      const decoded = embeddings.decode(await readText(response), context);
+      return decoded.ok ? { type: 'embedded', result: decoded.result } : failedReply(decoded.failure);
+    } catch (error) {
+      return failedReply(failureOf(error));
+    }
+  }
+
+  async function post(
+    { apiKey: ownKey, signal, progress }: Pick<ProviderCall, 'apiKey' | 'signal' | 'progress'>,
+    sending: Sending,
+  ): Promise<{ readonly response: TransportResponse; readonly context: ErrorContext }> {
+    const body = serialize(sending.body);
     progress.sending(() => JSON.parse(body) as JsonValue);
     transport ??= loadTransport();
     if (transport instanceof Promise) transport = await transport;
-    const apiKey =
-      call.apiKey ?? (typeof options.apiKey === 'function' ? await tokenOf(options.apiKey) : options.apiKey);
+    const apiKey = ownKey ?? (typeof options.apiKey === 'function' ? await tokenOf(options.apiKey) : options.apiKey);
     const context: ErrorContext = {
       secrets: apiKey === undefined ? ownSecrets : [apiKey, ...ownSecrets],
       wallClock: Date.now(),
     };
     const response = await transport.send({
       method: 'POST',
-      url: urlFor(codec, request, endpoint),
+      url: urlFor(sending.path),
       headers: [
         ...options.headers,
         ...(apiKey === undefined ? [] : options.authorization(apiKey)),
         'accept',
-        request.stream ? 'text/event-stream' : 'application/json',
-        ...(codec.headers?.(request, endpoint) ?? []),
+        sending.accept,
+        ...sending.headers,
       ],
       body,
       signal,
-      maxBytes: request.stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+      maxBytes: sending.maxBytes,
       connecting: progress.connecting,
       connected: progress.connected,
     });
-    return readReply(response, codec, request, context);
+    return { response, context };
   }
 
+  const { embeddings } = options.codec;
   return {
     slug,
     name,
@@ -114,6 +156,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     zeroDataRetention,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
+    ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
     async close() {
       await (await transport)?.close();
     },
@@ -126,12 +169,8 @@ async function readReply(
   request: NormalizedRequest,
   context: ErrorContext,
 ): Promise<ProviderReply> {
-  const { status } = response;
-  if (status < 200 || status >= 300) return readFailure(response, context);
-  if (status !== 200 && status !== 201) {
-    response.cancel();
-    return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
-  }
+  const failed = await readFailedStatus(response, context);
+  if (failed !== undefined) return failed;
   const answer = { ...context, header: (name: string) => response.header(name) };
   // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
   if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
@@ -141,10 +180,24 @@ async function readReply(
   return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
 }
 
-/** An error body that cannot be read must not hide the status. */
-async function readFailure(response: TransportResponse, context: ErrorContext): Promise<ProviderReply> {
+/** The failure that a status tells of. An error body that cannot be read must not hide it. */
+async function readFailedStatus(
+  response: TransportResponse,
+  context: ErrorContext,
+): Promise<ReturnType<typeof failedReply> | undefined> {
+  const { status } = response;
+  if (status === 200 || status === 201) return undefined;
+  if (status >= 200 && status < 300) {
+    response.cancel();
+    return failedReply(failure('bad_response', `The provider answered ${status} without an answer in it`, { status }));
+  }
   const body = await readStart(response, MAX_ERROR_BYTES);
   return failedReply(failureOfResponse(response.status, (name) => response.header(name), body, context));
+}
+
+function failureOf(thrown: unknown): AttemptFailure {
+  if (thrown instanceof TransportError || thrown instanceof EncodeError) return thrown.failure;
+  return failure('adapter', 'The request could not be made');
 }
 
 async function tokenOf(source: () => string | Promise<string>): Promise<string> {

@@ -1,4 +1,5 @@
 import type { CostPart } from '../catalog/cost.ts';
+import type { Operation } from '../catalog/operation.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { Batch, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
@@ -8,6 +9,7 @@ import type { Usage } from '../protocol/usage.ts';
 export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
+  readonly operation: Operation;
   readonly account: string;
   readonly requested: string;
   readonly stream: boolean;
@@ -46,6 +48,7 @@ export interface ResultEvent {
    * provider reported its cost itself, or when no price is known.
    */
   readonly costParts?: readonly CostPart[] | undefined;
+  /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
 }
 

@@ -13,8 +13,9 @@ import {
   type ProviderReply,
   failedReply,
 } from '../providers/provider.ts';
-import { Deadline, type Phase } from './deadline.ts';
+import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
+import type { Reported } from './execution.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** What one upstream call needs. */
@@ -31,16 +32,10 @@ export interface UpstreamCallOptions {
 }
 
 /** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
-export type CallResult =
+export type CallResult<Result = UpstreamResult> =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: UpstreamResult }
+  | { readonly type: 'whole'; readonly result: Result }
   | { readonly type: 'committed'; readonly firstTokenAt: number };
-
-/** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
-const CALL_OVER = new DOMException('The call is over', 'AbortError');
-
-/** Marks a wait that was ended by the clock or by the caller. */
-const INTERRUPTED = Symbol('interrupted');
 
 /** Ways of failing that mean nothing after the end of an answer. */
 const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
@@ -61,30 +56,32 @@ const MAX_SILENT_READS = 100_000;
 export class UpstreamCall {
   readonly tracker = new StreamTracker();
   readonly #options: UpstreamCallOptions;
-  readonly #controller = new AbortController();
-  readonly #deadline: Deadline;
-  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
   #held: readonly StreamPiece[] = [];
   /** Native pieces before the commit: the caller gets them with the first content. */
   #natives: StreamPiece[] | undefined;
   #silentReads = 0;
-  #interruption: AttemptFailure | undefined;
-  #wake: (() => void) | undefined;
 
   constructor(options: UpstreamCallOptions) {
     this.#options = options;
-    this.#deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+    const { environment, deadlineAt, signal } = options;
+    this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
+  }
+
+  /** What the provider said so far of what it will charge for. */
+  get reported(): Reported {
+    const { usage, facts, images } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images };
   }
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
   async open(): Promise<CallResult> {
-    const { signal, call, provider } = this.#options;
-    signal.addEventListener('abort', this.#onCallerAbort);
-    if (signal.aborted) this.#onCallerAbort();
+    const { call, provider } = this.#options;
+    this.#watch.begin();
     this.#awaitAnswer();
     try {
-      const reply = await this.#waitFor(() => this.#ask(provider, call));
+      const reply = await this.#watch.waitFor(() => this.#ask(provider, call));
       return await this.#receive(reply);
     } catch {
       return this.#failed(misbehaviour());
@@ -99,21 +96,20 @@ export class UpstreamCall {
       return held;
     }
     const { idleMs } = this.#options.timeouts;
-    this.#deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
     const pieces = await this.#readPieces();
-    this.#deadline.pause();
+    this.#watch.deadline.pause();
     return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
   }
 
   /** Frees everything; the provider is told if it is still at work. */
   close(): void {
-    this.#deadline.clear();
-    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
+    this.#watch.end();
     this.#cancelStream();
   }
 
   #receive(reply: ProviderReply | typeof INTERRUPTED): CallResult | Promise<CallResult> {
-    if (reply === INTERRUPTED) return this.#failed(this.#interruption ?? expired('total'));
+    if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.call.request.stream;
     if (reply.type === 'stream') {
@@ -129,15 +125,15 @@ export class UpstreamCall {
 
   async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
     const progress: CallProgress = {
-      connecting: () => this.#deadline.enter('connect', this.#options.timeouts.connectMs),
+      connecting: () => this.#watch.deadline.enter('connect', this.#options.timeouts.connectMs),
       connected: () => this.#awaitAnswer(),
       sending: this.#options.onSending,
     };
     try {
-      const reply: unknown = await provider.chat({ ...call, signal: this.#controller.signal, progress });
+      const reply: unknown = await provider.chat({ ...call, signal: this.#watch.signal, progress });
       if (!isReply(reply)) return failedReply(misbehaviour());
       // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
-      if (this.#interruption !== undefined && reply.type === 'stream') reply.stream.cancel();
+      if (this.#watch.isInterrupted && reply.type === 'stream') reply.stream.cancel();
       return reply;
     } catch {
       return failedReply(misbehaviour());
@@ -154,8 +150,8 @@ export class UpstreamCall {
 
   #awaitAnswer(): void {
     const { timeouts, call } = this.#options;
-    if (call.request.stream) this.#deadline.enter('first_token', timeouts.firstTokenMs);
-    else this.#deadline.enter('answer', timeouts.answerMs);
+    if (call.request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
+    else this.#watch.deadline.enter('answer', timeouts.answerMs);
   }
 
   async #untilCommit(): Promise<CallResult> {
@@ -177,8 +173,8 @@ export class UpstreamCall {
   #committed(held: readonly StreamPiece[]): CallResult {
     this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
     this.#natives = undefined;
-    this.#deadline.liftTotal();
-    this.#deadline.pause();
+    this.#watch.deadline.liftTotal();
+    this.#watch.deadline.pause();
     return { type: 'committed', firstTokenAt: this.#options.environment.now() };
   }
 
@@ -211,7 +207,7 @@ export class UpstreamCall {
 
   #failed(reason: AttemptFailure): CallResult {
     this.close();
-    this.#controller.abort(CALL_OVER);
+    this.#watch.abort();
     return { type: 'failed', failure: reason };
   }
 
@@ -238,42 +234,10 @@ export class UpstreamCall {
   async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
-    const pieces = await this.#waitFor(() => piecesOf(stream));
-    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#interruption ?? expired('total') }];
+    const pieces = await this.#watch.waitFor(() => piecesOf(stream));
+    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
     this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
     return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
-  }
-
-  /** Waits for the provider, but not longer than the clock and the caller allow. */
-  #waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
-    if (this.#interruption !== undefined) return Promise.resolve(INTERRUPTED);
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(INTERRUPTED);
-      start().then(resolve, reject);
-    });
-  }
-
-  #interrupt(reason: AttemptFailure): void {
-    if (this.#interruption !== undefined) return;
-    this.#interruption = reason;
-    this.#cancelStream();
-    this.#controller.abort(CALL_OVER);
-    this.#wake?.();
-  }
-}
-
-function expired(phase: Phase): AttemptFailure {
-  switch (phase) {
-    case 'connect':
-      return failure('timeout', 'The provider did not take the connection in time');
-    case 'first_token':
-      return failure('timeout', 'The provider did not begin its answer in time');
-    case 'answer':
-      return failure('timeout', 'The provider did not finish its answer in time');
-    case 'idle':
-      return failure('timeout', 'The provider stopped in the middle of its answer');
-    case 'total':
-      return failure('deadline', 'The request took longer than it may');
   }
 }
 
@@ -283,10 +247,6 @@ function endless(): AttemptFailure {
 
 function endedInError(): AttemptFailure {
   return failure('server', 'The provider ended its answer with an error');
-}
-
-function misbehaviour(): AttemptFailure {
-  return failure('adapter', 'The provider could not be called');
 }
 
 /** What is wrong with a whole answer, if anything: one without content to it is none. */

@@ -16,6 +16,7 @@ describe('an endpoint', () => {
     expect(catalog.endpoints('alpha/one')).toEqual([
       {
         id: 'alpha#alpha/one',
+        canEmbed: false,
         model: 'alpha/one',
         provider: 'alpha',
         providerName: 'ALPHA',

@@ -106,9 +106,9 @@ describe('facts of models.dev', () => {
     ]);
   });
 
-  it('do not say that text comes out of an embedding model', () => {
+  it('say that embeddings come out of an embedding model, and no text', () => {
     const { endpoint } = modelOf('openai', 'north-embedding-small');
-    expect(endpoint).not.toHaveProperty('outputModalities');
+    expect(endpoint?.outputModalities).toEqual(['embeddings']);
     expect(endpoint).toMatchObject({ price: { prompt: 0.02, completion: 0 }, inputModalities: ['text'] });
   });
 

@@ -7,6 +7,7 @@ import type { PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
+import { checkOperation } from './check-operation.ts';
 import { normalizeMessages } from './messages.ts';
 import { deriveNeeds } from './needs.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
@@ -59,6 +60,8 @@ export function normalizeChatRequest(
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
   const resolved = resolveTargets(models, facts);
   if (!resolved.ok) return resolved;
+  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
+  if (wrong !== undefined) return failed(wrong);
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const { functions, server } = sortTools(request.tools);
@@ -73,6 +76,7 @@ export function normalizeChatRequest(
   };
   return passed({
     ...asking,
+    operation: 'chat',
     id: context.id,
     created: context.created,
     stream: request.stream ?? false,
@@ -101,12 +105,16 @@ export function normalizeChatRequest(
   });
 }
 
-function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
+/** The rules that hold for an account's requests. */
+export function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
   return account.policy === undefined ? [facts.policy] : [facts.policy, account.policy];
 }
 
 /** `model` first, then `models`; without either, the default. */
-function requestedModels(request: ChatRequest, fallback: string | undefined): readonly RequestedModel[] {
+export function requestedModels(
+  request: Pick<ChatRequest, 'model' | 'models'>,
+  fallback: string | undefined,
+): readonly RequestedModel[] {
   const list = (request.models ?? []).map((slug, index) => ({ slug, path: `models[${index}]` }));
   if (request.model != null) return [{ slug: request.model, path: 'model' }, ...list];
   if (list.length > 0 || fallback === undefined) return list;
@@ -147,6 +155,7 @@ function betasOf(list: string | undefined): readonly string[] | undefined {
   return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 
-function objectOf(value: unknown): JsonObject | undefined {
+/** A JSON object, or nothing. */
+export function objectOf(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { serves } from '../../catalog/operation.ts';
 import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type Capability, capabilityIn, isAllowed, parameterCapability, toolChoiceCapability } from './capability.ts';
 import { requestRates } from './request-price.ts';
 import type { ExclusionReason } from './route-plan.ts';
@@ -17,7 +18,7 @@ export interface Exclusion {
 
 type Filter = (
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ) => Exclusion | undefined;
@@ -35,6 +36,7 @@ const FILTERS: readonly Filter[] = [
   serviceTier,
   dialect,
   modalities,
+  dimensions,
   tools,
   mandatoryReasoning,
   requiredParameters,
@@ -45,7 +47,7 @@ const FILTERS: readonly Filter[] = [
 /** The first rule that an endpoint breaks, and how far it came; undefined when it qualifies. */
 export function firstExclusion(
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -72,6 +74,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'dialect',
   'input_modality',
   'output_modality',
+  'dimensions',
   'tools',
   'tool_choice',
   'reasoning',
@@ -83,7 +86,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'plugin',
 ];
 
-function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function allowedProviders(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   for (const list of preferences.only) {
     if (selectorIndex(list, endpoint) < 0) return { reason: 'allowed_providers', detail: 'not in only' };
   }
@@ -92,23 +95,23 @@ function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest
   return ignored ? { reason: 'allowed_providers', detail: 'in ignore' } : undefined;
 }
 
-function dataPolicy(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function dataPolicy(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   if (preferences.denyDataCollection && endpoint.dataCollection) return { reason: 'data_policy:training' };
   return preferences.zeroDataRetention && !endpoint.zeroDataRetention ? { reason: 'data_policy:zdr' } : undefined;
 }
 
-function distillable(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function distillable(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   return preferences.distillableOnly && endpoint.distillable !== true ? { reason: 'distillable' } : undefined;
 }
 
-function quantization(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   const wanted = preferences.quantizations;
   if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
   return { reason: 'quantization', detail: endpoint.quantization };
 }
 
 /** Some things can only be said in the caller's own dialect. */
-function dialect(endpoint: Endpoint, { native }: NormalizedRequest): Exclusion | undefined {
+function dialect(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
   if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
   return { reason: 'dialect', detail: native.requiredBy };
 }
@@ -124,7 +127,7 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
  * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
  * from; the unit of `audio` is a token, as in `GET /models`.
  */
-function maxPrice(endpoint: Endpoint, request: NormalizedRequest): Exclusion | undefined {
+function maxPrice(endpoint: Endpoint, request: RoutedRequest): Exclusion | undefined {
   const limits = request.preferences.maxPrice;
   if (limits === undefined) return undefined;
   const rates = requestRates(endpoint, request);
@@ -153,7 +156,7 @@ const PRICE_UNITS = ['prompt', 'completion', 'request', 'image', 'audio'] as con
 /** Which tiers are eligible depends on the request and on the variant of the slug (gaps 2.7). */
 function serviceTier(
   endpoint: Endpoint,
-  { serviceTier: wanted, preferences }: NormalizedRequest,
+  { serviceTier: wanted, preferences }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -167,7 +170,15 @@ function serviceTier(
   return admitted ? undefined : excluded;
 }
 
-function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+function modalities(
+  endpoint: Endpoint,
+  { operation, needs }: RoutedRequest,
+  policy: SelectionPolicy,
+): Exclusion | undefined {
+  const served = serves(endpoint, operation);
+  // Chat is what models are for: only a declaration keeps one from it.
+  const mayServe = served === 'yes' || (served === 'unknown' && (operation === 'chat' || isAllowed(served, policy)));
+  if (!mayServe) return incapable('output_modality', operation === 'chat' ? 'text' : operation, served);
   for (const one of needs.inputModalities) {
     const known = capabilityIn(endpoint.inputModalities, one);
     if (!isAllowed(known, policy)) return incapable('input_modality', one, known);
@@ -179,7 +190,14 @@ function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: Se
   return undefined;
 }
 
-function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+/** Vectors of another length are of no use, so unlike other parameters this one is never left out. */
+function dimensions(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
+  if (!needs.parameters.includes('dimensions')) return undefined;
+  const known = parameterCapability(endpoint, 'dimensions');
+  return isAllowed(known, policy) ? undefined : incapable('dimensions', 'they cannot be chosen there', known);
+}
+
+function tools(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
   if (!needs.tools) return undefined;
   const known = parameterCapability(endpoint, 'tools');
   if (!isAllowed(known, policy)) {
@@ -198,7 +216,7 @@ function incapable(reason: ExclusionReason, detail: string | undefined, known: C
 /** A model that always reasons cannot be told not to; `~author/family-latest` takes the lowest effort instead. */
 function mandatoryReasoning(
   endpoint: Endpoint,
-  { reasoning }: NormalizedRequest,
+  { reasoning }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -208,7 +226,7 @@ function mandatoryReasoning(
 
 function requiredParameters(
   endpoint: Endpoint,
-  { needs, preferences }: NormalizedRequest,
+  { needs, preferences }: RoutedRequest,
   policy: SelectionPolicy,
 ): Exclusion | undefined {
   if (!preferences.requireParameters) return undefined;
@@ -219,13 +237,13 @@ function requiredParameters(
   return undefined;
 }
 
-function outputLimit(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function outputLimit(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
   const { maxOutputTokens: limit } = endpoint;
   if (limit === undefined || needs.outputTokens === undefined || needs.outputTokens <= limit) return undefined;
   return { reason: 'max_output_tokens', detail: String(limit) };
 }
 
-function contextLength(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function contextLength(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
   const { contextLength: limit, maxPromptTokens } = endpoint;
   if (maxPromptTokens !== undefined && needs.promptTokens > maxPromptTokens) {
     return { reason: 'context_length', detail: String(maxPromptTokens) };

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/provider-selector.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { accountEndpoints } from './account-endpoints.ts';
 import { firstExclusion } from './filters.ts';
 import { type Ranked, ownKeysAround, rankEndpoints } from './rank.ts';
@@ -13,7 +13,7 @@ import type { World } from './world.ts';
  * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are
  * tried. The same inputs always give the same plan; `explain` and the live path both call this.
  */
-export function planRoute(request: NormalizedRequest, world: World): RoutePlan {
+export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const candidates = request.targets.map((target) => eligible(target, request, world, rejected));
   const steps = request.preferences.sortWithinModel
@@ -35,7 +35,7 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
 
 function eligible(
   target: ModelTarget,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
   rejected: Rejection[],
 ): readonly Endpoint[] {
@@ -58,7 +58,7 @@ function rankTarget(
   target: ModelTarget,
   index: number,
   endpoints: readonly Endpoint[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
 ): readonly PlanStep[] {
   const strategy = index === 0 ? target.strategy : 'fallback';
@@ -71,7 +71,7 @@ function rankTarget(
 
 /** One sort over the endpoints of all requested models (`partition: 'none'`). */
 function rankTogether(
-  request: NormalizedRequest,
+  request: RoutedRequest,
   candidates: readonly (readonly Endpoint[])[],
   world: World,
 ): readonly PlanStep[] {
@@ -85,7 +85,7 @@ function rankTogether(
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
-function sortOf({ preferences, serviceTier }: NormalizedRequest, target: ModelTarget): SortKey | undefined {
+function sortOf({ preferences, serviceTier }: RoutedRequest, target: ModelTarget): SortKey | undefined {
   const asked = preferences.sort ?? target.sort;
   if (asked !== undefined || serviceTier === undefined) return asked;
   if (serviceTier === 'priority') return 'throughput';
@@ -96,7 +96,7 @@ function sortOf({ preferences, serviceTier }: NormalizedRequest, target: ModelTa
 /** `allow_fallbacks: false` keeps the first candidate, or those named in `order` (gaps 3.1). */
 function withinFallbacks(
   steps: readonly PlanStep[],
-  { preferences }: NormalizedRequest,
+  { preferences }: RoutedRequest,
   rejected: Rejection[],
 ): readonly PlanStep[] {
   if (preferences.allowFallbacks) return steps;

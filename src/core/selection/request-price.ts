@@ -1,12 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { blendedPrice, type Rates } from '../../catalog/price.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
 /** What prices depend on in a request. */
-export type PricedRequest = Pick<NormalizedRequest, 'created'> & {
-  readonly needs: Pick<NormalizedRequest['needs'], 'promptTokens'>;
+export type PricedRequest = Pick<RoutedRequest, 'created'> & {
+  readonly needs: Pick<RoutedRequest['needs'], 'promptTokens'>;
 };
 
 /** The rates at which an endpoint would bill a request: those of its time and of its likely length. */

@@ -12,6 +12,7 @@ export type ExclusionReason =
   | 'require_parameters'
   | 'input_modality'
   | 'output_modality'
+  | 'dimensions'
   | 'tools'
   | 'tool_choice'
   | 'reasoning'

@@ -47,27 +47,6 @@ export function readThoughtSignature(metadata: unknown): string | undefined {
   return proof?.format === FORMATS.google ? proof.signature : undefined;
 }
 
-/** Id of the detail that carries the signature of a stretch of the content, in UTF-16 units. */
-export function textId(start: number, end: number): string {
-  return `text:${start}-${end}`;
-}
-
-/** Id of the detail that carries the signature of an image, counted from 0. */
-export function imageId(position: number): string {
-  return `image:${position}`;
-}
-
-/** What {@link textId} or {@link imageId} wrote; undefined for the id of a tool call. */
-export function readPartId(
-  id: string,
-): { readonly start: number; readonly end: number } | { readonly image: number } | undefined {
-  const [, kind, first = '', last = ''] = PART_ID.exec(id) ?? [];
-  if (kind === 'image') return { image: Number(first) };
-  return kind === 'text' ? { start: Number(first), end: Number(last) } : undefined;
-}
-
-const PART_ID = /^(text|image):(\d{1,10})(?:-(\d{1,10}))?$/;
-
 /** Metadata of a provider that is not known, as text that can be read back. */
 export function writeForeign(metadata: JsonObject): string {
   return JSON.stringify({ [FOREIGN]: metadata });

@@ -4,7 +4,8 @@ import type { AssistantMessage } from '../../protocol/message.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ProviderOptions, ReasoningPrompt } from './call-options.ts';
 import type { AiSdkFamily } from './families.ts';
-import { FORMATS, parseForeign, readPartId } from './reasoning-formats.ts';
+import { readSignedPart } from '../signed-parts.ts';
+import { FORMATS, parseForeign } from './reasoning-formats.ts';
 
 /** Earlier reasoning, as a model gets it back. */
 export interface ReasoningHistory {
@@ -126,10 +127,10 @@ class HistoryBuilder {
     if (this.#family.signature === 'anthropic') return this.#push(detail, '', { redactedData: data });
     if (this.#family.signature === 'google') {
       const options = { [this.#key]: { thoughtSignature: data } };
-      const place = readPartId(id ?? '');
+      const part = readSignedPart(id ?? '');
       if (id != null && this.#callIds.has(id)) this.#calls.set(id, options);
-      else if (place !== undefined && 'image' in place) this.#images.set(place.image, options);
-      else if (place !== undefined) this.#texts.push({ ...place, options });
+      else if (part?.type === 'image') this.#images.set(part.position, options);
+      else if (part !== undefined) this.#texts.push({ start: part.start, end: part.end, options });
       return;
     }
     if (id == null) return this.#push(detail, '', { reasoningEncryptedContent: data });

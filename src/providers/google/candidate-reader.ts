@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { type PartStart } from './decode-grounding.ts';
 import { originalName } from './function-names.ts';
-import { GOOGLE_FORMAT, imageId, signatureDetail, textId } from './thought-signatures.ts';
+import { imageId, textId } from '../signed-parts.ts';
+import { GOOGLE_FORMAT, signatureDetail } from './thought-signatures.ts';
 
 /** What one candidate is read with. */
 export interface CandidateContext {

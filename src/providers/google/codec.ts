@@ -7,6 +7,8 @@ import { decodeResult } from './decode-result.ts';
 import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from './signature-memory.ts';
 import { GoogleStreamDecoder } from './stream-decoder.ts';
+import { googleEmbeddings } from './embeddings.ts';
+import { modelPath } from './model-path.ts';
 import type { GoogleSurface } from './wire.ts';
 
 /** Google's own wire: `generateContent`. */
@@ -34,17 +36,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
       }),
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
     streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
+    // Vertex has another wire for embeddings.
+    embeddings: surface.vertex ? undefined : googleEmbeddings(),
   };
-}
-
-/**
- * Path of a model below the base address: a name with a slash in it, such as `tunedModels/x`, is a path already. A name can never lead
- * anywhere else: what means something in an address is escaped.
- */
-export function modelPath(upstreamModel: string): string {
-  // The author's name is part of ids of ours, not of Google's.
-  const name = upstreamModel.replace(/^google\//, '');
-  const segments = name.split('/');
-  const isPath = segments.length > 1 && segments.every((segment) => /[^.]/.test(segment));
-  return isPath ? segments.map(encodeURIComponent).join('/') : `models/${encodeURIComponent(name)}`;
 }

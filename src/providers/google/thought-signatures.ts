@@ -1,4 +1,5 @@
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { readSignedPart } from '../signed-parts.ts';
 
 /** The `format` of reasoning details that Google's models made. Those of others never go to Google. */
 export const GOOGLE_FORMAT = 'google-gemini-v1';
@@ -36,16 +37,6 @@ export function signatureDetail(id: string, data: string, index: number): Reason
   return { type: 'reasoning.encrypted', id, data, format: GOOGLE_FORMAT, index };
 }
 
-/** Id of a stretch of text in {@link signatureDetail}. */
-export function textId(start: number, end: number): string {
-  return `text:${start}-${end}`;
-}
-
-/** Id of an image in {@link signatureDetail}, counted from 0. */
-export function imageId(position: number): string {
-  return `image:${position}`;
-}
-
 /** Sorts the reasoning details of a message by what they belong to. Details of other vendors are left out. */
 export function readSignatures(details: readonly ReasoningDetail[] | null | undefined): Signatures {
   const thoughts: SignedThought[] = [];
@@ -60,16 +51,14 @@ export function readSignatures(details: readonly ReasoningDetail[] | null | unde
     } else if (detail.type === 'reasoning.encrypted') {
       const { id, data } = detail;
       if (typeof id !== 'string' || typeof data !== 'string') continue;
-      const [, kind, first = '', last = ''] = PART_ID.exec(id) ?? [];
-      if (kind === 'text') texts.push({ start: Number(first), end: Number(last), signature: data });
-      else if (kind === 'image') images.set(Number(first), data);
-      else calls.set(id, data);
+      const part = readSignedPart(id);
+      if (part === undefined) calls.set(id, data);
+      else if (part.type === 'image') images.set(part.position, data);
+      else texts.push({ start: part.start, end: part.end, signature: data });
     }
   }
   return { thoughts, texts, images, calls };
 }
-
-const PART_ID = /^(text|image):(\d{1,10})(?:-(\d{1,10}))?$/;
 
 function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;

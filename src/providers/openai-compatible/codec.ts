@@ -2,6 +2,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { Codec } from '../codec.ts';
 import { decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
+import { embeddingsCodec } from './embeddings.ts';
 import { encodeRequest } from './encode-request.ts';
 import { ChatStreamDecoder } from './stream-decoder.ts';
 
@@ -11,6 +12,7 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
     decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, idPrefix: idPrefix(request) }),
+    embeddings: embeddingsCodec(dialect),
     streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, idPrefix: idPrefix(request) }),
   };
 }

@@ -3,7 +3,7 @@ import { ToolCallCollector } from '../../core/stream/tool-calls.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { parseJson } from '../parse-json.ts';
+import { readJsonAnswer } from '../read-json-answer.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
@@ -22,14 +22,9 @@ export type DecodedResult =
  * without choices is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: StreamContext): DecodedResult {
-  const text = body.trim();
-  if (text === '') return bad('The provider sent an empty answer');
-  if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
-  const value = parseJson(text);
-  if (value === undefined) return bad('The provider sent an answer that is not valid JSON');
-  // Google's compatible layer puts errors into an array.
-  const parsed: unknown = Array.isArray(value) ? value[0] : value;
-  if (!isJsonObject(parsed)) return bad('The provider sent an answer without choices');
+  const answer = readJsonAnswer(body, 'choices');
+  if (!answer.ok) return answer;
+  const parsed = answer.value;
   const error = errorInside(parsed);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];

@@ -41,6 +41,18 @@ export interface Dialect {
   readonly responsesExtensions?: boolean | undefined;
   /** Parameters this vendor never takes, whatever the model. */
   readonly unsupported?: readonly ParameterName[] | undefined;
+  /** How embeddings are asked for. */
+  readonly embeddings?: EmbeddingDialect | undefined;
   /** Whether completion tokens leave reasoning tokens out although they are billed. Default false. */
   readonly reasoningOutsideCompletion?: boolean | undefined;
+}
+
+/** How a server's embeddings differ from those of others. Data only. */
+export interface EmbeddingDialect {
+  /** Whether vectors may be asked for in base64. Default false: nothing is said, and either form is understood. */
+  readonly base64?: boolean | undefined;
+  /** Field of the vectors' length. Default `dimensions`. */
+  readonly dimensionsField?: 'dimensions' | 'output_dimension' | undefined;
+  /** Whether `user` may be sent. Default true. */
+  readonly user?: boolean | undefined;
 }

@@ -34,6 +34,7 @@ export const VENDOR_PRESETS = {
     dialect: {
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
+      embeddings: { base64: true },
       developerRole: true,
       padsChunks: true,
       originalImages: true,
@@ -109,6 +110,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['MISTRAL_API_KEY'],
     dialect: {
       userField: 'none',
+      embeddings: { user: false, dimensionsField: 'output_dimension' },
       streamOptions: false,
       seedField: 'random_seed',
       forcedTool: 'any',
@@ -150,6 +152,7 @@ export const VENDOR_PRESETS = {
     dialect: {
       responsesExtensions: true,
       reasoning: 'reasoning',
+      embeddings: { base64: true },
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',
       originalImages: true,
@@ -171,7 +174,7 @@ export const VENDOR_PRESETS = {
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
-    dialect: { ...LOCAL, reasoningHistory: 'reasoning_content' },
+    dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
     slug: 'lmstudio',
@@ -184,6 +187,7 @@ export const VENDOR_PRESETS = {
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
   efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],

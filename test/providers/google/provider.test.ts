@@ -1,6 +1,6 @@
 import { ConfigError, type GoogleOptions, createRouter, google, providersFromEnvironment } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { modelPath } from '../../../src/providers/google/codec.ts';
+import { modelPath } from '../../../src/providers/google/model-path.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import {
   type ReceivedRequest,
@@ -49,6 +49,24 @@ async function received(
   if (first === undefined) throw new Error('nothing was sent');
   return first;
 }
+
+describe('embeddings', () => {
+  it('are asked for on the wire of Gemini, one call for all inputs', async () => {
+    await upstream[Symbol.asyncDispose]();
+    upstream = await startUpstream((_, response) =>
+      sendJson(response, 200, { embeddings: [{ values: [0.5, 0.25] }, { values: [1, 0] }] }),
+    );
+    const models = { 'google/gemini-embedding-001': { outputModalities: ['embeddings'] } } as const;
+    const router = createRouter({ providers: [google({ baseURL: upstream.baseURL, apiKey: 'key-1', models })] });
+    const { data } = await router.embed({ model: 'google/gemini-embedding-001', input: ['One', 'Two'] });
+    expect(data.map(({ embedding }) => embedding)).toEqual([
+      [0.5, 0.25],
+      [1, 0],
+    ]);
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/models/gemini-embedding-001:batchEmbedContents']);
+    await router.close();
+  });
+});
 
 describe('the address of a call', () => {
   it('names model and method, and the key stands in a header and never in the address', async () => {
