@@ -104,6 +104,25 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
 export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export { memoryStorage } from './storage/memory-storage.ts';
+export type { MemoryStorageOptions } from './storage/memory-storage.ts';
+export { StorageError } from './storage/storage-error.ts';
+export type { StorageErrorReason } from './storage/storage-error.ts';
+export { DuplicateCustomIdError } from './storage/batch-store.ts';
+export type {
+  BatchListQuery,
+  BatchStore,
+  BatchTask,
+  ClaimedItem,
+  ClaimedTask,
+  IdempotencyKey,
+  ItemOutcome,
+  PublishOutcome,
+  StoredItem,
+  StoredOutcome,
+} from './storage/batch-store.ts';
+export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts';
+export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
   ErrorEvent,

@@ -4,7 +4,7 @@ import type { StateStore } from './state-store.ts';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** Entries kept; the least recently used go first. Default 100,000. */
+  /** Entries kept; the least recently used go first. Default 10,000. */
   readonly maxEntries?: number | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;

@@ -7,6 +7,7 @@ import {
   type ClaimedTask,
   DuplicateCustomIdError,
   type IdempotencyKey,
+  type PublishOutcome,
   type StoredItem,
   type StoredOutcome,
 } from './batch-store.ts';
@@ -28,6 +29,14 @@ interface Entry {
   touchedAt: number;
 }
 
+/** A key that was used. */
+interface KnownKey {
+  readonly fingerprint: string;
+  readonly expiresAt: number;
+  readonly account: string;
+  readonly batchId: string;
+}
+
 type Task = { -readonly [Name in keyof BatchTask]: BatchTask[Name] } & {
   attempts: number;
   token?: string | undefined;
@@ -35,23 +44,23 @@ type Task = { -readonly [Name in keyof BatchTask]: BatchTask[Name] } & {
   memo?: ClaimedTask['memo'];
 };
 
-/** Options of {@link memoryBatches}. */
-export interface MemoryBatchesOptions {
+/** Options of {@link memoryStorage}. */
+export interface MemoryStorageOptions {
   /** Epoch milliseconds. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Batches in the memory of one process. Not durable: for tests and demonstrations. */
-export function memoryBatches({ now = Date.now }: MemoryBatchesOptions = {}): BatchStore {
-  return new MemoryBatches(now);
+/** Batches in the memory of one process. Not durable: for tests and demonstrations. Closing it forgets nothing. */
+export function memoryStorage({ now = Date.now }: MemoryStorageOptions = {}): BatchStore {
+  return new MemoryStorage(now);
 }
 
-class MemoryBatches implements BatchStore {
+class MemoryStorage implements BatchStore {
   readonly durable = false;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
   readonly #tasks = new Map<string, Task>();
-  readonly #keys = new Map<string, IdempotencyKey & { readonly batchId: string }>();
+  readonly #keys = new Map<string, KnownKey>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -65,15 +74,17 @@ class MemoryBatches implements BatchStore {
     return Promise.resolve(this.#now());
   }
 
-  openDraft(account: string, batchId: string): Promise<void> {
-    const entry = { record: undefined, account, items: [], indexes: new Map<string, number>(), touchedAt: this.#now() };
-    this.#entries.set(batchId, entry);
+  async openDraft(account: string, batchId: string): Promise<void> {
+    const known = this.#entry(account, batchId);
+    if (known?.record !== undefined) throw new RangeError(`there is a batch "${batchId}"`);
+    const draft = { record: undefined, account, items: [], indexes: new Map<string, number>(), touchedAt: this.#now() };
+    this.#entries.set(nameOf(account, batchId), known ?? draft);
     return Promise.resolve();
   }
 
   async addItems(account: string, batchId: string, items: readonly StoredItem[]): Promise<void> {
     const entry = this.#entry(account, batchId);
-    if (entry === undefined || entry.record !== undefined) throw new RangeError(`no draft "${batchId}"`);
+    if (entry === undefined || entry.record !== undefined) throw new RangeError(`there is no draft "${batchId}"`);
     for (const { index, customId, body } of items) {
       const first = entry.indexes.get(customId);
       if (first !== undefined) throw new DuplicateCustomIdError(first, index);
@@ -88,19 +99,20 @@ class MemoryBatches implements BatchStore {
     batch: BatchRecord,
     effects: readonly BatchEffect[],
     idempotency?: IdempotencyKey,
-  ): Promise<Awaited<ReturnType<BatchStore['publish']>>> {
+  ): Promise<PublishOutcome> {
     const now = this.#now();
-    const entry = this.#entry(batch.account, batch.id);
-    if (entry === undefined) throw new RangeError(`no draft "${batch.id}"`);
+    const { account, id } = batch;
+    const entry = this.#entry(account, id);
+    if (entry === undefined) throw new RangeError(`there is no draft "${id}"`);
+    if (entry.record !== undefined) return { type: 'published', batch: entry.record };
     if (idempotency !== undefined) {
-      const name = keyName(batch.account, idempotency.key);
-      const known = this.#keys.get(name);
+      const { key, fingerprint, ttlMs } = idempotency;
+      const known = this.#keys.get(nameOf(account, key));
       if (known !== undefined && known.expiresAt > now) {
-        this.#entries.delete(batch.id);
-        const sameContent = known.fingerprint === idempotency.fingerprint;
-        return { type: 'repeated', batchId: known.batchId, sameContent };
+        this.#entries.delete(nameOf(account, id));
+        return { type: 'repeated', batchId: known.batchId, sameContent: known.fingerprint === fingerprint };
       }
-      this.#keys.set(name, { ...idempotency, expiresAt: now + idempotency.expiresAt, batchId: batch.id });
+      this.#keys.set(nameOf(account, key), { fingerprint, expiresAt: now + ttlMs, account, batchId: id });
     }
     const record: BatchRecord = {
       ...batch,
@@ -110,13 +122,13 @@ class MemoryBatches implements BatchStore {
       counts: { total: entry.items.length, completed: 0, failed: 0 },
     };
     entry.record = record;
-    this.#addTasks(effects.map((effect) => ({ account: batch.account, batchId: batch.id, effect, runAt: now })));
+    this.#addTasks(effects.map((effect) => ({ account, batchId: id, effect, runAt: now })));
     return Promise.resolve({ type: 'published', batch: record });
   }
 
   discard(account: string, batchId: string): Promise<void> {
     const entry = this.#entry(account, batchId);
-    if (entry !== undefined && entry.record === undefined) this.#entries.delete(batchId);
+    if (entry !== undefined && entry.record === undefined) this.#entries.delete(nameOf(account, batchId));
     return Promise.resolve();
   }
 
@@ -140,19 +152,19 @@ class MemoryBatches implements BatchStore {
   }
 
   items(account: string, batchId: string, after: number, limit: number): Promise<readonly StoredItem[]> {
-    const items = this.#entry(account, batchId)?.items ?? [];
+    const items = this.#published(account, batchId)?.items ?? [];
     const page = items.filter(({ index }) => index > after).slice(0, limit);
     return Promise.resolve(page.map(({ index, customId, body }) => ({ index, customId, body })));
   }
 
   outcomes(account: string, batchId: string, after: number, limit: number): Promise<readonly StoredOutcome[]> {
-    const items = this.#entry(account, batchId)?.items ?? [];
+    const items = this.#published(account, batchId)?.items ?? [];
     const found = items.flatMap(({ outcome }) => (outcome !== undefined && outcome.index > after ? [outcome] : []));
     return Promise.resolve(found.slice(0, limit));
   }
 
   recount(account: string, batchId: string): Promise<{ completed: number; failed: number }> {
-    const outcomes = (this.#entry(account, batchId)?.items ?? []).flatMap(({ outcome }) => outcome ?? []);
+    const outcomes = (this.#published(account, batchId)?.items ?? []).flatMap(({ outcome }) => outcome ?? []);
     const failed = outcomes.filter(({ error }) => error !== undefined).length;
     return Promise.resolve({ completed: outcomes.length - failed, failed });
   }
@@ -168,7 +180,7 @@ class MemoryBatches implements BatchStore {
   remove(account: string, batchId: string): Promise<boolean> {
     const record = this.#entry(account, batchId)?.record;
     if (record === undefined || !isTerminal(record.status)) return Promise.resolve(false);
-    this.#delete(batchId);
+    this.#delete(account, batchId);
     return Promise.resolve(true);
   }
 
@@ -233,7 +245,7 @@ class MemoryBatches implements BatchStore {
     error: Parameters<BatchStore['failRemaining']>[2],
     resultIdOf: (index: number) => string,
   ): Promise<number> {
-    const entry = this.#entry(account, batchId);
+    const entry = this.#published(account, batchId);
     const left = entry?.items.filter(({ outcome }) => outcome === undefined) ?? [];
     if (entry === undefined) return Promise.resolve(0);
     for (const item of left) {
@@ -296,7 +308,10 @@ class MemoryBatches implements BatchStore {
     const old = [...this.#entries].filter(([, { record, touchedAt }]) =>
       record === undefined ? touchedAt <= now - draftMs : isTerminal(record.status) && record.deleteAt <= now,
     );
-    for (const [batchId] of old.slice(0, limit)) this.#delete(batchId);
+    for (const [name, { account, record }] of old.slice(0, limit)) {
+      if (record === undefined) this.#entries.delete(name);
+      else this.#delete(account, record.id);
+    }
     return Promise.resolve(Math.min(old.length, limit));
   }
 
@@ -305,8 +320,12 @@ class MemoryBatches implements BatchStore {
   }
 
   #entry(account: string, batchId: string): Entry | undefined {
-    const entry = this.#entries.get(batchId);
-    return entry?.account === account ? entry : undefined;
+    return this.#entries.get(nameOf(account, batchId));
+  }
+
+  #published(account: string, batchId: string): Entry | undefined {
+    const entry = this.#entry(account, batchId);
+    return entry?.record === undefined ? undefined : entry;
   }
 
   #held(account: string, batchId: string, token: string): readonly Item[] {
@@ -335,9 +354,11 @@ class MemoryBatches implements BatchStore {
     for (const task of tasks) this.#tasks.set(taskName(task), { ...task, attempts: 0, leaseUntil: 0 });
   }
 
-  #delete(batchId: string): void {
-    this.#entries.delete(batchId);
-    for (const [name, task] of this.#tasks) if (task.batchId === batchId) this.#tasks.delete(name);
+  #delete(account: string, batchId: string): void {
+    this.#entries.delete(nameOf(account, batchId));
+    for (const map of [this.#tasks, this.#keys]) {
+      for (const [name, held] of map) if (held.account === account && held.batchId === batchId) map.delete(name);
+    }
   }
 }
 
@@ -346,10 +367,10 @@ function free(held: { token?: string | undefined; leaseUntil: number }): void {
   held.leaseUntil = 0;
 }
 
-function taskName({ batchId, effect }: Pick<BatchTask, 'batchId' | 'effect'>): string {
-  return `${effect} ${batchId}`;
+function taskName({ account, batchId, effect }: Pick<BatchTask, 'account' | 'batchId' | 'effect'>): string {
+  return JSON.stringify([account, batchId, effect]);
 }
 
-function keyName(account: string, key: string): string {
-  return JSON.stringify([account, key]);
+function nameOf(account: string, name: string): string {
+  return JSON.stringify([account, name]);
 }
