@@ -4,6 +4,7 @@ import { type Import, type SourceFile, codeOf, sourceFiles } from './support/sou
 /** Contracts that other layers program against; they stand beside their implementations. */
 const CONTRACTS = [
   'src/providers/provider.ts',
+  'src/providers/native-batches.ts',
   'src/storage/state-store.ts',
   'src/storage/batch-store.ts',
   'src/queue/task-queue.ts',

@@ -1,10 +1,13 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
+import type { Usage } from '../protocol/usage.ts';
 import type { Answer, ChatExecution } from './chat-execution.ts';
 import { errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -45,6 +48,19 @@ function finish(
   };
   const attempt = execution.settle(answer, { facts });
   settleResult(services, execution, answer, facts);
+  const whole = chatResultOf(request, endpoint, result, usage);
+  return request.wantsMetadata
+    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+    : whole;
+}
+
+/** A provider's answer as the caller sees it (contract: chat result). */
+export function chatResultOf(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  result: UpstreamResult,
+  usage: Usage,
+): ChatResult {
   return {
     id: request.id,
     provider: endpoint.providerName,
@@ -55,9 +71,6 @@ function finish(
     system_fingerprint: result.systemFingerprint ?? null,
     service_tier: result.serviceTier ?? null,
     usage,
-    ...(request.wantsMetadata
-      ? { router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
-      : {}),
   };
 }
 

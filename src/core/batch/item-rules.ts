@@ -18,7 +18,10 @@ export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): Reque
   }
   if (endpoint === '/v1/embeddings') return undefined;
   return (
-    checkOutput(body) ?? checkTools(endpoint, body['tools']) ?? checkPlugins(body['plugins']) ?? checkModel(body['model'])
+    checkOutput(body) ??
+    checkTools(endpoint, body['tools']) ??
+    checkPlugins(body['plugins']) ??
+    checkModel(body['model'])
   );
 }
 
@@ -36,10 +39,15 @@ function checkOutput(body: JsonObject): RequestFault | undefined {
 
 function checkTools(endpoint: BatchEndpoint, tools: JsonValue | undefined): RequestFault | undefined {
   if (!Array.isArray(tools)) return undefined;
-  const index = (tools as readonly JsonValue[]).findIndex((tool) => isJsonObject(tool) && isServerTool(endpoint, tool['type']));
+  const index = (tools as readonly JsonValue[]).findIndex(
+    (tool) => isJsonObject(tool) && isServerTool(endpoint, tool['type']),
+  );
   return index < 0
     ? undefined
-    : faultAt(`tools[${index}]`, 'is a tool that the service runs, which batches do not have; send it as a request of its own');
+    : faultAt(
+        `tools[${index}]`,
+        'is a tool that the service runs, which batches do not have; send it as a request of its own',
+      );
 }
 
 function isServerTool(endpoint: BatchEndpoint, type: JsonValue | undefined): boolean {
@@ -52,7 +60,9 @@ function checkPlugins(plugins: JsonValue | undefined): RequestFault | undefined 
   const index = (plugins as readonly JsonValue[]).findIndex(
     (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && SERVER_PLUGINS.has(String(plugin['id'])),
   );
-  return index < 0 ? undefined : faultAt(`plugins[${index}]`, 'uses tools that the service runs, which batches do not have');
+  return index < 0
+    ? undefined
+    : faultAt(`plugins[${index}]`, 'uses tools that the service runs, which batches do not have');
 }
 
 function checkModel(model: JsonValue | undefined): RequestFault | undefined {

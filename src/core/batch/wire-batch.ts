@@ -7,7 +7,11 @@ interface ShownOutcome {
   readonly customId: string;
   readonly resultId: string;
   readonly response?:
-    | { readonly statusCode: number; readonly requestId: string; readonly body: NonNullable<BatchResultItem['response']>['body'] }
+    | {
+        readonly statusCode: number;
+        readonly requestId: string;
+        readonly body: NonNullable<BatchResultItem['response']>['body'];
+      }
     | undefined;
   readonly error?: BatchResultItem['error'] | undefined;
 }

@@ -42,7 +42,10 @@ export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly
 }
 
 /** The key of a secret's bytes. */
-export function importKey(bytes: Uint8Array<ArrayBuffer>, use: 'sign' | 'verify'): Promise<InstanceType<typeof CryptoKey>> {
+export function importKey(
+  bytes: Uint8Array<ArrayBuffer>,
+  use: 'sign' | 'verify',
+): Promise<InstanceType<typeof CryptoKey>> {
   return crypto.subtle.importKey('raw', bytes, HMAC, false, [use]);
 }
 
