@@ -79,6 +79,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime',
     'src/config.ts',
     'src/router.ts',
+    'src/storage/storage-error.ts',
   ],
   'src/sources': ['src/protocol', 'src/catalog', 'src/errors.ts', 'src/runtime/known-models.ts'],
   'src/cli': ['src'],
@@ -89,6 +90,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@streamparser/json': ['src/http/json-stream.ts'],
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],

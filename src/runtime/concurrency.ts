@@ -9,12 +9,15 @@ export interface Slot {
 /** Bounds how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
 export class Concurrency {
   readonly #limit: number;
+  readonly #what: string;
   #inside = 0;
   /** Called when a place becomes free, for those who wait for one. */
   onFree: () => void = () => {};
 
-  constructor(limit: number) {
+  /** @param what - What there are places for, as the error says it. */
+  constructor(limit: number, what = 'requests') {
     this.#limit = limit;
+    this.#what = what;
   }
 
   get inside(): number {
@@ -27,7 +30,7 @@ export class Concurrency {
     throw new RouterError({
       status: 503,
       errorType: 'provider_overloaded',
-      message: `The router handles ${this.#limit} requests at a time and has no place free`,
+      message: `The router handles ${this.#limit} ${this.#what} at a time and has no place free`,
       retryAfterMs: 1_000,
     });
   }

@@ -104,11 +104,6 @@ export class BatchService implements Batches {
     this.#sweeper = new Sweeper(ports);
   }
 
-  /** True while nothing here runs batches. */
-  get idle(): boolean {
-    return !this.#running;
-  }
-
   async create(batch: NewBatch, options: CreateBatchOptions = {}): Promise<Batch> {
     await this.#open();
     return wireBatch(await createBatch(this.#ports, batch, options));
