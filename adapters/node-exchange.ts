@@ -69,11 +69,11 @@ function unreadBody(request: IncomingMessage): UnreadBody {
   return {
     type: 'unread',
     collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
-    chunks: (maxBytes, idleMs) => chunks(request, maxBytes, idleMs),
+    chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
   };
 }
 
-async function* chunks(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
+async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
   let length = 0;
   try {
     while (!request.readableEnded) {

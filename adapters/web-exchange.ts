@@ -19,7 +19,7 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
     body: {
       type: 'unread',
       collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
-      chunks: (maxBytes, idleMs) => chunks(request, maxBytes, idleMs),
+      chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: request.signal,
     remoteAddress: remoteAddress?.(request),
@@ -45,7 +45,7 @@ async function collect(request: Request, maxBytes: number, timeoutMs: number): P
   throw new BodyError('timeout');
 }
 
-async function* chunks(request: Request, maxBytes: number, idleMs: number): AsyncGenerator<Uint8Array, void> {
+async function* piecesOf(request: Request, maxBytes: number, idleMs: number): AsyncGenerator<Uint8Array, void> {
   const reader = request.body?.getReader();
   if (reader === undefined) return;
   let length = 0;

@@ -89,7 +89,7 @@ function parsedBatch(value: unknown, { batches }: UploadLimits): NewBatch {
   if (!parsed.ok) throw errorOfFault(parsed.fault);
   if (!Array.isArray(requests)) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
   if (requests.length > batches.requests) throw tooMany(batches.requests);
-  return { ...parsed.value, requests: requests as unknown as readonly BatchRequest[] };
+  return { ...parsed.value, requests: requests as readonly BatchRequest[] };
 }
 
 async function* requestsOf(

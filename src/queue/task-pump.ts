@@ -64,10 +64,12 @@ export class TaskPump {
   /** Ends: tasks that are not over after so many milliseconds are aborted. */
   async stop(graceMs: number): Promise<void> {
     const { environment } = this.#ports;
-    this.wind();
-    const timer = environment.setTimer(() => {
+    const abort = (): void => {
       for (const controller of this.#running.values()) controller.abort();
-    }, graceMs);
+    };
+    this.wind();
+    if (graceMs <= 0) abort();
+    const timer = environment.setTimer(abort, graceMs);
     await this.settled();
     environment.clearTimer(timer);
   }
@@ -124,12 +126,15 @@ export class TaskPump {
       const askedAt = environment.now();
       // A store that does not answer says nothing about the lease; its own time does.
       const held = await store.renewTask(task, this.#leaseMs).catch(() => undefined);
-      if (over) return;
-      if (held === true) goodUntil = askedAt + this.#leaseMs;
-      if (held === false || environment.now() >= goodUntil) return controller.abort();
-      timer = environment.setTimer(() => void renew(), everyMs);
+      if (held === true) goodUntil = Math.max(goodUntil, askedAt + this.#leaseMs);
+      if (held === false && !over) controller.abort();
     };
-    let timer = environment.setTimer(() => void renew(), everyMs);
+    const beat = (): void => {
+      if (environment.now() >= goodUntil) return controller.abort();
+      void renew();
+      timer = environment.setTimer(beat, everyMs);
+    };
+    let timer = environment.setTimer(beat, everyMs);
     return () => {
       over = true;
       environment.clearTimer(timer);

@@ -3,7 +3,7 @@ import { type RequestFault, faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 
 /** Plugins whose work is a server tool's. */
-const SERVER_PLUGINS = new Set(['web', 'web-fetch', 'fusion']);
+const SERVER_PLUGINS: ReadonlySet<unknown> = new Set(['web', 'web-fetch', 'fusion']);
 
 /** Tools that a provider runs itself where the body is one of Anthropic's. Its other typed tools are run by callers. */
 const HOSTED_TOOLS = /^(?:(?:open)?router:|web_search|web_fetch|code_execution|tool_search|mcp)/;
@@ -58,7 +58,7 @@ function isServerTool(endpoint: BatchEndpoint, type: JsonValue | undefined): boo
 function checkPlugins(plugins: JsonValue | undefined): RequestFault | undefined {
   if (!Array.isArray(plugins)) return undefined;
   const index = (plugins as readonly JsonValue[]).findIndex(
-    (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && SERVER_PLUGINS.has(String(plugin['id'])),
+    (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && SERVER_PLUGINS.has(plugin['id']),
   );
   return index < 0
     ? undefined

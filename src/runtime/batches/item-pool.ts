@@ -13,8 +13,6 @@ import type { BatchPorts } from './ports.ts';
 
 /** How a run of a batch's requests ended. */
 export interface PoolEnd {
-  /** Outcomes that were stored. */
-  readonly stored: number;
   /** True when nothing was left to claim: what has no outcome is held by somebody else. */
   readonly exhausted: boolean;
 }
@@ -23,8 +21,10 @@ export interface PoolEnd {
 export interface PoolSignals {
   /** Aborted when everything must end at once. */
   readonly signal: AbortSignal;
-  /** Aborted when nothing new may begin. */
+  /** Aborted when nothing more may wait or begin: what does not run is given back. */
   readonly stopping: AbortSignal;
+  /** Aborted when others are to have their turn: nothing is claimed any more, and what is held goes on to its end. */
+  readonly yielding: AbortSignal;
 }
 
 /** How long a request waits before it is tried again. */
@@ -49,6 +49,7 @@ export class ItemPool {
   readonly #batch: BatchRecord;
   readonly #account: Account;
   readonly #signal: AbortSignal;
+  readonly #yielding: AbortSignal;
   /** Aborted when nothing new may begin, because the run was told to stop or because the store fails. */
   readonly #halt = new AbortController();
   readonly #perBatch: number;
@@ -67,11 +68,14 @@ export class ItemPool {
     this.#batch = batch;
     this.#account = account;
     this.#signal = signals.signal;
+    this.#yielding = signals.yielding;
+    signals.yielding.addEventListener('abort', this.#wake);
     for (const signal of [signals.signal, signals.stopping]) {
       if (signal.aborted) this.#stop();
       else signal.addEventListener('abort', this.#stop);
     }
     this.#unhook = () => {
+      signals.yielding.removeEventListener('abort', this.#wake);
       for (const signal of [signals.signal, signals.stopping]) signal.removeEventListener('abort', this.#stop);
     };
     this.#perBatch = perBatch;
@@ -85,7 +89,7 @@ export class ItemPool {
       const exhausted = await this.#feed().catch((error: unknown) => this.#fail(error));
       await Promise.all(this.#held);
       if (this.#failure !== undefined) throw this.#failure.error;
-      return { stored: this.#writer.stored, exhausted };
+      return { exhausted };
     } finally {
       this.#unhook();
       await this.#leases.releaseAll();
@@ -97,11 +101,11 @@ export class ItemPool {
     while (!this.#halt.signal.aborted) {
       const full = this.#held.size >= this.#perBatch * PARKED_SHARE;
       const room = full ? 0 : this.#perBatch - this.#active;
-      if (room > 0 && this.#queue.length === 0) await this.#claim();
+      if (room > 0 && this.#queue.length === 0 && !this.#yielding.aborted) await this.#claim();
       const begun = this.#queue.splice(0, Math.max(0, room));
       for (const held of begun) this.#begin(held);
       if (begun.length > 0) continue;
-      if (room > 0 && this.#held.size === 0) return true;
+      if (room > 0 && this.#held.size === 0) return !this.#yielding.aborted;
       await this.#changed();
     }
     return false;
@@ -146,11 +150,11 @@ export class ItemPool {
     return new Promise((resolve) => this.#sleepers.push(resolve));
   }
 
-  #wake(): void {
+  readonly #wake = (): void => {
     const sleepers = this.#sleepers;
     this.#sleepers = [];
     for (const wake of sleepers) wake();
-  }
+  };
 
   /** Brings a request to its outcome, or leaves it to be given back. */
   async #settle({ item, token }: HeldItem): Promise<void> {

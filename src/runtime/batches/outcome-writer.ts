@@ -19,16 +19,10 @@ export class OutcomeWriter {
   readonly #batch: BatchRecord;
   #waiting: Waiting[] = [];
   #writing = false;
-  #stored = 0;
 
   constructor(ports: BatchPorts, batch: BatchRecord) {
     this.#ports = ports;
     this.#batch = batch;
-  }
-
-  /** Outcomes that were stored so far. */
-  get stored(): number {
-    return this.#stored;
   }
 
   /**
@@ -61,8 +55,7 @@ export class OutcomeWriter {
     const { account, id } = this.#batch;
     try {
       const outcomes = group.map(({ outcome }) => outcome);
-      const stored = await store.storeOutcomes(account, id, token, outcomes);
-      this.#stored += stored.length;
+      await store.storeOutcomes(account, id, token, outcomes);
       await failPoint('run.stored');
       for (const { done } of group) done();
     } catch (error) {

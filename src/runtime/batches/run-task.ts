@@ -39,38 +39,28 @@ async function runItems(
 ): Promise<TaskResult> {
   const { store, environment, limits, watchers } = ports;
   const end = new AbortController();
-  const pause = new AbortController();
+  const turn = new AbortController();
   const abort = (): void => end.abort();
-  const wind = (): void => pause.abort();
   signal.addEventListener('abort', abort);
-  stopping.addEventListener('abort', wind);
   if (signal.aborted) abort();
-  if (stopping.aborted) wind();
   const unwatch = watchers.watch(batch.id, ({ status }) => {
     if (status !== 'in_progress') abort();
   });
-  const slice = environment.setTimer(wind, limits.sliceMs);
+  const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
   const expiry = environment.setTimer(abort, left);
   try {
     const perBatch = task.attempts >= CAREFUL_AFTER ? 1 : limits.perBatch;
-    const signals = { signal: end.signal, stopping: pause.signal };
-    const { stored, exhausted } = await new ItemPool(
-      ports,
-      batch,
-      await ports.accountOf(batch),
-      signals,
-      perBatch,
-    ).run();
+    const signals = { signal: end.signal, stopping, yielding: turn.signal };
+    const { exhausted } = await new ItemPool(ports, batch, await ports.accountOf(batch), signals, perBatch).run();
     const now = await store.find(batch.account, batch.id);
     if (now?.status !== 'in_progress') return DONE;
     if (isDrained(now)) return await drained(ports, now);
-    return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: stored > 0 || exhausted };
+    return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
   } finally {
     environment.clearTimer(slice);
     environment.clearTimer(expiry);
     unwatch();
     signal.removeEventListener('abort', abort);
-    stopping.removeEventListener('abort', wind);
   }
 }
 
