@@ -1,6 +1,6 @@
 import type { Account } from './core/account.ts';
 import type { ConfigProblem } from './errors.ts';
-import type { OutboundOptions } from './outbound/outbound.ts';
+import type { GuardedTransportFactory, OutboundOptions } from './outbound/outbound.ts';
 import { localQueue } from './queue/local.ts';
 import type { TaskQueueFactory } from './queue/task-queue.ts';
 import { NO_FAIL_POINT, type ReachFailPoint } from './runtime/batches/fail-point.ts';
@@ -35,6 +35,8 @@ export interface WebhooksOptions extends OutboundOptions {
    * the other. Default: none, and webhooks are not signed.
    */
   readonly secrets?: readonly string[] | undefined;
+  /** Makes the connections. For tests. */
+  readonly createTransport?: GuardedTransportFactory | undefined;
 }
 
 /** Batches with nothing missing. */
@@ -50,6 +52,7 @@ export interface ResolvedBatches {
 export interface ResolvedWebhooks {
   readonly secrets: readonly Secret[];
   readonly outbound: OutboundOptions;
+  readonly createTransport: GuardedTransportFactory | undefined;
 }
 
 /** Completes the options of batches with their defaults. */
@@ -70,8 +73,9 @@ export function resolveBatches(
 }
 
 /** Hides the secrets of webhooks. */
-export function resolveWebhooks({ secrets = [], ports, allowedHosts }: WebhooksOptions = {}): ResolvedWebhooks {
-  return { secrets: secrets.map((secret) => new Secret(secret)), outbound: { ports, allowedHosts } };
+export function resolveWebhooks(options: WebhooksOptions = {}): ResolvedWebhooks {
+  const { secrets = [], ports, allowedHosts, createTransport } = options;
+  return { secrets: secrets.map((secret) => new Secret(secret)), outbound: { ports, allowedHosts }, createTransport };
 }
 
 /** What is wrong with the options of batches and webhooks. */

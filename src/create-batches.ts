@@ -54,7 +54,11 @@ export function createBatches(
     calls: new ItemCalls({ ...ordinary, route }, environment),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
-    webhooks: { outbound: createOutbound(webhooks.outbound, environment), environment, secrets: webhooks.secrets },
+    webhooks: {
+      outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
+      environment,
+      secrets: webhooks.secrets,
+    },
     providers,
     accountOf: findAccount,
     wake: () => queue.wake(),

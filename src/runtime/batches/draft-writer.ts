@@ -91,7 +91,7 @@ export class DraftWriter {
   #checkModel(model: unknown, path: string): void {
     if (model == null) {
       if (this.#draft.model !== undefined) return;
-      throw errorOfFault(faultAt(path, 'is required where the batch has no "model"'));
+      throw errorOfFault(faultAt(path, 'is required where the batch has no "model" before "requests"'));
     }
     if (typeof model !== 'string') throw errorOfFault(faultAt(path, 'must be a string'));
     this.#model ??= model;

@@ -1,8 +1,6 @@
+import { hmacBytes, hmacSha256 } from '../hash.ts';
 import type { Secret } from '../secret.ts';
 import { bytesOfSecret, toBase64 } from './secrets.ts';
-
-const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
-const ENCODER = new TextEncoder();
 
 /** One delivery, as it is signed. */
 export interface SignedDelivery {
@@ -25,13 +23,10 @@ export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly
   const headers = ['webhook-id', id, 'webhook-timestamp', String(timestamp)];
   if (secrets.length === 0) return headers;
   const standard = secrets.map(async (secret) => {
-    const mac = await hmac(bytesOfSecret(secret.reveal()), `${id}.${timestamp}.${body}`);
+    const mac = await hmacBytes(bytesOfSecret(secret.reveal()), `${id}.${timestamp}.${body}`);
     return `v1,${toBase64(mac)}`;
   });
-  const plain = secrets.map(async (secret) => {
-    const mac = await hmac(ENCODER.encode(secret.reveal()), `${timestamp},${body}`);
-    return `v1=${Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  });
+  const plain = secrets.map(async (secret) => `v1=${await hmacSha256(secret.reveal(), `${timestamp},${body}`)}`);
   return [
     ...headers,
     'webhook-signature',
@@ -39,16 +34,4 @@ export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly
     'x-router-signature',
     [`t=${timestamp}`, ...(await Promise.all(plain))].join(','),
   ];
-}
-
-/** The key of a secret's bytes. */
-export function importKey(
-  bytes: Uint8Array<ArrayBuffer>,
-  use: 'sign' | 'verify',
-): Promise<InstanceType<typeof CryptoKey>> {
-  return crypto.subtle.importKey('raw', bytes, HMAC, false, [use]);
-}
-
-async function hmac(key: Uint8Array<ArrayBuffer>, text: string): Promise<ArrayBuffer> {
-  return crypto.subtle.sign(HMAC.name, await importKey(key, 'sign'), ENCODER.encode(text));
 }
