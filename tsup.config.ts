@@ -5,6 +5,7 @@ export default defineConfig({
     index: 'src/index.ts',
     catalog: 'src/sources/index.ts',
     cli: 'src/cli/main.ts',
+    provider: 'src/providers/index.ts',
     testing: 'src/testing/index.ts',
     node: 'adapters/node.ts',
     express: 'adapters/express.ts',

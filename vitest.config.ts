@@ -9,6 +9,7 @@ export default defineConfig({
       { find: /^#transport$/, replacement: at('src/providers/transport/undici.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
       { find: /^signalbox\/catalog$/, replacement: at('src/sources/index.ts') },
+      { find: /^signalbox\/provider$/, replacement: at('src/providers/index.ts') },
       { find: /^signalbox\/testing$/, replacement: at('src/testing/index.ts') },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },
     ],

@@ -19,7 +19,12 @@ import {
   resolveBatches,
   resolveWebhooks,
 } from './config-batches.ts';
+import type { Plugin } from './core/pipeline/plugin.ts';
+import type { PluginDefault } from './core/pipeline/plugin-default.ts';
+import { registryProblems } from './core/pipeline/registry-problems.ts';
+import type { ServerToolDefinition } from './core/pipeline/server-tool.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
+import { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
 import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
@@ -63,6 +68,17 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly presets?: Readonly<Record<string, Preset>> | undefined;
   /** Model for requests that name none. */
   readonly defaultModel?: string | undefined;
+  /**
+   * Plugins that requests may name, in the order in which their hooks run. Takes the place of the default list; to add
+   * to it, give `[...defaultPlugins(), mine]`.
+   */
+  readonly plugins?: readonly Plugin[] | undefined;
+  /** Plugins that run although requests do not name them. Those of an account come before these. */
+  readonly pluginDefaults?: readonly PluginDefault[] | undefined;
+  /** Levels of calls of the router that plugins and server tools may make. Default 2. */
+  readonly maxPluginDepth?: number | undefined;
+  /** Tools that the router runs itself. Takes the place of the default list, which is `defaultServerTools()`. */
+  readonly serverTools?: readonly ServerToolDefinition[] | undefined;
   /** Routing rules for everybody; accounts and requests can only tighten them. */
   readonly policy?: RoutingPolicy | undefined;
   /**
@@ -131,6 +147,10 @@ export interface ResolvedConfig {
   readonly aliases: Readonly<Record<string, string | readonly string[]>>;
   readonly presets: Readonly<Record<string, Preset>>;
   readonly defaultModel: string | undefined;
+  readonly plugins: readonly Plugin[];
+  readonly pluginDefaults: readonly PluginDefault[];
+  readonly maxPluginDepth: number;
+  readonly serverTools: readonly ServerToolDefinition[];
   readonly policy: RoutingPolicy;
   readonly authenticate: Authenticate | undefined;
   readonly allowAnonymous: boolean;
@@ -180,6 +200,10 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     catalogMaxAgeDays: config.catalogMaxAgeDays ?? 30,
     aliases: config.aliases ?? {},
     presets: config.presets ?? {},
+    plugins: config.plugins ?? defaultPlugins(),
+    pluginDefaults: config.pluginDefaults ?? [],
+    maxPluginDepth: config.maxPluginDepth ?? 2,
+    serverTools: config.serverTools ?? defaultServerTools(),
     defaultModel: config.defaultModel,
     policy: config.policy ?? {},
     authenticate: config.authenticate,
@@ -235,6 +259,10 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
     slugs.add(provider.slug);
   }
   yield* embeddingProblems(config.providers);
+  yield* registryProblems(config.plugins, config.pluginDefaults, config.serverTools);
+  if (!Number.isInteger(config.maxPluginDepth) || config.maxPluginDepth < 0) {
+    yield { path: 'maxPluginDepth', problem: `must be a whole number from 0 on, not ${config.maxPluginDepth}` };
+  }
   yield* corsProblems(config.cors);
   for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
     for (const [name, value] of Object.entries(config[group])) {

@@ -11,7 +11,7 @@ import { ItemCalls, type OrdinaryCalls } from './runtime/batches/item-calls.ts';
 import { BatchPlaces } from './runtime/batches/places.ts';
 import { BatchWatchers } from './runtime/batches/watchers.ts';
 import type { Concurrency } from './runtime/concurrency.ts';
-import { worldOf } from './runtime/execution.ts';
+import { worldOf } from './runtime/attempt-loop.ts';
 import type { RuntimeServices } from './runtime/services.ts';
 import { warn } from './runtime/warn.ts';
 

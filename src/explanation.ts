@@ -1,8 +1,12 @@
 import type { FactOrigin } from './catalog/facts.ts';
 import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
+import type { ActivePlugin, PluginCause } from './core/pipeline/choose-plugins.ts';
+import type { OfferedTool } from './core/pipeline/offer-tools.ts';
 import { likelyPromptTokens } from './core/normalize/token-estimate.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
+
+const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 
 /** Tokens of an answer that an estimate assumes when the request sets no limit. */
 const ASSUMED_OUTPUT_TOKENS = 500;
@@ -36,9 +40,37 @@ export interface ExplainedRejection {
   readonly undeclared?: boolean | undefined;
 }
 
-/** What a request would do, without calling anybody. */
+/** A plugin that would take part. */
+export interface ExplainedPlugin {
+  readonly id: string;
+  /** Who wants it: the request, a default of the account or the router, the model that was asked for, or itself. */
+  readonly because: PluginCause;
+  /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
+  readonly hooks: readonly string[];
+}
+
+/** A server tool that would be offered to the model. */
+export interface ExplainedServerTool {
+  readonly type: string;
+  /** Name of the function that the model would see. */
+  readonly name: string;
+}
+
+/** Who takes part in a request besides providers. */
+export interface Participants {
+  readonly plugins: readonly ActivePlugin[];
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+}
+
+/**
+ * What a request would do, without calling anybody. Plugins' `onRequest` is not run, so a plugin that changes requests
+ * there may lead to another plan.
+ */
 export interface Explanation {
   readonly requested: string;
+  /** In the order in which their hooks run. */
+  readonly plugins: readonly ExplainedPlugin[];
+  readonly serverTools: readonly ExplainedServerTool[];
   readonly steps: readonly ExplainedStep[];
   readonly rejected: readonly ExplainedRejection[];
 }
@@ -47,6 +79,7 @@ export interface Explanation {
 export function explainPlan(
   plan: RoutePlan,
   request: NormalizedRequest,
+  { plugins, tools }: Participants,
   coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
 ): Explanation {
   const { needs, created } = request;
@@ -55,6 +88,12 @@ export function explainPlan(
   const estimate = { promptTokens, completionTokens, images: needs.images, at: created };
   return {
     requested: plan.requested,
+    plugins: plugins.map(({ plugin, because }) => ({
+      id: plugin.id,
+      because,
+      hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
+    })),
+    serverTools: [...tools.values()].map(({ definition, name }) => ({ type: definition.type, name })),
     steps: plan.steps.map(({ endpoint, why }) => ({
       provider: endpoint.provider,
       model: endpoint.model,

@@ -3,7 +3,13 @@ export { createRouter } from './router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
 export type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
-export type { ExplainedRejection, ExplainedStep, Explanation } from './explanation.ts';
+export type {
+  ExplainedPlugin,
+  ExplainedRejection,
+  ExplainedServerTool,
+  ExplainedStep,
+  Explanation,
+} from './explanation.ts';
 export { ConfigError, RouterError } from './errors.ts';
 export type { ConfigProblem, RouterErrorOptions } from './errors.ts';
 
@@ -46,7 +52,7 @@ export type { NativeDialect } from './providers/openai-compatible/native-dialect
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
 export type { ProviderOptions } from './providers/ai-sdk/call-options.ts';
-export type { AiSdkModel, SpecVersion } from './providers/ai-sdk/model.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from './providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
   AiSdkDeclaration,
@@ -81,11 +87,12 @@ export type {
   ProviderCall,
   ProviderReply,
 } from './providers/provider.ts';
+export type { Catalog } from './catalog/catalog.ts';
 export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
 export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
-export type { NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
+export type { ModelTarget, Needs, NormalizedRequest, RoutedRequest } from './core/normalize/normalized-request.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -99,6 +106,52 @@ export type {
 export type { UpstreamEmbeddings } from './core/embeddings/upstream-embeddings.ts';
 export type { UpstreamResult } from './core/stream/upstream-result.ts';
 export type { Transport, TransportRequest, TransportResponse } from './providers/transport/transport.ts';
+
+// Plugins and server tools.
+export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
+export { datetime } from './plugins/datetime/datetime.ts';
+export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { web } from './plugins/web/web.ts';
+export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
+export { webSearchTool } from './plugins/web-search/web-search.ts';
+export type { WebSearchOptions, WebSearchToolOptions } from './plugins/web-search/web-search.ts';
+export { webFetch } from './plugins/web-fetch/web-fetch.ts';
+export { webFetchTool } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchToolOptions } from './plugins/web-fetch/web-fetch-tool.ts';
+export type { WebFetchOptions } from './plugins/web-fetch/web-fetch-options.ts';
+
+// Services behind plugins and server tools.
+export { brave } from './plugins/search/brave.ts';
+export { exa } from './plugins/search/exa.ts';
+export { searxng } from './plugins/search/searxng.ts';
+export type { SearxngOptions } from './plugins/search/searxng.ts';
+export { tavily } from './plugins/search/tavily.ts';
+export { searchEnginesFromEnvironment } from './plugins/search/engines-from-environment.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from './plugins/search/engine-options.ts';
+export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from './plugins/ports/search-engine.ts';
+export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
+export { PageError } from './plugins/ports/page-fetcher.ts';
+export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { PdfError } from './plugins/ports/pdf-reader.ts';
+export type { PdfProblem, PdfReader, PdfRequest, PdfText } from './plugins/ports/pdf-reader.ts';
+export type { DomainFilter } from './plugins/domains/domain-filter.ts';
+export type { DomainRule } from './plugins/domains/domain-rule.ts';
+export type { OutboundOptions } from './outbound/outbound.ts';
+export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
+
+// To bring a plugin or a server tool of your own.
+export { definePlugin } from './core/pipeline/plugin.ts';
+export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
+export type { PluginDefault } from './core/pipeline/plugin-default.ts';
+export type { PluginCause } from './core/pipeline/choose-plugins.ts';
+export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type { RequestChange } from './core/pipeline/request-change.ts';
+export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
+export { defineServerTool } from './core/pipeline/server-tool.ts';
+export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from './core/pipeline/server-tool.ts';
+export { textAnswer } from './core/pipeline/text-answer.ts';
+export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 
 // Where state lives, and what happens.
 export { memoryStore } from './storage/memory.ts';

@@ -2,10 +2,10 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
+import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
@@ -20,7 +20,6 @@ import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
 import { createBatches } from './create-batches.ts';
-import { ChatExecution, planRequest } from './runtime/chat-execution.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
@@ -30,7 +29,8 @@ import { EventHub, type RouterEvents, type RouterListener } from './runtime/even
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
-import type { RuntimeServices } from './runtime/services.ts';
+import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
+import type { InnerCall, RuntimeServices } from './runtime/services.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
@@ -152,7 +152,7 @@ export function createRouter<
   config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
 ): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
   const resolved = resolveConfig(config);
-  const services = buildServices(resolved);
+  const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
   for (const name of ['attempt', 'result', 'error', 'warning', 'batch'] as const) {
     const listener = resolved.on[name];
@@ -183,15 +183,30 @@ export function createRouter<
     };
   }
 
-  async function prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<NormalizedRequest> {
+  async function prepare(
+    body: unknown,
+    options: OpenOptions,
+    streamed?: boolean,
+    inner?: InnerCall,
+  ): Promise<PreparedRequest> {
     const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
     const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const context = { ...(await contextOf(parsed.value.user, options)), native: spoken?.native };
+    const context = {
+      ...(await contextOf(parsed.value.user, options)),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      native: spoken?.native,
+    };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return normalized.value;
+    return preparePipeline(services, normalized.value, request);
+  }
+
+  async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const prepared = await prepare(body, { account: inner.account }, false, inner);
+    const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
+    return result;
   }
 
   function translate(body: unknown, dialect: DialectName): { chat: unknown; native: NativeRequest | undefined } {
@@ -202,29 +217,27 @@ export function createRouter<
     return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
-  async function execution(request: NormalizedRequest, signal: AbortSignal): Promise<ChatExecution> {
-    return new ChatExecution(services, request, await planRequest(services, request), signal);
-  }
-
-  async function openStream(request: NormalizedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await execution(request, controller.signal), abort, release);
+    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const request = await prepare(body, options);
-    const { id } = request;
-    if (request.stream) return { type: 'stream', id, stream: await openStream(request, options.signal) };
-    return { type: 'whole', id, answer: answerWhole(services, await execution(request, options.signal ?? NEVER)) };
+    const prepared = await prepare(body, options);
+    const { id, stream: streamed } = prepared.request;
+    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    return { type: 'whole', id, answer: answerWhole(services, execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const request = await prepare(body, options, false);
-    const { result } = await answerWhole(services, await execution(request, options.signal ?? NEVER));
+    const prepared = await prepare(body, options, false);
+    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const { result } = await answerWhole(services, execution);
     return result;
   }
 
@@ -259,19 +272,25 @@ export function createRouter<
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
-    const request = await prepare(body, options);
-    const plan = await planRequest(services, request);
-    return explainPlan(plan, request, (endpoint) => !records.admission(endpoint).ok);
+    const prepared = await prepare(body, options);
+    const { plan, request } = await planPrepared(services, prepared);
+    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
   }
 
   const admission = new Concurrency(limits.concurrentRequests);
   const batches = createBatches(resolved, services, admission, {
-    prepareChat: (body, options) => prepare(body, { ...options, batch: true }, false),
-    prepareEmbeddings: (body, options) => prepareEmbeddings(body, { ...options, batch: true }),
-    async answerChat(request, signal) {
-      return answerWhole(services, await execution(request, signal));
+    async prepareChat(body, options) {
+      const prepared = await prepare(body, { ...options, batch: true }, false);
+      return {
+        request: prepared.request,
+        plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
+        answer: async (signal) => answerWhole(services, await startExecution(services, prepared, signal)),
+      };
     },
-    answerEmbeddings: (request, signal) => answerEmbeddings(services, request, signal),
+    async prepareEmbeddings(body, options) {
+      const request = await prepareEmbeddings(body, { ...options, batch: true });
+      return { request, plain: true, answer: (signal) => answerEmbeddings(services, request, signal) };
+    },
   });
 
   return {
@@ -285,6 +304,7 @@ export function createRouter<
     async close() {
       await batches.close();
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
     internals: { config: resolved, services, admission },
@@ -301,14 +321,14 @@ const SIMULATED = {
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
-function buildServices(config: ResolvedConfig): RuntimeServices {
+function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
-    routerModels: new Set(),
+    routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
   return {
@@ -325,5 +345,8 @@ function buildServices(config: ResolvedConfig): RuntimeServices {
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events: new EventHub(),
     docsUrl,
+    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
+    maxPluginDepth: config.maxPluginDepth,
+    callWithin,
   };
 }

@@ -35,6 +35,17 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime/environment.ts',
     ...CONTRACTS,
   ],
+  'src/plugins': [
+    'src/protocol',
+    'src/catalog',
+    'src/core',
+    'src/errors.ts',
+    'src/outbound',
+    'src/providers/transport',
+    'src/providers/openai-compatible/environment.ts',
+    'src/runtime/environment.ts',
+    ...CONTRACTS,
+  ],
   'src/outbound': [
     'src/protocol',
     'src/core',
@@ -55,6 +66,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/errors.ts',
     'src/storage',
     'src/providers',
+    'src/plugins',
     'src/runtime',
     'src/config-batches.ts',
     ...CONTRACTS,
@@ -92,6 +104,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@streamparser/json': ['src/http/json-stream.ts'],
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
+  'defuddle/node': ['src/plugins/pages/reader-worker.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   'ipaddr.js': ['src/outbound/address.ts'],
   'lru-cache': ['src/storage/memory.ts'],

@@ -65,6 +65,8 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
+  /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
+  readonly nativeSearch?: NativeSearch | undefined;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
@@ -111,6 +113,12 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
 }
 
+/**
+ * A provider's own web search: `filtered` can be limited to domains or kept from them; `alone` cannot stand beside
+ * functions.
+ */
+export type NativeSearch = 'plain' | 'filtered' | 'alone';
+
 /** Whether single parameters are supported; those left out are unknown. */
 export type Abilities = Readonly<Partial<Record<ParameterName, boolean>>>;
 
@@ -124,6 +132,8 @@ export interface EndpointOwner {
   readonly embed?: unknown;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
+  /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
+  readonly nativeSearch?: NativeSearch | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -157,6 +167,7 @@ export function declareEndpoint(
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
+    nativeSearch: owner.nativeSearch,
     implicitCaching: declared.implicitCaching ?? false,
     ...(origins === undefined ? {} : { origins }),
   };

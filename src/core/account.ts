@@ -1,4 +1,5 @@
 import type { MaxPrice } from '../protocol/provider-preferences.ts';
+import type { PluginDefault } from './pipeline/plugin-default.ts';
 
 /** What a key may do: call models, or read and change the account itself (contract: authentication). */
 export type Scope = 'inference' | 'management';
@@ -40,6 +41,8 @@ export interface Account {
   readonly defaultModel?: string | undefined;
   /** The account's own provider keys, by provider slug. */
   readonly providerKeys?: Readonly<Record<string, AccountProviderKey>> | undefined;
+  /** Plugins that run for this account although its requests do not name them (gaps 5). */
+  readonly pluginDefaults?: readonly PluginDefault[] | undefined;
 }
 
 /** The caller where no authentication is configured. */

@@ -4,6 +4,7 @@ import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
 import { type Spelling, spell } from './brand.ts';
 import type { HttpHeaders, HttpReply } from './exchange.ts';
+import { dialectAt } from './routes.ts';
 
 /** What an error answer depends on besides the error. */
 export interface ErrorReplyContext {
@@ -40,10 +41,15 @@ function statusAndBody(
   return { status: dialect.status?.(wrapped) ?? error.status, body: dialect.error(wrapped) };
 }
 
-/** An error answer for what goes wrong in a host before the router is asked. */
-export function errorReplyOf(status: number, message: string): HttpReply {
+/**
+ * An error answer for what goes wrong in a host before the router is asked.
+ *
+ * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
+ */
+export function errorReplyOf(status: number, message: string, path?: string): HttpReply {
   const error = new RouterError({ status, errorType: TYPE_OF_STATUS[status] ?? 'invalid_request', message });
-  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {} });
+  const dialect = path === undefined ? undefined : dialectAt(path);
+  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, dialect });
 }
 
 /** The answer to a request for a path that does not exist, where no host goes on. */

@@ -15,7 +15,7 @@ import { DialectFrameWriter, dialectContext, dialectError } from './dialect-repl
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
-import { type CatalogOperation, isBatch, isCatalog, matchRoute } from './routes.ts';
+import { type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const STREAM_HEADERS = {
@@ -43,6 +43,7 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   } = { spelling, wantsMetadata, headers };
   try {
     if (match.type === 'wrong_method') {
+      speak(dialectAt(call.path), context);
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;

@@ -74,10 +74,16 @@ const ROUTES: readonly Route[] = [
 
 const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 
+/** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
+export function dialectAt(path: string): Dialect | undefined {
+  const name = withoutSlash(path).slice(1);
+  return Object.values(DIALECTS).find((dialect) => dialect.name === name);
+}
+
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {
   if (path === '/chat/completions' && method === 'POST') return CHAT;
-  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const trimmed = withoutSlash(path);
   const allowed: string[] = [];
   for (const route of ROUTES) {
     const found = route.pattern.exec(trimmed);
@@ -88,6 +94,10 @@ export function matchRoute(method: string, path: string): Match {
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
   return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', ') };
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function unescape(slug: string): string {

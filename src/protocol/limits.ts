@@ -37,6 +37,9 @@ export const MAX_DIMENSIONS = 65_536;
 /** Characters in `input_type`. */
 export const MAX_INPUT_TYPE_LENGTH = 64;
 
+/** Characters that a hook of a plugin or a call of a server tool may add. */
+export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
+
 /** Limits that the embedding program may change. */
 export interface RequestLimits {
   /** Bytes in the body of a request, after decompression. Default 32,000,000. */

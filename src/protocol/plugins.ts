@@ -12,6 +12,20 @@ export interface PluginEntry {
   readonly [option: string]: unknown;
 }
 
+/** Ids that the contract knows; which of them a router has is up to its program. */
+export const CONTRACT_PLUGINS: readonly string[] = [
+  'auto-router',
+  'auto-beta-router',
+  'moderation',
+  'web',
+  'web-fetch',
+  'file-parser',
+  'response-healing',
+  'context-compression',
+  'pareto-router',
+  'fusion',
+];
+
 /** Schema of a {@link PluginEntry}; each plugin checks its own options. */
 export const pluginEntrySchema = z.looseObject({
   id: z.string().min(1).max(64),

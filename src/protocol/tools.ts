@@ -44,6 +44,14 @@ export const WEB_SEARCH_SHORT_FORMS = [
   'web_search_2025_08_26',
 ] as const;
 
+/** Server tools that exist for other operations only (gaps 2.1). */
+export const REFUSED_SERVER_TOOLS: readonly string[] = [
+  'router:bash',
+  'router:shell',
+  'router:tool_search',
+  'router:apply_patch',
+];
+
 /** True for the type of a tool that the router runs itself, in any accepted spelling. */
 export function isServerToolType(type: string): boolean {
   return /^(?:open)?router:[a-z_]+$/.test(type) || (WEB_SEARCH_SHORT_FORMS as readonly string[]).includes(type);

@@ -4,7 +4,8 @@ import type { ConfigProblem } from '../errors.ts';
 export interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
-  readonly apiKey?: string | undefined;
+  /** A function is only asked when a call is made. */
+  readonly apiKey?: string | (() => unknown) | undefined;
 }
 
 /** Everything that is wrong with the options of a provider. */
@@ -20,7 +21,7 @@ export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
   } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
     problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
   }
-  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+  if (typeof options.apiKey === 'string' && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
     problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
   }
   return problems;

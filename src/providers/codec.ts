@@ -1,9 +1,16 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
+import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
-import type { DecodedResult } from './openai-compatible/decode-result.ts';
+import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
+
+/** A decoded answer, or what is wrong with it. */
+export type DecodedResult =
+  | { readonly ok: true; readonly result: UpstreamResult }
+  | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
  * How one wire writes requests and reads answers. Pure: a codec never sends anything. Together with the shared
@@ -24,6 +31,11 @@ export interface Codec {
   decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
   /** Starts reading a stream. */
   streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;
+  /**
+   * Reads an error body, parsed when it is JSON, that has a form of this wire's own; undefined for any other, which is
+   * read in the forms that are in use elsewhere. Default: every body is.
+   */
+  errorShape?(body: unknown): ErrorShape | undefined;
   /** How embeddings are asked for; left out for wires that have none. */
   readonly embeddings?: EmbeddingCodec | undefined;
 }

@@ -10,6 +10,8 @@ export interface EncodedEmbeddingRequest {
   readonly path: string;
   /** Body of the request, to be serialised once. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** Inputs in it. Default: all of the request's. */
+  readonly inputs?: number | undefined;
 }
 
 /** Decoded vectors in the order of the inputs, or what is wrong with the answer. */
@@ -19,8 +21,16 @@ export type DecodedEmbeddings =
 
 /** How one wire asks for embeddings and reads them. Pure: a codec never sends anything. */
 export interface EmbeddingCodec {
-  /** @throws {@link EncodeError} for inputs that this wire cannot say. */
-  encode(request: NormalizedEmbeddingRequest, endpoint: Endpoint): EncodedEmbeddingRequest;
+  /**
+   * Writes a request; as several, one after the other, where one call cannot have all inputs. They are made in their
+   * order, and not before all of them could be written.
+   *
+   * @throws {@link EncodeError} for inputs that this wire cannot say.
+   */
+  encode(
+    request: NormalizedEmbeddingRequest,
+    endpoint: Endpoint,
+  ): EncodedEmbeddingRequest | readonly EncodedEmbeddingRequest[];
   /**
    * Reads an answer. That there are as many vectors as inputs, all of one length and all of numbers, is checked by the
    * router; what only the codec can see, such as indexes, is checked here.

@@ -1,11 +1,15 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
+import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { ConfigError, type ConfigProblem } from '../errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
+import { checkProviderOptions } from './check-options.ts';
 import type { Codec } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import { EncodeError } from './encode-error.ts';
+import { mergeHeaders } from './headers.ts';
+import { type EmbeddingsPart, joinEmbeddings } from './join-embeddings.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
 import {
@@ -22,28 +26,38 @@ import { type Transport, TransportError, type TransportResponse, readStart, read
 import { type ErrorContext, failureOfResponse } from './upstream-failure.ts';
 
 /** What an HTTP provider is made of. */
-export interface HttpProviderOptions<Model extends string> {
+export interface HttpProviderOptions<Model extends string = string> {
+  /** Name of the provider in preferences: lower-case letters, digits and dashes. */
   readonly slug: string;
-  readonly name: string;
-  readonly models: Readonly<Record<Model, EndpointDeclaration | readonly EndpointDeclaration[]>>;
-  readonly acceptsAnyModel: boolean;
+  /** Default: the slug. */
+  readonly name?: string | undefined;
+  /** Models on offer. Left out: every model under the slug is passed on, with unknown price and abilities. */
+  readonly models?: Readonly<Record<Model, EndpointDeclaration | readonly EndpointDeclaration[]>> | undefined;
+  /** True when prompts are stored or trained on. Default false. */
   readonly dataCollection?: boolean | undefined;
+  /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** Whether the provider can search the web by itself. Default: it cannot. */
+  readonly nativeSearch?: NativeSearch | undefined;
   readonly codec: Codec;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
-  /** Base address without a slash at the end. */
+  /** Address that the codec's paths stand below. */
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
   readonly query?: string | undefined;
   /** The key, or what gives one for each call, such as a token that is renewed. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
-  /** Names and values of the header that carries the key. */
-  readonly authorization: (apiKey: string) => readonly string[];
-  /** Headers of every request, names and values in turn. */
-  readonly headers: readonly string[];
+  /** Names and values, in turn, of the headers that carry the key. Default: `authorization`, with `Bearer` in front. */
+  readonly authorization?: ((apiKey: string) => readonly string[]) | undefined;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
+
+/** Headers of every request, unless the configuration says otherwise. Compression costs more than it saves. */
+const USUAL_HEADERS = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
 
 /** Most bytes of a streamed answer, decompressed. */
 const MAX_STREAM_BYTES = 512_000_000;
@@ -61,11 +75,25 @@ interface Sending {
   readonly maxBytes: number;
 }
 
-/** Builds a provider from a codec and the shared transport. */
-export function httpProvider<Model extends string>(options: HttpProviderOptions<Model>): Provider<Model> {
-  const { slug, name, models, acceptsAnyModel, dataCollection, zeroDataRetention, query } = options;
+/**
+ * Builds a provider from a codec and the shared transport: connections, deadlines, cancellation, limits of size, the
+ * reading of event streams, error bodies and the hiding of keys are all here.
+ *
+ * @param problems - What else is wrong with the configuration, to be told together with what is found here.
+ * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
+ */
+export function httpProvider<const Model extends string = string>(
+  options: HttpProviderOptions<Model>,
+  problems: readonly ConfigProblem[] = [],
+): Provider<Model> {
+  const { slug, name = slug, models, dataCollection, zeroDataRetention, nativeSearch, query } = options;
   const { dialectCodecs = {} } = options;
-  const ownSecrets = secretHeaders(options.headers);
+  const all = [...checkProviderOptions(options), ...problems];
+  if (all.length > 0) throw new ConfigError(all);
+  const baseURL = options.baseURL.replace(/\/+$/, '');
+  const authorization = options.authorization ?? ((apiKey: string) => ['authorization', `Bearer ${apiKey}`]);
+  const headers = Object.entries(mergeHeaders(USUAL_HEADERS, options.headers)).flat();
+  const ownSecrets = secretHeaders(headers);
   const urls = new Map<string, URL>();
   let transport: Transport | Promise<Transport> | undefined = options.transport;
 
@@ -76,7 +104,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
   function urlFor(path: string): URL {
     let url = urls.get(path);
     if (url === undefined) {
-      url = new URL(`${options.baseURL}${path}${query === undefined ? '' : `?${query}`}`);
+      url = new URL(`${baseURL}${path}${query === undefined ? '' : `?${query}`}`);
       if (urls.size < 1_000) urls.set(path, url);
     }
     return url;
@@ -87,7 +115,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     const { stream } = request;
     const codec = codecFor(request);
     try {
-      const { response, context } = await post(call, {
+      const { response, context } = await post(call, codec, {
         path: codec.path(request, endpoint),
         body: codec.encode(request, endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
@@ -102,13 +130,19 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
 
   async function embed(call: EmbeddingCall, embeddings: EmbeddingCodec): Promise<EmbeddingReply> {
     try {
-      const { path, body } = embeddings.encode(call.request, call.endpoint);
-      const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-      const { response, context } = await post(call, sending);
-      const failed = await readFailedStatus(response, context);
-      if (failed !== undefined) return failed;
-      const decoded = embeddings.decode(await readText(response), context);
-      return decoded.ok ? { type: 'embedded', result: decoded.result } : failedReply(decoded.failure);
+      const encoded = embeddings.encode(call.request, call.endpoint);
+      const parts: EmbeddingsPart[] = [];
+      for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
+        const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
+        const { response, context } = await post(call, options.codec, sending);
+        const failed = await readFailedStatus(response, context);
+        if (failed !== undefined) return failed;
+        const decoded = embeddings.decode(await readText(response), context);
+        if (!decoded.ok) return failedReply(decoded.failure);
+        parts.push({ result: decoded.result, inputs });
+      }
+      const joined = joinEmbeddings(parts);
+      return 'vectors' in joined ? { type: 'embedded', result: joined } : failedReply(joined);
     } catch (error) {
       return failedReply(failureOf(error));
     }
@@ -116,6 +150,7 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
 
   async function post(
     { apiKey: ownKey, signal, progress }: Pick<ProviderCall, 'apiKey' | 'signal' | 'progress'>,
+    codec: Codec,
     sending: Sending,
   ): Promise<{ readonly response: TransportResponse; readonly context: ErrorContext }> {
     const body = serialize(sending.body);
@@ -126,13 +161,14 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
     const context: ErrorContext = {
       secrets: apiKey === undefined ? ownSecrets : [apiKey, ...ownSecrets],
       wallClock: Date.now(),
+      errorShape: codec.errorShape?.bind(codec),
     };
     const response = await transport.send({
       method: 'POST',
       url: urlFor(sending.path),
       headers: [
-        ...options.headers,
-        ...(apiKey === undefined ? [] : options.authorization(apiKey)),
+        ...headers,
+        ...(apiKey === undefined ? [] : authorization(apiKey)),
         'accept',
         sending.accept,
         ...sending.headers,
@@ -150,10 +186,11 @@ export function httpProvider<Model extends string>(options: HttpProviderOptions<
   return {
     slug,
     name,
-    models,
-    acceptsAnyModel,
+    models: models ?? {},
+    acceptsAnyModel: models === undefined,
     dataCollection,
     zeroDataRetention,
+    nativeSearch,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),

@@ -1,4 +1,13 @@
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { Message } from '../protocol/message.ts';
+
+/**
+ * Beginning of the ids of tool calls on wires that give none: unique among requests, and the same in every repetition
+ * of one.
+ */
+export function callIdPrefix({ id }: Pick<NormalizedRequest, 'id'>): string {
+  return `call_${id.slice(-12)}`;
+}
 
 /** What a wire allows as the id of a tool call. */
 export interface ToolIdRule {

@@ -2,44 +2,61 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import { withoutReasoning } from '../core/stream/exclude-reasoning.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
-import { settleUsage } from '../core/stream/usage.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { Answer, ChatExecution } from './chat-execution.ts';
-import { errorOfUnknown } from './router-errors.ts';
+import type { Attempt } from '../core/fallback/attempt.ts';
+import type { Settlement } from '../core/stream/usage.ts';
+import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { billingOf, settleError, settleResult } from './settle.ts';
+import { type AnswerFacts, settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
-export async function answerWhole(services: RuntimeServices, execution: ChatExecution): Promise<WholeAnswer> {
+export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-    return { result: finish(services, execution, answer, answer.result), native: answer.result.native };
+    const finished = settle(execution, answer, answer.result);
+    const { native } = answer.result;
+    if (execution.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
+    const result = await execution.polish(finished.result);
+    // Plugins may have asked others meanwhile.
+    const { usage, costParts } = billOf(execution, answer, answer.result);
+    const facts = { ...finished.facts, usage, costParts };
+    return {
+      result: conclude(services, execution, answer, { ...finished, facts, result: { ...result, usage } }),
+      native,
+    };
   } catch (error) {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
   }
 }
 
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+/** An answer whose last attempt has been settled. */
+interface Finished {
+  readonly result: ChatResult;
+  readonly attempt: Attempt;
+  readonly facts: AnswerFacts;
+}
 
-function finish(
-  services: RuntimeServices,
-  execution: ChatExecution,
-  answer: Answer,
-  result: UpstreamResult,
-): ChatResult {
+function billOf(execution: Execution, answer: Answer, result: UpstreamResult): Settlement {
+  return execution.bill(answer, {
+    reported: result.usage,
+    likelyTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
+    images: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
+    serviceTier: result.serviceTier,
+  });
+}
+
+function settle(execution: Execution, answer: Answer, result: UpstreamResult): Finished {
   const { request } = execution;
   const { endpoint } = answer;
-  const { usage, costParts } = settleUsage(endpoint, result.usage, {
-    ...billingOf(request, result.serviceTier),
-    completionTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
-    outputImages: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
-  });
+  const { usage, costParts } = billOf(execution, answer, result);
   const facts = {
     usage,
     costParts,
@@ -47,11 +64,7 @@ function finish(
     toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
   };
   const attempt = execution.settle(answer, { facts });
-  settleResult(services, execution, answer, facts);
-  const whole = chatResultOf(request, endpoint, result, usage);
-  return request.wantsMetadata
-    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
-    : whole;
+  return { attempt, facts, result: chatResultOf(request, endpoint, result, facts.usage) };
 }
 
 /** A provider's answer as the caller sees it (contract: chat result). */
@@ -67,16 +80,27 @@ export function chatResultOf(
     model: endpoint.model,
     object: 'chat.completion',
     created: request.created,
-    choices: request.reasoning?.exclude === true ? result.choices.map(withoutReasoning) : result.choices,
+    choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
     system_fingerprint: result.systemFingerprint ?? null,
     service_tier: result.serviceTier ?? null,
     usage,
   };
 }
 
-function withoutReasoning(choice: Choice): Choice {
-  const { reasoning_details: _, ...message } = choice.message;
-  return { ...choice, message: { ...message, reasoning: null } };
+/** Tells everybody that the request was answered. */
+function conclude(
+  services: RuntimeServices,
+  execution: Execution,
+  answer: Answer,
+  { result, attempt, facts }: Finished,
+): ChatResult {
+  settleResult(services, execution, answer, facts);
+  if (!execution.request.wantsMetadata) return result;
+  return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
+}
+
+function unreasoned(choice: Choice): Choice {
+  return { ...choice, message: { ...withoutReasoning(choice.message), reasoning: null } };
 }
 
 /** Counts an answer exactly as it would be counted in a stream, so that both cost the same. */

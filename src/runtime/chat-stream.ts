@@ -2,15 +2,16 @@ import { failure as failureOf } from '../core/fallback/failure.ts';
 import type { FailedAttempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
+import { withoutReasoning } from '../core/stream/exclude-reasoning.ts';
 import { ChunkEnvelope } from '../core/stream/envelope.ts';
 import type { DeltaPiece, NativePiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
-import { settleUsage } from '../core/stream/usage.ts';
-import type { ChatChunk, Delta } from '../protocol/chunk.ts';
-import type { Answer, ChatExecution } from './chat-execution.ts';
-import { errorOfBrokenStream, errorOfUnknown } from './router-errors.ts';
+import type { ChatChunk } from '../protocol/chunk.ts';
+import type { RouterMetadata } from '../protocol/metadata.ts';
+import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { billingOf, settleError, settleResult } from './settle.ts';
+import { settleError, settleResult } from './settle.ts';
 
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
@@ -25,7 +26,7 @@ export type StreamItem = string | ChatChunk | NativePiece;
  */
 export class ChatStreamSource {
   readonly #services: RuntimeServices;
-  readonly #execution: ChatExecution;
+  readonly #execution: Execution;
   readonly #tools = new ToolCallCollector();
   #answer: Answer | undefined;
   #envelope: ChunkEnvelope | undefined;
@@ -45,7 +46,7 @@ export class ChatStreamSource {
    * @param abort - Ends all attempts of the execution.
    * @param release - Called once when the stream is over, however it ended.
    */
-  constructor(services: RuntimeServices, execution: ChatExecution, abort: () => void, release: () => void) {
+  constructor(services: RuntimeServices, execution: Execution, abort: () => void, release: () => void) {
     this.#services = services;
     this.#execution = execution;
     this.#abort = abort;
@@ -98,8 +99,10 @@ export class ChatStreamSource {
     const answer = this.#answer;
     if (this.#state === 'over' || answer === undefined) return undefined;
     for (;;) {
-      const pieces = await answer.call.read();
+      const pieces = await this.#read(answer);
       if (this.#isCancelled()) return undefined;
+      // Bodies that went upstream after the beginning: a loop of server tools makes several calls.
+      if (this.#debug.length > 0) items.push(...this.#debug.splice(0));
       if (pieces === undefined) this.#finish(answer, items);
       else this.#tryForward(answer, pieces, items);
       if (items.length > 0) return items;
@@ -168,6 +171,26 @@ export class ChatStreamSource {
     return this.#debug.splice(0);
   }
 
+  /** Reads on. What is thrown here is no provider's failure, and its attempts have been settled. */
+  async #read(answer: Answer): Promise<readonly StreamPiece[] | undefined> {
+    try {
+      return await answer.call.read();
+    } catch (error) {
+      if (this.#isCancelled()) return undefined;
+      this.#state = 'broken';
+      this.#release();
+      answer.call.close();
+      const { signal } = this.#execution;
+      this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
+      settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
+      return [];
+    }
+  }
+
+  #errorContext(): { readonly generationId: string; readonly routerMetadata: RouterMetadata } {
+    return { generationId: this.id, routerMetadata: this.#execution.metadata(false) };
+  }
+
   /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
   #tryForward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
     try {
@@ -213,10 +236,11 @@ export class ChatStreamSource {
     this.#release();
     answer.call.close();
     const { request } = this.#execution;
-    const { usage, costParts } = settleUsage(answer.endpoint, tracker.usage, {
-      ...billingOf(request, tracker.facts.serviceTier),
-      completionTokens: tracker.likelyTokens,
-      outputImages: tracker.images,
+    const { usage, costParts } = this.#execution.bill(answer, {
+      reported: tracker.usage,
+      likelyTokens: tracker.likelyTokens,
+      images: tracker.images,
+      serviceTier: tracker.facts.serviceTier,
     });
     const facts = {
       usage,
@@ -243,10 +267,7 @@ export class ChatStreamSource {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
     }
-    const error = errorOfBrokenStream(attempt as FailedAttempt, {
-      generationId: this.id,
-      routerMetadata: this.#execution.metadata(false),
-    });
+    const error = errorOfBrokenStream(attempt as FailedAttempt, this.#errorContext());
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
   }
@@ -261,12 +282,6 @@ export class ChatStreamSource {
       systemFingerprint,
     });
   }
-}
-
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
-
-function withoutReasoning({ reasoning: _, reasoning_details: __, ...delta }: Delta): Delta {
-  return delta;
 }
 
 function ignore(): void {}

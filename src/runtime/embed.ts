@@ -7,12 +7,12 @@ import type { EmbeddingResult, EmbeddingUsage } from '../protocol/embedding-resu
 import { encodeFloat32 } from '../protocol/float32-base64.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { EmbeddingUpstreamCall } from './embedding-call.ts';
-import { type Answer, Execution, worldOf } from './execution.ts';
+import { type AttemptAnswer, AttemptLoop, worldOf } from './attempt-loop.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';
 
-type EmbeddingExecution = Execution<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
+type EmbeddingExecution = AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
 
 /** Runs a request for embeddings to its answer, by the same plan, attempts and accounting as a chat request. */
 export async function answerEmbeddings(
@@ -22,7 +22,7 @@ export async function answerEmbeddings(
 ): Promise<EmbeddingResult> {
   const { environment, timeouts } = services;
   const plan = planRoute(request, worldOf(services));
-  const execution: EmbeddingExecution = new Execution(services, request, plan, signal, (dialing) => {
+  const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, (dialing) => {
     const { provider, endpoint, apiKey, deadlineAt, onSending } = dialing;
     const call = { request, endpoint, apiKey };
     return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
@@ -40,7 +40,7 @@ export async function answerEmbeddings(
 function finish(
   services: RuntimeServices,
   execution: EmbeddingExecution,
-  answer: Answer<EmbeddingUpstreamCall, UpstreamEmbeddings>,
+  answer: AttemptAnswer<EmbeddingUpstreamCall, UpstreamEmbeddings>,
   result: UpstreamEmbeddings,
 ): EmbeddingResult {
   const { request } = execution;

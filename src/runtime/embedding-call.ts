@@ -6,7 +6,7 @@ import type { ReportedUsage } from '../core/stream/pieces.ts';
 import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
-import type { AttemptCall, Reported } from './execution.ts';
+import type { AttemptCall, Reported } from './attempt-loop.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { CallResult } from './upstream-call.ts';
 

@@ -10,6 +10,8 @@ export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
   readonly operation: Operation;
+  /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
+  readonly parent?: string | undefined;
   readonly account: string;
   readonly requested: string;
   readonly stream: boolean;
@@ -68,6 +70,8 @@ export interface ErrorEvent {
 export interface WarningEvent {
   readonly code: string;
   readonly message: string;
+  /** What a plugin or server tool threw. For a debugger: it may hold anything, so it is never printed by us. */
+  readonly thrown?: unknown;
 }
 
 /** Something about a batch changed. Told in the process that changed it. */

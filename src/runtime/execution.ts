@@ -1,231 +1,80 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import { coolingError, finalError } from '../core/fallback/final-error.ts';
-import { type Move, nextMove } from '../core/fallback/next-move.ts';
-import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
-import { explainNoRoute } from '../core/selection/no-route.ts';
-import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
-import { describeRouting } from '../core/selection/router-metadata.ts';
-import type { World } from '../core/selection/world.ts';
-import type { ReportedUsage } from '../core/stream/pieces.ts';
-import type { RouterError } from '../errors.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { RoutePlan } from '../core/selection/route-plan.ts';
+import type { ReportedUsage, StreamPiece } from '../core/stream/pieces.ts';
+import type { StreamTracker } from '../core/stream/stream-tracker.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { ChatResult } from '../protocol/chat-result.ts';
 import type { JsonValue } from '../protocol/json.ts';
-import type { PipelineStage, RouterMetadata } from '../protocol/metadata.ts';
-import { TryAgain, untilDecided } from './retry.ts';
-import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
-import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleAttempt } from './settle.ts';
-import type { CallResult } from './upstream-call.ts';
-import { wait } from './wait.ts';
+import type { RouterMetadata } from '../protocol/metadata.ts';
+import type { Settlement } from '../core/stream/usage.ts';
+import type { AnswerFacts } from './settle.ts';
 
-/** An upstream call, as far as its execution cares. */
-export interface AttemptCall<Result> {
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  open(): Promise<CallResult<Result>>;
+/** The stream of an answer, as its reader needs it. */
+export interface AnswerCall {
+  /** Its reader shows it every piece; then it knows at the end whether the stream was whole. */
+  readonly tracker: StreamTracker;
+  /**
+   * The next pieces; undefined at the end. A provider's failure comes as a piece.
+   *
+   * @throws {@link RouterError} for a failure that is no provider's; every attempt has been settled then.
+   */
+  read(): Promise<readonly StreamPiece[] | undefined>;
   /** Frees everything. */
   close(): void;
-  /** What the provider said so far of what it will charge for. */
-  readonly reported: Reported;
-}
-
-/** What a bill for a call may depend on. */
-export interface Reported {
-  readonly usage: ReportedUsage | undefined;
-  /** The tier in which the provider says it served. */
-  readonly serviceTier?: string | null | undefined;
-  readonly outputImages?: number | undefined;
-}
-
-/** What an execution knows about a call that it is about to make. */
-export interface Dialing {
-  readonly provider: Provider;
-  readonly endpoint: Endpoint;
-  /** The account's own key, where the endpoint is its own. */
-  readonly apiKey: string | undefined;
-  /** Monotonic milliseconds at which the request's own time is over. */
-  readonly deadlineAt: number;
-  readonly onSending: (body: () => JsonValue) => void;
 }
 
 /** The call that answered: a whole result, or a stream that is about to be read. */
-export interface Answer<Call = AttemptCall<unknown>, Result = unknown> {
+export interface Answer {
   readonly endpoint: Endpoint;
-  readonly call: Call;
+  readonly call: AnswerCall;
   /** Monotonic milliseconds at which the call began. */
   readonly startedAt: number;
   readonly firstTokenAt: number;
   /** Breaker generation that the call belongs to. */
   readonly generation: number;
   /** Absent for a stream. */
-  readonly result?: Result | undefined;
+  readonly result?: UpstreamResult | undefined;
 }
 
-/** What recording an end needs of an execution, whatever it asks for. */
-export type AnyExecution = Pick<
-  Execution<RoutedRequest, AttemptCall<unknown>, unknown>,
-  'request' | 'startedAt' | 'attempts'
->;
+/** What was counted in an answer, for its bill. */
+export interface Counted {
+  /** Undefined when the provider reported nothing. */
+  readonly reported: ReportedUsage | undefined;
+  /** The likely number of tokens in everything the model wrote. */
+  readonly likelyTokens: number;
+  /** Images in the answer. */
+  readonly images: number;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier: string | null | undefined;
+}
 
-/**
- * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
- * what a call consists of is up to whoever dials.
- */
-export class Execution<Request extends RoutedRequest, Call extends AttemptCall<Result>, Result> {
-  readonly request: Request;
+/** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
+export interface Execution {
+  readonly request: NormalizedRequest;
   readonly plan: RoutePlan;
+  /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  readonly stages: PipelineStage[] = [];
+  readonly attempts: readonly Attempt[];
   /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
-  readonly #services: RuntimeServices;
-  readonly #dial: (dialing: Dialing) => Call;
-  readonly #deadlineAt: number;
-  readonly #attempts: Attempt[] = [];
-  /** The answer that {@link Execution.run} is about to give. */
-  #answer: Answer<Call, Result> | undefined;
-
-  constructor(
-    services: RuntimeServices,
-    request: Request,
-    plan: RoutePlan,
-    signal: AbortSignal,
-    dial: (dialing: Dialing) => Call,
-  ) {
-    this.#dial = dial;
-    this.request = request;
-    this.plan = plan;
-    this.signal = signal;
-    this.#services = services;
-    this.startedAt = services.environment.now();
-    this.#deadlineAt = this.startedAt + services.timeouts.totalMs;
-  }
-
-  get attempts(): readonly Attempt[] {
-    return this.#attempts;
-  }
-
   /**
-   * Tries one endpoint after the other until one answers.
+   * Works until there is an answer.
    *
-   * @throws {@link RouterError} when none does; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when there is none; the signal's reason when the caller goes away.
    */
-  run(): Promise<Answer<Call, Result>> {
-    this.#services.budget.request();
-    return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
-      // The caller may leave just when an answer is there: then nobody will ever read or settle it.
-      if (this.#answer !== undefined) this.abandon(this.#answer);
-      throw error;
-    });
-  }
-
-  /** What the attempts so far look like from outside. */
-  metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts, stages } = this;
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: stages });
-  }
-
+  run(): Promise<Answer>;
+  /** What the answer used and cost. */
+  bill(answer: Answer, counted: Counted): Settlement;
   /** Notes that the last attempt has ended, well or badly. */
-  settle(
-    answer: Answer<Call, Result>,
-    end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure },
-  ): Attempt {
-    const attempt = this.#attempts.pop();
-    if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
-    const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
-    const settled: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
-    this.#attempts.push(settled);
-    settleAttempt(this.#services, this, settled, answer, 'facts' in end ? end.facts : undefined);
-    return settled;
-  }
-
-  /** Frees an answer that nobody wants any more, and notes that its caller went away. */
-  abandon(answer: Answer<Call, Result>): void {
-    answer.call.close();
-    this.settle(answer, { failure: failure('aborted', 'The caller went away') });
-  }
-
-  /**
-   * Asks the core what to do, waiting first if it says so and asking again afterwards, and does it. Between the last
-   * question and the call nothing else may run: the answer depends on what other requests are doing.
-   */
-  async #step(): Promise<Answer<Call, Result>> {
-    let move = this.#nextMove(false);
-    if (move.type === 'attempt' && move.waitMs > 0) {
-      await wait(this.#services.environment, move.waitMs, this.signal);
-      this.signal.throwIfAborted();
-      move = this.#nextMove(true);
-    }
-    if (move.type === 'stop') throw this.#give(move);
-    return this.#attempt(move.step);
-  }
-
-  #nextMove(waited: boolean): Move {
-    const { environment, fallback, records, budget } = this.#services;
-    const move = nextMove(this.plan, this.#attempts, {
-      policy: fallback,
-      now: environment.now(),
-      deadlineAt: this.#deadlineAt,
-      admission: records.admission,
-      mayRepeat: budget.mayRepeat(),
-      waited,
-      roll: environment.random(),
-    });
-    return move;
-  }
-
-  async #attempt(step: PlanStep): Promise<Answer<Call, Result>> {
-    const { environment, records, providers, budget } = this.#services;
-    const { endpoint } = step;
-    const provider = providers.get(endpoint.provider);
-    if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
-    const generation = records.started(endpoint);
-    const startedAt = environment.now();
-    const call = this.#dial({
-      provider,
-      endpoint,
-      apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
-      deadlineAt: this.#deadlineAt,
-      onSending: (body) => this.onSending?.(endpoint, body()),
-    });
-    const opened = await call.open();
-    const endedAt = environment.now();
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
-    const answer = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
-    if (opened.type === 'whole') return (this.#answer = { ...answer, result: opened.result });
-    if (opened.type === 'committed') return (this.#answer = { ...answer, firstTokenAt: opened.firstTokenAt });
-    this.settle(answer, { failure: opened.failure });
-    this.signal.throwIfAborted();
-    throw new TryAgain();
-  }
-
-  #give(move: Extract<Move, { type: 'stop' }>): RouterError {
-    const { docsUrl, records } = this.#services;
-    const context = { routerMetadata: this.metadata(false), generationId: this.request.id };
-    if (this.plan.steps.length === 0) {
-      return errorOfNoRoute(explainNoRoute(this.plan, this.request, docsUrl), context);
-    }
-    if (this.#attempts.length === 0 && move.reason === 'exhausted') {
-      return errorOfAttempts(coolingError(this.plan, records.admission, docsUrl), context);
-    }
-    const { allowFallbacks } = this.request.preferences;
-    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks }), context);
-  }
+  settle(answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt;
+  /** Frees an answer that nobody wants any more. */
+  abandon(answer: Answer): void;
+  /** What the attempts so far look like from outside. */
+  metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  /** Lets plugins rewrite a whole answer. Absent where there are none. */
+  polish?(result: ChatResult): Promise<ChatResult>;
 }
-
-/** The world as it is now, for planning. */
-export function worldOf(services: RuntimeServices, sticky?: string): World {
-  const { environment, records, selection } = services;
-  return {
-    record: records.record,
-    sticky,
-    now: environment.now(),
-    roll: environment.random(),
-    policy: selection,
-  };
-}
-
-const OK = { ok: true } as const;

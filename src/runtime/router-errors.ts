@@ -64,6 +64,21 @@ export function errorOfUnknown(thrown: unknown): RouterError {
   return new RouterError({ status: 500, errorType: 'server', message: 'The router failed to handle this request' });
 }
 
+/** An error with the facts about its whole request, which who threw it could not know. */
+export function withContext(error: RouterError, context: Context): RouterError {
+  const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;
+  return new RouterError({
+    ...context,
+    status,
+    errorType,
+    message,
+    metadata,
+    availability,
+    retryAfterMs,
+    retryable,
+  });
+}
+
 /** A provider's own words, unless they are about our account with it. */
 function messageOf(failure: AttemptFailure): string {
   if (failure.status === undefined) return failure.message;

@@ -1,8 +1,12 @@
 import type { FallbackPolicy } from '../core/fallback/next-move.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
+import type { PluginRegistry } from '../core/pipeline/registry.ts';
 import type { SelectionPolicy } from '../core/selection/world.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import type { ChatResult } from '../protocol/chat-result.ts';
+import type { Account } from '../core/account.ts';
 import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from './environment.ts';
@@ -26,4 +30,19 @@ export interface RuntimeServices {
   readonly endUsers: EndUsers;
   readonly events: EventHub;
   readonly docsUrl: string;
+  readonly registry: PluginRegistry;
+  /** Levels of calls that plugins and server tools may make. */
+  readonly maxPluginDepth: number;
+  /** Answers a call that a plugin or a server tool makes. */
+  readonly callWithin: (request: ChatRequest, within: InnerCall) => Promise<ChatResult>;
+}
+
+/** Where a call of a plugin comes from. */
+export interface InnerCall {
+  readonly account: Account;
+  readonly signal: AbortSignal;
+  /** Depth of the inner call: 1 for a call that belongs to a request from outside. */
+  readonly depth: number;
+  /** Generation id of the request that the call belongs to. */
+  readonly parent: string;
 }

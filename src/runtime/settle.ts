@@ -9,11 +9,19 @@ import type { Measurement } from '../core/selection/performance.ts';
 import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { ChatExecution } from './chat-execution.ts';
 import type { RequestFacts } from './events.ts';
-import type { AnyExecution, Answer } from './execution.ts';
+import type { AttemptAnswer } from './attempt-loop.ts';
+import type { Answer, Execution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
+
+/** What recording an end needs of an execution, whatever it asks for. */
+export interface Recorded {
+  readonly request: RoutedRequest;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly attempts: readonly Attempt[];
+}
 
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
@@ -28,9 +36,9 @@ export interface AnswerFacts {
 /** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
 export function settleAttempt(
   services: RuntimeServices,
-  execution: AnyExecution,
+  execution: Recorded & { readonly attemptsBefore: number },
   attempt: Attempt,
-  answer: Answer,
+  answer: AttemptAnswer,
   facts?: AnswerFacts,
 ): void {
   const { outcome } = attempt;
@@ -43,7 +51,7 @@ export function settleAttempt(
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
-    attempt: execution.attempts.length,
+    attempt: execution.attemptsBefore + execution.attempts.length,
     provider: endpoint.provider,
     model: endpoint.model,
     endpoint: endpoint.id,
@@ -77,7 +85,7 @@ function warnOfRefusedKey(
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: Answer, request: RoutedRequest): Usage | undefined {
+function usageOfFailed({ call, endpoint }: AttemptAnswer, request: RoutedRequest): Usage | undefined {
   const { usage: reported, serviceTier, outputImages } = call.reported;
   if (reported === undefined) return undefined;
   return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
@@ -95,7 +103,7 @@ export function billingOf(
 /** Records that a chat request was answered: the sticky session and the `result` event. */
 export function settleResult(
   services: RuntimeServices,
-  execution: ChatExecution,
+  execution: Execution,
   answer: Answer,
   facts: AnswerFacts,
 ): void {
@@ -108,8 +116,8 @@ export function settleResult(
 /** Emits the `result` event. */
 export function announceResult(
   services: RuntimeServices,
-  execution: AnyExecution,
-  answer: Answer,
+  execution: Recorded,
+  answer: Pick<Answer, 'endpoint'>,
   facts: AnswerFacts,
 ): void {
   if (!services.events.heard('result')) return;
@@ -128,7 +136,7 @@ export function announceResult(
 /** Records that a request failed, or that its caller went away. */
 export function settleError(
   services: RuntimeServices,
-  execution: AnyExecution,
+  execution: Recorded,
   error: Pick<RouterError, 'status' | 'errorType'>,
   committed: boolean,
 ): void {
@@ -148,6 +156,7 @@ export function factsOf(request: RoutedRequest): RequestFacts {
   return {
     id: request.id,
     operation: request.operation,
+    ...(request.within === undefined ? {} : { parent: request.within.parent }),
     account: request.account.id,
     requested: request.requested,
     stream: request.stream,
@@ -160,7 +169,7 @@ export function factsOf(request: RoutedRequest): RequestFacts {
 /** Embeddings generate nothing: their speed is that of reading. */
 function measurementOf(
   attempt: Attempt,
-  answer: Answer,
+  answer: Pick<AttemptAnswer, 'startedAt' | 'firstTokenAt' | 'result'>,
   operation: Operation,
   facts: AnswerFacts | undefined,
 ): Measurement {

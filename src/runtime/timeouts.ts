@@ -1,4 +1,4 @@
-/** How long the router waits for a provider, in milliseconds. */
+/** How long the router waits for providers and plugins, in milliseconds. */
 export interface Timeouts {
   /** To make a connection. Default 5,000. */
   readonly connectMs: number;
@@ -10,6 +10,10 @@ export interface Timeouts {
   readonly idleMs: number;
   /** All attempts together, up to the first token of a stream or the end of a whole answer. Default 600,000. */
   readonly totalMs: number;
+  /** For one hook of a plugin that sets no time of its own. Default 10,000. */
+  readonly pluginMs: number;
+  /** For one call of a server tool that sets no time of its own. Default 30,000. */
+  readonly serverToolMs: number;
 }
 
 /** Default {@link Timeouts}. */
@@ -19,4 +23,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   answerMs: 300_000,
   idleMs: 60_000,
   totalMs: 600_000,
+  pluginMs: 10_000,
+  serverToolMs: 30_000,
 };

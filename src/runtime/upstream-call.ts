@@ -15,7 +15,7 @@ import {
 } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
-import type { Reported } from './execution.ts';
+import type { Reported } from './attempt-loop.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** What one upstream call needs. */

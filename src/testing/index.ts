@@ -22,6 +22,7 @@ export type { AdapterCheck } from './adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from './adapter-control.ts';
 export type { AdapterControl, HeldCall } from './adapter-control.ts';
 export { providerChecks, providerChecksFor } from './provider-checks.ts';
+export { scriptedVector } from './provider-checks/scripted-vector.ts';
 export type { ProviderCheck } from './provider-checks/check.ts';
 export type {
   ProviderAbility,

@@ -189,6 +189,8 @@ describe('explain', () => {
     };
     expect(await bench.router.explain({ ...request, provider: { data_collection: 'deny' } })).toEqual({
       requested: 'acme/one',
+      plugins: [],
+      serverTools: [],
       steps: [
         {
           provider: 'p1',

@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createMistral } from '@ai-sdk/mistral';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { type AiSdkModel, fromAiSdk } from 'signalbox';
+import { type AiSdkEmbeddingModel, type AiSdkModel, fromAiSdk } from 'signalbox';
 import { GEMINI_WIRE, MESSAGES_WIRE, MISTRAL_WIRE } from './ai-sdk-wires.ts';
 import { CHAT_WIRE } from './chat-harness.ts';
 import { CHECKED_KEY, type ScriptedWire, type WireHarness, wireHarness } from './wire-harness.ts';
@@ -44,6 +44,21 @@ export function aiSdkHarness({ wire, model }: AiSdkPackage): Promise<WireHarness
       slug: 'checked',
       models: {
         'acme/one': { model: model(baseURL, CHECKED_KEY), modelForKey: (apiKey) => model(baseURL, apiKey) },
+      },
+    }),
+  );
+}
+
+/** Starts a {@link WireHarness} of an embedding model of the AI SDK. */
+export function aiSdkEmbeddingHarness(
+  wire: ScriptedWire,
+  model: (baseURL: string, apiKey: string) => AiSdkEmbeddingModel,
+): Promise<WireHarness> {
+  return wireHarness(wire, (baseURL) =>
+    fromAiSdk({
+      slug: 'checked',
+      models: {
+        'acme/embed': { model: model(baseURL, CHECKED_KEY), modelForKey: (apiKey) => model(baseURL, apiKey) },
       },
     }),
   );

@@ -1,6 +1,7 @@
 import type { ScriptedAnswer } from 'signalbox/testing';
 import { ANTHROPIC_WIRE } from './anthropic-harness.ts';
 import { CHAT_WIRE } from './chat-harness.ts';
+import { GOOGLE_WIRE } from './google-harness.ts';
 import type { ScriptedWire } from './wire-harness.ts';
 
 /** The Messages API with usage in every answer, as it is in truth. */
@@ -22,6 +23,13 @@ export const GEMINI_WIRE: ScriptedWire = {
   ending: (answer) => plain({ ...geminiChunk([], geminiReason(answer)), ...geminiUsage(answer) }),
   error: (message, status) => JSON.stringify({ error: { code: status, message, status: 'SOME_ERROR' } }),
   streamError: (message) => plain({ error: { code: 503, message, status: 'UNAVAILABLE' } }),
+  embeddings({ body, tokensPerInput }) {
+    // A single text is asked for in another way, and comes back in another way.
+    if ('requests' in body) return GOOGLE_WIRE.embeddings?.({ body, tokensPerInput }) ?? '{}';
+    const answer = GOOGLE_WIRE.embeddings?.({ body: { requests: [body] }, tokensPerInput }) ?? '{}';
+    const { embeddings } = JSON.parse(answer) as { readonly embeddings: readonly unknown[] };
+    return JSON.stringify({ embedding: embeddings[0] });
+  },
 };
 
 /** Scripted answers as Mistral writes chat completions: thoughts are content, and usage comes with the finish, always. */

@@ -6,7 +6,7 @@ import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
 import { decodeResult } from '../../src/providers/anthropic/decode-result.ts';
 import { type DecodeContext, MessagesStreamDecoder } from '../../src/providers/anthropic/stream-decoder.ts';
-import type { DecodedResult } from '../../src/providers/openai-compatible/decode-result.ts';
+import type { DecodedResult } from '../../src/providers/codec.ts';
 import { serving } from './requests.ts';
 import { contextOf, piecesOf } from './wire.ts';
 

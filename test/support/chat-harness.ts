@@ -1,5 +1,6 @@
 import { type Dialect, type Transport, openaiCompatible } from 'signalbox';
-import type { ScriptedAnswer } from 'signalbox/testing';
+import { type ScriptedAnswer, scriptedVector } from 'signalbox/testing';
+import { base64Of } from './embedding-upstream.ts';
 import { CHECKED_KEY, type ScriptedWire, type WireHarness, wireHarness } from './wire-harness.ts';
 
 /** Starts a {@link WireHarness} of the chat completions wire. */
@@ -23,7 +24,24 @@ export const CHAT_WIRE: ScriptedWire = {
   ending: (answer) => `${finishEvent(answer)}data: [DONE]\n\n`,
   error: (message) => JSON.stringify({ error: { message, type: 'some_error', param: null, code: null } }),
   streamError: (message) => data({ error: { message, type: 'server_error', code: null } }),
+  embeddings: ({ body, tokensPerInput }) => {
+    const { input, dimensions, output_dimension: other, encoding_format: format } = body as unknown as EmbeddingsBody;
+    const tokens = input.length * tokensPerInput;
+    const items = input.map((text, index) => {
+      const vector = scriptedVector(text, dimensions ?? other);
+      return { object: 'embedding', index, embedding: format === 'base64' ? base64Of(vector) : vector };
+    });
+    // In any order: the index counts.
+    return JSON.stringify({ object: 'list', data: items.toReversed(), usage: { prompt_tokens: tokens } });
+  },
 };
+
+interface EmbeddingsBody {
+  readonly input: readonly string[];
+  readonly dimensions?: number;
+  readonly output_dimension?: number;
+  readonly encoding_format?: string;
+}
 
 const HEAD = { id: 'chatcmpl-check', created: 1, model: 'one', system_fingerprint: 'fp' };
 

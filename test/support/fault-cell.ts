@@ -17,6 +17,7 @@ import {
   startFaultUpstream,
 } from 'signalbox/testing';
 import { MOUNTS, type Mounted } from './mounts.ts';
+import { turnClock } from './turn-clock.ts';
 
 /** Key of the faulty provider. No client may ever see it. */
 export const FAULTY_KEY = 'sk-faulty-4f9c2b71d8e6';
@@ -30,10 +31,13 @@ export const HEALTHY_TEXT = 'An answer from the second provider';
 /** Waits of faults are a hundredth of what they would be. */
 const TIME_SCALE = 0.01;
 
-/** Long enough for everything that is not a fault of time, also on a busy machine. */
+/** One clock for all cells: it counts turns of the event loop, which they share. */
+const CLOCK = turnClock();
+
+/** Long enough for everything that is not a fault of time. */
 const PATIENT = { connectMs: 20_000, firstTokenMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 60_000 };
-/** A hundredth of the defaults, or what a busy machine needs for a healthy answer if that is more. */
-const IMPATIENT = { connectMs: 600, firstTokenMs: 600, answerMs: 600, idleMs: 600, totalMs: 60_000 };
+/** What a healthy answer needs, and no more. */
+const IMPATIENT = { connectMs: 300, firstTokenMs: 300, answerMs: 300, idleMs: 300, totalMs: 60_000 };
 
 /** A mounted router with a faulty provider, and a healthy one behind it for half of its models. */
 export interface FaultCell extends AsyncDisposable {
@@ -98,6 +102,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
     // One try for each endpoint: a repetition would only slow a cell down.
     fallback: { triesPerEndpoint: 1 },
     on: { warning: () => {} },
+    environment: CLOCK,
     // A comment before the first token would commit the status.
     keepAlive: { firstMs: 60_000 },
     ...options.config,

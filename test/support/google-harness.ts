@@ -1,5 +1,5 @@
 import { type Transport, google } from 'signalbox';
-import type { ScriptedAnswer } from 'signalbox/testing';
+import { type ScriptedAnswer, scriptedVector } from 'signalbox/testing';
 import { CHECKED_KEY, type ScriptedWire, type WireHarness, wireHarness } from './wire-harness.ts';
 
 /** Starts a {@link WireHarness} of Google's own wire. */
@@ -15,7 +15,8 @@ export function googleHarness(transport?: Transport): Promise<WireHarness> {
   );
 }
 
-const GOOGLE_WIRE: ScriptedWire = {
+/** Scripted answers in Google's own wire. */
+export const GOOGLE_WIRE: ScriptedWire = {
   whole: (answer) => JSON.stringify({ ...candidate(partsOf(answer), finishOf(answer)), ...usageOf(answer), ...HEAD }),
   events: (answer) =>
     partsOf(answer, true)
@@ -25,7 +26,22 @@ const GOOGLE_WIRE: ScriptedWire = {
   error: (message, status) =>
     JSON.stringify({ error: { code: status, message, status: STATUSES[status] ?? 'UNKNOWN' } }),
   streamError: (message) => data({ error: { code: 503, message, status: 'UNAVAILABLE' } }),
+  embeddings: ({ body, tokensPerInput }) => {
+    const { requests } = body as { readonly requests: readonly EmbedContentRequest[] };
+    if (requests.length > 100) throw new RangeError('Google takes at most 100 inputs');
+    return JSON.stringify({
+      embeddings: requests.map(({ content, outputDimensionality: length }) => ({
+        values: scriptedVector(content.parts.map(({ text }) => text).join(''), length),
+      })),
+      usageMetadata: { promptTokenCount: requests.length * tokensPerInput },
+    });
+  },
 };
+
+interface EmbedContentRequest {
+  readonly content: { readonly parts: readonly { readonly text: string }[] };
+  readonly outputDimensionality?: number;
+}
 
 const HEAD = { modelVersion: 'gemini-3-flash', responseId: 'check' };
 

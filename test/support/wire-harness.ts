@@ -1,7 +1,14 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Provider } from 'signalbox';
-import type { ProviderHarness, ScriptedAnswer, ScriptedExchange } from 'signalbox/testing';
+import {
+  type ProviderAbility,
+  type ProviderCheck,
+  type ProviderHarness,
+  type ScriptedAnswer,
+  type ScriptedExchange,
+  providerChecks,
+} from 'signalbox/testing';
 
 /** How one wire writes scripted answers. */
 export interface ScriptedWire {
@@ -15,6 +22,14 @@ export interface ScriptedWire {
   error(message: string, status: number): string;
   /** An error inside a stream. */
   streamError(message: string): string;
+  /** Body of an answer to a call for embeddings; left out for wires that have none. */
+  embeddings?(call: EmbeddingsAsked): string;
+}
+
+/** A call for embeddings, as the upstream got it. */
+export interface EmbeddingsAsked {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly tokensPerInput: number;
 }
 
 /** A provider of some wire, and a server on loopback that plays its upstream. */
@@ -42,7 +57,7 @@ export async function wireHarness(wire: ScriptedWire, providerAt: (baseURL: stri
     response.on('close', () => (underWay -= 1));
     void readCall(request).then((call) => {
       calls.push(call);
-      sentBytes += play(exchange, wire, response);
+      sentBytes += play(exchange, wire, response, call);
     });
   });
   server.on('connection', (socket) => {
@@ -55,7 +70,7 @@ export async function wireHarness(wire: ScriptedWire, providerAt: (baseURL: stri
   return {
     provider,
     apiKey: CHECKED_KEY,
-    abilities: new Set(['reasoning', 'tools', 'usage', 'bytes', 'cancellation']),
+    abilities: new Set([...ABILITIES, ...(wire.embeddings === undefined ? [] : ['embeddings' as const])]),
     play(next) {
       exchange = next;
       calls = [];
@@ -81,6 +96,13 @@ export async function wireHarness(wire: ScriptedWire, providerAt: (baseURL: stri
   };
 }
 
+/** The checks that mean something for a wire. */
+export function checksOf(wire: ScriptedWire): readonly ProviderCheck[] {
+  return providerChecks.filter(({ needs }) => 'embeddings' in wire || !needs.includes('embeddings'));
+}
+
+const ABILITIES: readonly ProviderAbility[] = ['reasoning', 'tools', 'usage', 'bytes', 'cancellation'];
+
 async function readCall(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const bytes of request) chunks.push(bytes as Buffer);
@@ -89,7 +111,7 @@ async function readCall(request: IncomingMessage): Promise<string> {
 }
 
 /** Does what was scripted; gives the number of bytes in the body. */
-function play(exchange: ScriptedExchange, wire: ScriptedWire, response: ServerResponse): number {
+function play(exchange: ScriptedExchange, wire: ScriptedWire, response: ServerResponse, call: string): number {
   switch (exchange.type) {
     case 'silence':
       return 0;
@@ -101,6 +123,11 @@ function play(exchange: ScriptedExchange, wire: ScriptedWire, response: ServerRe
     case 'error': {
       const { status, message, headers = {} } = exchange;
       return send(response, status, headers, 'application/json', wire.error(message, status));
+    }
+    case 'embeddings': {
+      const body = JSON.parse(call.slice(call.indexOf('\n\n'))) as EmbeddingsAsked['body'];
+      const { tokensPerInput } = exchange;
+      return send(response, 200, {}, 'application/json', wire.embeddings?.({ body, tokensPerInput }) ?? '{}');
     }
     case 'body':
       return send(response, exchange.status, {}, exchange.contentType, exchange.body);

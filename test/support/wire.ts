@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
-import { type DecodedResult, decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
+import type { DecodedResult } from '../../src/providers/codec.ts';
+import { decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
 import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
 import { ChatStreamDecoder, type StreamContext } from '../../src/providers/openai-compatible/stream-decoder.ts';
 import { ResponsePieceStream, type StreamDecoder } from '../../src/providers/piece-stream.ts';

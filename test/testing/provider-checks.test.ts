@@ -1,12 +1,12 @@
-import type { Provider, StreamPiece, Transport } from 'signalbox';
+import type { Provider, StreamPiece } from 'signalbox';
 import { type ProviderHarness, providerChecks, providerChecksFor } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { VENDOR_PRESETS } from '../../src/providers/openai-compatible/presets.ts';
 import { createTransport as createFetchTransport } from '../../src/providers/transport/fetch.ts';
 import { createTransport as createUndiciTransport } from '../../src/providers/transport/undici.ts';
-import { anthropicHarness } from '../support/anthropic-harness.ts';
+import { ANTHROPIC_WIRE, anthropicHarness } from '../support/anthropic-harness.ts';
 import { chatHarness } from '../support/chat-harness.ts';
-import type { WireHarness } from '../support/wire-harness.ts';
+import { checksOf } from '../support/wire-harness.ts';
 
 const TRANSPORTS = [
   ['undici', createUndiciTransport],
@@ -20,14 +20,9 @@ describe.each(TRANSPORTS)('a provider of the chat completions wire, over %s,', (
   });
 });
 
-/** The other wires, each over the transport of Node. */
-const WIRES: Readonly<Record<string, (transport: Transport) => Promise<WireHarness>>> = {
-  'Messages API': anthropicHarness,
-};
-
-describe.each(Object.entries(WIRES))('a provider of the %s', (_wire, startHarness) => {
-  it.each(providerChecks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
-    await using harness = await startHarness(createUndiciTransport());
+describe('a provider of the Messages API', () => {
+  it.each(checksOf(ANTHROPIC_WIRE).map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
+    await using harness = await anthropicHarness(createUndiciTransport());
     await run(harness);
   });
 });

@@ -42,6 +42,7 @@ export interface RequestContext {
   readonly endUser: string;
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
+  readonly within?: NormalizedRequest['within'];
   readonly native?: NativeRequest | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
@@ -99,6 +100,7 @@ export function normalizeChatRequest(
     trace: objectOf(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
+    ...(context.within === undefined ? {} : { within: context.within }),
     native: context.native,
     anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),

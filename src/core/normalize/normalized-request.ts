@@ -167,6 +167,8 @@ export interface RoutedRequest {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
+  /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
+  readonly within?: { readonly parent: string; readonly depth: number } | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
   /** Beta features that the caller wants of Anthropic. */

@@ -1,5 +1,5 @@
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from './base64.ts';
+import { toBase64 } from '../base64.ts';
 import { type DownloadFile, problemOfDownload } from './download.ts';
 import type { AiSdkFamily } from './families.ts';
 import { EncodeError } from '../encode-error.ts';

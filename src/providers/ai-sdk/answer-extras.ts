@@ -1,7 +1,7 @@
 import type { Annotation } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { toBase64 } from './base64.ts';
+import { toBase64 } from '../base64.ts';
 
 /** A source of the answer: an address that it cites. Documents of the prompt have no form here. */
 export function sourceDelta({ sourceType, url, title }: JsonObject): Delta | undefined {

@@ -114,7 +114,8 @@ function toolChoice(choice: NormalizedRequest['toolChoice']): ToolChoiceOption |
   return choice !== undefined && 'function' in choice ? { type: 'tool', toolName: choice.function.name } : undefined;
 }
 
-function withDefaults(own: ProviderOptions, defaults: ProviderOptions = {}): ProviderOptions {
+/** Options with those that the declaration sets, which win. */
+export function withDefaults(own: ProviderOptions, defaults: ProviderOptions = {}): ProviderOptions {
   const options: Record<string, JsonObject> = { ...own };
   for (const [name, value] of Object.entries(defaults)) options[name] = merged(options[name] ?? {}, value);
   return options;

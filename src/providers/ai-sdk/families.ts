@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { googleTask } from '../google/embeddings.ts';
 import { TOOL_ID_RULE } from '../anthropic/tool-id-rule.ts';
 import { nineCharacters } from '../openai-compatible/tool-call-ids.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
@@ -56,6 +57,15 @@ export interface AiSdkFamily {
   readonly assistantMedia?: boolean | undefined;
   /** Whether addresses of images are passed on, whatever `supportedUrls` says. Default false. */
   readonly passesImageUrls?: boolean | undefined;
+  /** Names of options for embeddings, and the words for their types where they are not those of everybody. */
+  readonly embeddings?:
+    | {
+        /** Length of vectors, before version 4. */
+        readonly dimensions: string;
+        readonly inputType?: string | undefined;
+        readonly inputTypes?: ((type: string) => string) | undefined;
+      }
+    | undefined;
   /** Version 2 only: cached tokens are not part of the input tokens. Default false. */
   readonly cacheOutsideInput?: boolean | undefined;
 }
@@ -98,6 +108,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     providers: /bedrock/i,
     key: 'bedrock',
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
+    embeddings: { dimensions: 'dimensions' },
     budget: (tokens) => ({
       reasoningConfig: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
     }),
@@ -124,6 +135,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     mediaInResults: true,
     jsonResults: true,
     assistantMedia: true,
+    embeddings: { dimensions: 'outputDimensionality', inputType: 'taskType', inputTypes: googleTask },
   },
   {
     // Azure reads this key too.
@@ -138,6 +150,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     effort: EFFORT,
     signature: 'openai',
     passesImageUrls: true,
+    embeddings: { dimensions: 'dimensions' },
   },
   {
     providers: /^mistral(?:\.|$)/,
@@ -149,6 +162,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
     toolIds: { allowed: /^[a-zA-Z0-9]{9}$/, replace: nineCharacters },
     passesImageUrls: true,
+    embeddings: { dimensions: 'outputDimension' },
   },
   {
     providers: /^(?:groq|xai)(?:\.|$)/,
@@ -164,6 +178,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
       thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', tokenBudget: tokens },
     }),
     laterSystem: false,
+    embeddings: { dimensions: 'outputDimension', inputType: 'inputType' },
   },
   {
     // Most others are made of the SDK's package for servers that are compatible with OpenAI.
@@ -173,6 +188,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     effort: EFFORT,
     unsignedReasoning: true,
     passesImageUrls: true,
+    embeddings: { dimensions: 'dimensions' },
   },
 ];
 
@@ -187,7 +203,10 @@ export function familyOf({ provider }: Pick<AiSdkModel, 'provider'>): AiSdkFamil
  * Key under which a model looks for the options of its provider. Version 4 spells it in camel case; earlier versions
  * take the name as it is.
  */
-export function optionsKey({ provider, specificationVersion }: AiSdkModel, { key }: AiSdkFamily): string {
+export function optionsKey(
+  { provider, specificationVersion }: Pick<AiSdkModel, 'provider' | 'specificationVersion'>,
+  { key }: AiSdkFamily,
+): string {
   if (key !== undefined) return key;
   const name = provider.split('.')[0]?.trim() ?? provider;
   if (specificationVersion !== 'v4') return name;

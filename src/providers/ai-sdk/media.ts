@@ -1,8 +1,9 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
+import { toBase64 } from '../base64.ts';
 import { parseDataUrl } from '../data-url.ts';
-import { toBase64 } from './base64.ts';
-import type { FileData } from './call-options.ts';
 import { EncodeError } from '../encode-error.ts';
+import { typeOfName } from '../media-types.ts';
+import type { FileData } from './call-options.ts';
 import type { SpecVersion } from './model.ts';
 
 /** A file of a prompt, however it came. */
@@ -35,7 +36,7 @@ export function readMedia(part: MediaPart, where: string): Media {
     case 'file': {
       const { filename, file_data: address, file_id: id } = part.file;
       const named = filename === undefined ? {} : { filename };
-      const guessed = typeOfEnding(filename ?? '') ?? 'application';
+      const guessed = typeOfName(filename) ?? 'application';
       if (address !== undefined) return { ...fromAddress(address, guessed, `${where}.file.file_data`), ...named };
       return { kind: 'reference', id: id ?? '', mediaType: guessed, ...named };
     }
@@ -46,7 +47,7 @@ export function readMedia(part: MediaPart, where: string): Media {
 export function fromAddress(address: string, fallbackType: string, where: string): Media {
   if (!/^data:/i.test(address)) {
     if (!URL.canParse(address)) throw new EncodeError(`${where} is neither a data URL nor an http(s) address`);
-    return { kind: 'url', url: address, mediaType: typeOfEnding(new URL(address).pathname) ?? fallbackType };
+    return { kind: 'url', url: address, mediaType: typeOfName(new URL(address).pathname) ?? fallbackType };
   }
   const parsed = parseDataUrl(address);
   if (parsed === undefined) throw new EncodeError(`${where} is not a complete data URL`);
@@ -98,25 +99,3 @@ export function mediaTypeFor({ mediaType }: Media, version: SpecVersion): string
 }
 
 const AUDIO_SUBTYPES: Readonly<Record<string, string>> = { mp3: 'mpeg', m4a: 'mp4', pcm16: 'pcm', pcm24: 'pcm' };
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-  mp4: 'video/mp4',
-  mpeg: 'video/mpeg',
-  mov: 'video/quicktime',
-  webm: 'video/webm',
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-  md: 'text/markdown',
-  csv: 'text/csv',
-  json: 'application/json',
-};
-
-function typeOfEnding(name: string): string | undefined {
-  const ending = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
-  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
-}

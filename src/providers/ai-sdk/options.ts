@@ -2,7 +2,7 @@ import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
 import type { DownloadFile } from './download.ts';
 import type { ProviderOptions } from './call-options.ts';
-import { type AiSdkModel, looksLikeModel, problemOfModel } from './model.ts';
+import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 
 /**
@@ -10,17 +10,17 @@ import type { AiSdkWarning } from './warnings.ts';
  * it can do stands here or nowhere: it is never guessed from the model.
  */
 export interface AiSdkDeclaration extends Omit<EndpointDeclaration, 'upstreamModel'> {
-  /** Any language model of AI SDK 5, 6 or 7. */
-  readonly model: AiSdkModel;
+  /** Any language model or embedding model of AI SDK 5, 6 or 7. */
+  readonly model: AiSdkUpstream;
   /** Makes the model for an account that brings its own key. Default: accounts cannot bring keys for it. */
-  readonly modelForKey?: ((apiKey: string) => AiSdkModel) | undefined;
+  readonly modelForKey?: ((apiKey: string) => AiSdkUpstream) | undefined;
   /** Options of the SDK's provider for every call, by its name there. They win over what requests say. */
   readonly providerOptions?: ProviderOptions | undefined;
 }
 
 /** Models by their id in this router: a model alone, or a declaration, or a list for several endpoints of one model. */
 export type AiSdkModelTable = Readonly<
-  Record<string, AiSdkModel | AiSdkDeclaration | readonly (AiSdkModel | AiSdkDeclaration)[]>
+  Record<string, AiSdkUpstream | AiSdkDeclaration | readonly (AiSdkUpstream | AiSdkDeclaration)[]>
 >;
 
 /** What all models of one {@link fromAiSdk} have in common. */
@@ -66,8 +66,18 @@ export interface AiSdkEntry {
   readonly declaration: AiSdkDeclaration;
 }
 
+/** What is known of a model by itself: an embedding model makes nothing but embeddings. */
+export function declaredBy({
+  model,
+  modelForKey: _,
+  providerOptions: __,
+  ...declared
+}: AiSdkDeclaration): Omit<EndpointDeclaration, 'upstreamModel'> {
+  return isLanguageModel(model) ? declared : { outputModalities: ['embeddings'], ...declared };
+}
+
 /** The table for one model. */
-export function tableOfOne(model: AiSdkModel, options: AiSdkModelOptions): AiSdkOptions {
+export function tableOfOne(model: AiSdkUpstream, options: AiSdkModelOptions): AiSdkOptions {
   const problem = problemOfModel(model);
   if (problem !== undefined) throw new ConfigError([{ path: 'fromAiSdk(model)', problem }]);
   const {
@@ -85,7 +95,7 @@ export function tableOfOne(model: AiSdkModel, options: AiSdkModelOptions): AiSdk
 }
 
 /** The name of a model's provider in the form of a slug. */
-function slugOf({ provider }: AiSdkModel): string {
+function slugOf({ provider }: AiSdkUpstream): string {
   const first = provider.split('.')[0] ?? '';
   return (
     first
@@ -108,7 +118,7 @@ export function entriesOf({ slug, models }: AiSdkOptions): ReadonlyMap<string, r
   }
   const taken = new Set<string>();
   const entries = Object.entries(models ?? {}).map(([id, declared]) => {
-    const list: readonly (AiSdkModel | AiSdkDeclaration)[] = Array.isArray(declared) ? declared : [declared];
+    const list: readonly (AiSdkUpstream | AiSdkDeclaration)[] = Array.isArray(declared) ? declared : [declared];
     const known = list.flatMap((value, index): AiSdkEntry[] => {
       const path = `${where}.models['${id}']${list.length > 1 ? `[${index}]` : ''}`;
       const declaration = declarationOf(value);
@@ -126,9 +136,9 @@ export function entriesOf({ slug, models }: AiSdkOptions): ReadonlyMap<string, r
   return new Map(entries);
 }
 
-const NOT_DECLARED = 'must be a language model, or an object with one as its model';
+const NOT_DECLARED = 'must be a model, or an object with one as its model';
 
-function declarationOf(value: AiSdkModel | AiSdkDeclaration): AiSdkDeclaration | undefined {
+function declarationOf(value: AiSdkUpstream | AiSdkDeclaration): AiSdkDeclaration | undefined {
   if (looksLikeModel(value)) return { model: value };
   return typeof value === 'object' && value !== null && 'model' in value ? value : undefined;
 }

@@ -3,6 +3,7 @@ import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { EFFORT_SHARES } from '../effort-shares.ts';
 import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-reasoning.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { SpecVersion } from './model.ts';
@@ -74,20 +75,9 @@ const USUAL_OUTPUT = 32_000;
 const LEAST_BUDGET = 1_024;
 const MOST_BUDGET = 128_000;
 
-/** Efforts as shares of the output (gaps 2.5). */
-const SHARES: Readonly<Record<ReasoningEffort, number>> = {
-  max: 0.95,
-  xhigh: 0.95,
-  high: 0.8,
-  medium: 0.5,
-  low: 0.2,
-  minimal: 0.1,
-  none: 0,
-};
-
 function budgetOfEffort(effort: ReasoningEffort, limit: number): number {
   if (effort === 'none') return 0;
-  return Math.min(MOST_BUDGET, Math.max(LEAST_BUDGET, Math.floor(limit * SHARES[effort])));
+  return Math.min(MOST_BUDGET, Math.max(LEAST_BUDGET, Math.floor(limit * EFFORT_SHARES[effort])));
 }
 
 function shown({ request: { reasoning }, family }: OptionsContext): JsonObject {

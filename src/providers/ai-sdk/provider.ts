@@ -1,20 +1,31 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { type Provider, type ProviderCall, type ProviderReply, failedReply } from '../provider.ts';
+import {
+  type EmbeddingCall,
+  type EmbeddingReply,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+  failedReply,
+} from '../provider.ts';
+import { callIdPrefix } from '../tool-ids.ts';
+import type { ErrorContext } from '../upstream-failure.ts';
 import { fetchFiles } from './addresses.ts';
 import type { CallOptions } from './call-options.ts';
 import { guardedDownload } from './download.ts';
-import { encodeCall } from './encode-call.ts';
+import { embedWith } from './embed.ts';
+import { type CallDefaults, encodeCall } from './encode-call.ts';
 import { familyOf } from './families.ts';
 import { EncodeError } from '../encode-error.ts';
 import { LinkedAbort } from './linked-abort.ts';
-import { type AiSdkModel, looksLikeModel } from './model.ts';
+import { type AiSdkModel, type AiSdkUpstream, isEmbeddingModel, isLanguageModel, looksLikeModel } from './model.ts';
 import {
   type AiSdkDeclaration,
   type AiSdkModelOptions,
   type AiSdkModelTable,
   type AiSdkOptions,
+  declaredBy,
   entriesOf,
   tableOfOne,
 } from './options.ts';
@@ -24,7 +35,7 @@ import { failureOfThrown } from './thrown-failure.ts';
 import { decodeWhole } from './whole-answer.ts';
 
 /**
- * A provider made of language models of the Vercel AI SDK, which brings every provider that the SDK knows: Bedrock,
+ * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK knows: Bedrock,
  * Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of the SDK.
  *
  * Routing, retries, fallbacks, timeouts and accounting are the router's: models by themselves never retry.
@@ -40,16 +51,16 @@ import { decodeWhole } from './whole-answer.ts';
  * });
  * fromAiSdk(cohere('command-a'), { id: 'cohere/command-a', price: { prompt: 2.5, completion: 10 } });
  * ```
- * @throws {@link ConfigError} when something is not a language model of a version that is understood.
+ * @throws {@link ConfigError} when something is not a model of a version that is understood.
  */
 export function fromAiSdk<const Models extends AiSdkModelTable>(
   options: AiSdkOptions<Models>,
 ): Provider<Extract<keyof Models, string>>;
 export function fromAiSdk<const Id extends string = string>(
-  model: AiSdkModel,
+  model: AiSdkUpstream,
   options?: AiSdkModelOptions<Id>,
 ): Provider<Id>;
-export function fromAiSdk(first: AiSdkOptions | AiSdkModel, options: AiSdkModelOptions = {}): Provider {
+export function fromAiSdk(first: AiSdkOptions | AiSdkUpstream, options: AiSdkModelOptions = {}): Provider {
   const isTable = typeof first === 'object' && first !== null && 'models' in first && !looksLikeModel(first);
   return aiSdkProvider(isTable ? first : tableOfOne(first, options));
 }
@@ -63,36 +74,26 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
   for (const [id, entries] of entriesOf(options)) {
     models[id] = entries.map(({ upstreamModel, declaration }) => {
       declarations.set(upstreamModel, declaration);
-      const { model: _model, modelForKey: _modelForKey, providerOptions: _options, ...declared } = declaration;
-      return { ...declared, upstreamModel };
+      return { ...declaredBy(declaration), upstreamModel };
     });
   }
 
-  async function chat(call: ProviderCall): Promise<ProviderReply> {
-    const { request, endpoint, apiKey, signal } = call;
+  /** Makes one call with its model; whatever goes wrong is a failure. The signal lives until the reply is complete. */
+  async function withModel<Reply extends { readonly type: string }>(
+    { endpoint, apiKey, signal }: Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal'>,
+    run: (calling: Calling) => Promise<Reply>,
+  ): Promise<Reply | ReturnType<typeof failedReply>> {
     const context = { secrets: apiKey === undefined ? secrets : [apiKey, ...secrets], wallClock: Date.now() };
     if (signal.aborted) return failedReply(failure('aborted', 'The call was given up'));
     const declaration = declarations.get(endpoint.upstreamModel);
     if (declaration === undefined) return failedReply(failure('adapter', 'The model is not declared'));
     const abort = new LinkedAbort(signal);
-    let reply: ProviderReply | undefined;
+    let reply: Reply | undefined;
     try {
       const model = modelFor(declaration, apiKey);
-      if (model === undefined) return (reply = failedReply(failure('credentials', NO_OWN_KEYS)));
-      const family = familyOf(model);
-      const fetched = await fetchFiles(request.messages, model, family, { download, signal });
-      const { providerOptions } = declaration;
-      const written = encodeCall(request, endpoint, model, fetched, { providerOptions, headers });
-      call.progress.sending(() => withoutHeaders(written));
-      reply = await ask(model, { ...written, abortSignal: abort.signal }, abort, {
-        ...context,
-        family,
-        signal,
-        streamed: request.stream,
-        idPrefix: `call_${request.id.slice(-12)}`,
-        warnings: { request, provider: slug, model: endpoint.model, onWarning },
-      });
-      return reply;
+      if (model === undefined) return failedReply(failure('credentials', NO_OWN_KEYS));
+      const defaults = { providerOptions: declaration.providerOptions, headers };
+      return (reply = await run({ model, defaults, abort, context }));
     } catch (error) {
       if (error instanceof EncodeError) return failedReply(error.failure);
       return failedReply(failureOfThrown(error, context, signal));
@@ -101,6 +102,35 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     }
   }
 
+  function chat(call: ProviderCall): Promise<ProviderReply> {
+    const { request, endpoint, signal } = call;
+    return withModel<ProviderReply>(call, async ({ model, defaults, abort, context }) => {
+      if (!isLanguageModel(model)) throw new EncodeError(`${endpoint.model} makes embeddings only`);
+      const family = familyOf(model);
+      const fetched = await fetchFiles(request.messages, model, family, { download, signal });
+      const written = encodeCall(request, endpoint, model, fetched, defaults);
+      call.progress.sending(() => withoutHeaders(written));
+      return ask(model, { ...written, abortSignal: abort.signal }, abort, {
+        ...context,
+        family,
+        signal,
+        streamed: request.stream,
+        idPrefix: callIdPrefix(request),
+        warnings: { request, provider: slug, model: endpoint.model, onWarning },
+      });
+    });
+  }
+
+  function embed(call: EmbeddingCall): Promise<EmbeddingReply> {
+    const { request, endpoint } = call;
+    return withModel<EmbeddingReply>(call, ({ model, defaults, abort }) => {
+      if (!isEmbeddingModel(model)) throw new EncodeError(`${endpoint.model} makes no embeddings`);
+      const warnings = { request, provider: slug, model: endpoint.model, onWarning };
+      return embedWith(model, call, { signal: abort.signal, defaults, warnings });
+    });
+  }
+
+  const canEmbed = [...declarations.values()].some(({ model }) => isEmbeddingModel(model));
   return {
     slug,
     name: options.name ?? slug,
@@ -108,16 +138,25 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     chat,
+    ...(canEmbed ? { embed } : {}),
     async close() {
       await guarded?.close();
     },
   };
 }
 
+/** What a call is made with once its model is known. */
+interface Calling {
+  readonly model: AiSdkUpstream;
+  readonly defaults: CallDefaults;
+  readonly abort: LinkedAbort;
+  readonly context: ErrorContext;
+}
+
 const NO_OWN_KEYS = 'This provider has no way to use a key of the account';
 
 /** An account's key is for its own calls, and the operator's key is not for those. */
-function modelFor({ model, modelForKey }: AiSdkDeclaration, apiKey: string | undefined): AiSdkModel | undefined {
+function modelFor({ model, modelForKey }: AiSdkDeclaration, apiKey: string | undefined): AiSdkUpstream | undefined {
   return apiKey === undefined ? model : modelForKey?.(apiKey);
 }
 

@@ -1,6 +1,6 @@
 import type { ParameterName } from '../../catalog/parameters.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 
 /** Something that a model could not do as it was asked, in the words of the SDK. */
@@ -18,7 +18,7 @@ export interface AiSdkWarning {
 
 /** What a call does with the warnings that its model gives. */
 export interface WarningSink {
-  readonly request: NormalizedRequest;
+  readonly request: Pick<RoutedRequest, 'needs' | 'preferences'>;
   readonly provider: string;
   readonly model: string;
   readonly onWarning: ((warning: AiSdkWarning) => void) | undefined;
@@ -38,6 +38,7 @@ const PARAMETERS: Readonly<Record<string, readonly ParameterName[]>> = {
   tools: ['tools'],
   toolChoice: ['tool_choice'],
   reasoning: ['reasoning', 'reasoning_effort'],
+  dimensions: ['dimensions'],
 };
 
 /**
@@ -65,7 +66,10 @@ function readWarning(value: unknown, { provider, model }: WarningSink): AiSdkWar
   return { provider, model, type: word ?? 'other', feature: about, message: textOf(details) ?? textOf(message) };
 }
 
-function ignoredParameter(feature: string | undefined, { needs }: NormalizedRequest): ParameterName | undefined {
+function ignoredParameter(
+  feature: string | undefined,
+  { needs }: Pick<RoutedRequest, 'needs'>,
+): ParameterName | undefined {
   const names = Object.hasOwn(PARAMETERS, feature ?? '') ? (PARAMETERS[feature ?? ''] ?? []) : [];
   return names.find((name) => needs.parameters.includes(name));
 }

@@ -1,3 +1,4 @@
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 
 /** A mark for the prompt cache; taken away again where there are more than the API accepts. */
@@ -29,19 +30,6 @@ export interface DocumentBlock extends Marked {
   readonly type: 'document';
   readonly source: MediaSource;
   readonly title?: string;
-}
-
-/** Earlier thinking with the signature that proves where it came from. */
-export interface ThinkingBlock {
-  readonly type: 'thinking';
-  readonly thinking: string;
-  readonly signature: string;
-}
-
-/** Earlier thinking that only the provider can read. */
-export interface RedactedThinkingBlock {
-  readonly type: 'redacted_thinking';
-  readonly data: string;
 }
 
 /** A call that the model made. */
@@ -78,4 +66,14 @@ export interface ToolDefinition extends Marked {
   readonly description?: string;
   readonly input_schema: object;
   readonly strict?: true;
+}
+
+/** The search that Anthropic runs itself. */
+export interface SearchToolDefinition extends Marked {
+  readonly type: 'web_search_20250305';
+  readonly name: 'web_search';
+  readonly max_uses?: number;
+  readonly allowed_domains?: readonly string[];
+  readonly blocked_domains?: readonly string[];
+  readonly user_location?: object;
 }

@@ -1,5 +1,5 @@
 import type { CacheControl } from '../../protocol/content-part.ts';
-import type { TextBlock, ToolDefinition, Turn } from './blocks.ts';
+import type { TextBlock, Turn } from './blocks.ts';
 
 /** Marks in one request; the one at the top counts too. */
 const MOST_MARKS = 4;
@@ -14,7 +14,7 @@ type Markable = { cache_control?: CacheControl };
  * @returns the mark for the whole request, as it may be sent.
  */
 export function limitCacheMarks(
-  tools: readonly ToolDefinition[],
+  tools: readonly Markable[],
   system: readonly TextBlock[],
   turns: readonly Turn[],
   whole: CacheControl | undefined,

@@ -3,7 +3,7 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
-import type { DecodedResult } from '../openai-compatible/decode-result.ts';
+import type { DecodedResult } from '../codec.ts';
 import { parseJson } from '../parse-json.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { MessageReader } from './message-reader.ts';

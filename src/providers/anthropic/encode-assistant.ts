@@ -2,7 +2,8 @@ import type { AssistantMessage, ToolCall } from '../../protocol/message.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { ToolIds } from '../tool-ids.ts';
-import type { Block, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock } from './blocks.ts';
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
+import type { Block, ToolUseBlock } from './blocks.ts';
 import { encodeText, textBlocks } from './encode-content.ts';
 
 /** Which provider family made a piece of reasoning that this API signed (gaps 6.4). */

@@ -2,8 +2,9 @@ import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import type { ToolDefinition, Turn } from './blocks.ts';
+import type { SearchToolDefinition, ToolDefinition, Turn } from './blocks.ts';
 import { cacheMark } from './encode-content.ts';
+import { encodeSearch } from './encode-search.ts';
 import { strictSchema } from './json-schema.ts';
 import type { ModelRules } from './model-rules.ts';
 import { FORMAT_TOOL, type FormatPlan } from './plan-format.ts';
@@ -11,7 +12,7 @@ import type { ThinkingPlan } from './plan-thinking.ts';
 
 /** Which tools the model has, and which of them it may or must call. */
 export interface EncodedTools {
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly (ToolDefinition | SearchToolDefinition)[];
   readonly choice?: Readonly<Record<string, unknown>> | undefined;
   /** What the model is told where a call cannot be forced. */
   readonly instruction?: string | undefined;
@@ -20,11 +21,34 @@ export interface EncodedTools {
 /** Tools in one request that answers can be held to. */
 const MOST_STRICT = 20;
 
+/** What the tools depend on besides the request. */
+interface Plans {
+  readonly thinking: ThinkingPlan;
+  readonly format: FormatPlan;
+  readonly turns: readonly Turn[];
+}
+
 /** Writes the tools and the choice among them. */
 export function encodeTools(
   request: NormalizedRequest,
   rules: ModelRules,
-  plans: { readonly thinking: ThinkingPlan; readonly format: FormatPlan; readonly turns: readonly Turn[] },
+  plans: Plans,
+  takes: (name: ParameterName) => boolean,
+): EncodedTools {
+  const encoded = encodeFunctions(request, rules, plans, takes);
+  // A forced answer in a form leaves no room for a search.
+  const search = plans.format.type === 'tool' || !takes('web_search_options') ? undefined : encodeSearch(request);
+  if (search === undefined) return encoded;
+  const { choice, ...rest } = encoded;
+  const tools = [...encoded.tools, search];
+  // Where only the history has calls, nothing may be called; but the search may.
+  return request.tools.length === 0 ? { ...rest, tools } : { ...rest, choice, tools };
+}
+
+function encodeFunctions(
+  request: NormalizedRequest,
+  rules: ModelRules,
+  plans: Plans,
   takes: (name: ParameterName) => boolean,
 ): EncodedTools {
   const { thinking, format, turns } = plans;

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
+import { EFFORT_SHARES } from '../effort-shares.ts';
 import type { Turn } from './blocks.ts';
 import type { ClaudeEffort, ModelRules } from './model-rules.ts';
 
@@ -15,16 +16,6 @@ export interface ThinkingPlan {
   /** Whether it does so with a budget, so that no tool call can be forced. */
   readonly budgeted: boolean;
 }
-
-/** Shares of the token limit that efforts stand for where only a budget is possible (gaps 2.5). */
-const SHARES: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
-  max: 0.95,
-  xhigh: 0.95,
-  high: 0.8,
-  medium: 0.5,
-  low: 0.2,
-  minimal: 0.1,
-};
 
 /** Budgets that the API takes, in tokens. */
 const LEAST_BUDGET = 1_024;
@@ -53,7 +44,7 @@ export function planThinking(
   if (!counted) return adaptive(request, base, rules, known, wanted ?? effortOfBudget(budget ?? 0, maxTokens));
   // A turn that went on to call tools without thinking cannot be continued with it.
   if (callsWithoutThinking(turns)) return base;
-  return budgeted(base, budget ?? maxTokens * SHARES[wanted ?? 'medium'], Math.max(limit, maxTokens));
+  return budgeted(base, budget ?? maxTokens * EFFORT_SHARES[wanted ?? 'medium'], Math.max(limit, maxTokens));
 }
 
 /** The last change of effort inside the conversation counts before the request's own. */
@@ -121,7 +112,7 @@ function effortOf(wanted: string | undefined, known: readonly ClaudeEffort[]): C
 /** The weakest effort whose share of the limit holds a budget. */
 function effortOfBudget(budget: number, maxTokens: number): ReasoningEffort {
   const share = budget / maxTokens;
-  return (['minimal', 'low', 'medium', 'high'] as const).find((effort) => share <= SHARES[effort]) ?? 'max';
+  return (['minimal', 'low', 'medium', 'high'] as const).find((effort) => share <= EFFORT_SHARES[effort]) ?? 'max';
 }
 
 function callsWithoutThinking(turns: readonly Turn[]): boolean {

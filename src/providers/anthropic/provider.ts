@@ -1,8 +1,8 @@
 import { ConfigError } from '../../errors.ts';
-import { checkProviderOptions } from '../check-options.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
 import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
+import { mergeHeaders } from '../headers.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import { messagesCodec, nativeMessagesCodec } from './codec.ts';
@@ -38,21 +38,19 @@ export function anthropic<const Models extends ModelTable = never>(
     throw new ConfigError([{ path: `providers.${slug}.apiKey`, problem }]);
   }
   const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
-  const problems = checkProviderOptions({ slug, baseURL, apiKey });
-  if (problems.length > 0) throw new ConfigError(problems);
   return httpProvider<ModelIds<Models>>({
     slug,
     name: options.name ?? (slug === 'anthropic' ? 'Anthropic' : slug),
-    models: (models ?? {}) as Models,
-    acceptsAnyModel: models === undefined,
+    models,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    nativeSearch: 'filtered',
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
     baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,
     apiKey,
     authorization: (key) => ['x-api-key', key],
-    headers: headersOf(options.headers),
+    headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
     transport: options.transport,
   });
 }
@@ -60,15 +58,4 @@ export function anthropic<const Models extends ModelTable = never>(
 /** True when the environment holds a key. */
 export function hasAnthropicKey(): boolean {
   return readEnvironment(API_KEY_VARIABLE) !== undefined;
-}
-
-/** Headers of every request; those of the configuration take the place of ours. */
-function headersOf(configured: Readonly<Record<string, string>> = {}): readonly string[] {
-  const named = new Set(Object.keys(configured).map((name) => name.toLowerCase()));
-  const own = Object.entries({
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    'anthropic-version': API_VERSION,
-  }).filter(([name]) => !named.has(name));
-  return [...own, ...Object.entries(configured)].flat();
 }

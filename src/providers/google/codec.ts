@@ -1,6 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
+import { callIdPrefix } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import type { AnswerContext } from './answer-reader.ts';
 import { decodeResult } from './decode-result.ts';
@@ -19,8 +20,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
     return {
       ...context,
       request,
-      // Unique among requests, and the same in every repetition of one.
-      idPrefix: `call_${request.id.slice(-12)}`,
+      idPrefix: callIdPrefix(request),
       remember: (callId, signature) => memory.remember(request.account.id, callId, signature),
     };
   }

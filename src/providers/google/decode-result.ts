@@ -3,7 +3,7 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import type { DecodedResult } from '../openai-compatible/decode-result.ts';
+import type { DecodedResult } from '../codec.ts';
 import { parseJson } from '../parse-json.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
 

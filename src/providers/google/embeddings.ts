@@ -31,24 +31,29 @@ const TASKS: Readonly<Record<string, string>> = {
   clustering: 'CLUSTERING',
 };
 
+/** Google's task for a type of input, however it is called. */
+export function googleTask(inputType: string): string {
+  return TASKS[inputType.toLowerCase()] ?? inputType;
+}
+
 /** Google's own embeddings wire: `batchEmbedContents` of the Gemini API. */
 export function googleEmbeddings(): EmbeddingCodec {
   return { encode, decode };
 }
 
-function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint): EncodedEmbeddingRequest {
+function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint): readonly EncodedEmbeddingRequest[] {
   const { inputs, dimensions, inputType, extra } = request;
-  if (inputs.length > MAX_INPUTS) {
-    throw new EncodeError(`input has ${inputs.length} items, but Google takes at most ${MAX_INPUTS} at a time`);
-  }
   const model = modelPath(upstreamModel);
   const requests = inputs.map((input, index) => ({
     model,
     content: { role: 'user', parts: partsOf(input, `input[${index}]`) },
     ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
-    ...(inputType === undefined ? {} : { taskType: TASKS[inputType.toLowerCase()] ?? inputType }),
+    ...(inputType === undefined ? {} : { taskType: googleTask(inputType) }),
   }));
-  return { path: `/${model}:batchEmbedContents`, body: { ...extra, requests } };
+  return Array.from({ length: Math.ceil(requests.length / MAX_INPUTS) }, (_, call) => {
+    const some = requests.slice(call * MAX_INPUTS, (call + 1) * MAX_INPUTS);
+    return { path: `/${model}:batchEmbedContents`, body: { ...extra, requests: some }, inputs: some.length };
+  });
 }
 
 function partsOf(input: EmbeddingItem, path: string): readonly JsonObject[] {

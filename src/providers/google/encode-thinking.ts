@@ -1,16 +1,13 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { EFFORT_SHARES, type EffortShares } from '../effort-shares.ts';
 import { nearestEffort } from '../openai-compatible/encode-reasoning.ts';
 import type { ModelFamily, ThinkingControl } from './families.ts';
 
-type Shares = Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>>;
-
 /** Tokens that the models of a budget can write at most; efforts are shares of them. */
 const MOST_TOKENS = 65_536;
-const SHARES: Shares = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6, xhigh: 0.9, max: 0.95 };
-/** Shares of the caller's own limit, which counts thoughts too (gaps 2.5). */
-const SHARES_OF_LIMIT: Shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
+const SHARES: EffortShares = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6, xhigh: 0.9, max: 0.95 };
 
 /** `thinkingConfig`: a level or a budget, never both, and whether the thoughts are shown. */
 export interface ThinkingConfig {
@@ -65,13 +62,14 @@ function budgetOfEffort(
   limit: number | undefined,
 ): number | undefined {
   if (effort === undefined) return undefined;
-  return limit === undefined ? MOST_TOKENS * SHARES[effort] : limit * SHARES_OF_LIMIT[effort];
+  // The caller's own limit counts thoughts too.
+  return limit === undefined ? MOST_TOKENS * SHARES[effort] : limit * EFFORT_SHARES[effort];
 }
 
 /** The effort whose budget comes closest. */
 function effortOfBudget(budget: number | undefined): ReasoningEffort | undefined {
   if (budget === undefined) return undefined;
-  const efforts = Object.keys(SHARES) as (keyof Shares)[];
-  const distance = (effort: keyof Shares): number => Math.abs(MOST_TOKENS * SHARES[effort] - budget);
+  const efforts = Object.keys(SHARES) as (keyof EffortShares)[];
+  const distance = (effort: keyof EffortShares): number => Math.abs(MOST_TOKENS * SHARES[effort] - budget);
   return efforts.toSorted((left, right) => distance(left) - distance(right))[0];
 }

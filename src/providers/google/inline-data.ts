@@ -1,8 +1,6 @@
+import { toBase64 } from '../base64.ts';
 import { parseDataUrl } from '../data-url.ts';
 import type { InlineData } from './wire.ts';
-
-/** Bytes that become characters at once; the arguments of a function are limited. */
-const SLICE = 32_768;
 
 /**
  * The bytes of a data URL as Google takes them; undefined for one that is broken off.
@@ -14,19 +12,11 @@ export function readInlineData(url: string, fallback: string): InlineData | unde
   if (read === undefined) return undefined;
   const { isBase64, data } = read;
   const mimeType = /^data:[;,]/i.test(url) ? fallback : spelledAsGoogleDoes(read.mediaType);
-  if (!isBase64) return { mimeType, data: base64Of(new TextEncoder().encode(data)) };
+  if (!isBase64) return { mimeType, data: toBase64(new TextEncoder().encode(data)) };
   return { mimeType, data: data.includes('%') ? data.replace(/%(?:2B|2F|3D)/gi, decodeURIComponent) : data };
 }
 
 /** A common misspelling that Google does not know. */
 function spelledAsGoogleDoes(type: string): string {
   return type === 'image/jpg' ? 'image/jpeg' : type;
-}
-
-function base64Of(bytes: Uint8Array): string {
-  let characters = '';
-  for (let start = 0; start < bytes.length; start += SLICE) {
-    characters += String.fromCharCode(...bytes.subarray(start, start + SLICE));
-  }
-  return btoa(characters);
 }

@@ -1,6 +1,5 @@
-import { ConfigError } from '../../errors.ts';
+import type { ConfigProblem } from '../../errors.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { checkProviderOptions } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
 import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
@@ -68,35 +67,32 @@ export function google<const Models extends ModelTable = never>(
   const slug = options.slug ?? 'google';
   const baseURL = (options.baseURL ?? GEMINI_API).replace(/\/+$/, '');
   const apiKey = options.apiKey ?? (bearer ? undefined : keyFromEnvironment());
-  const problems = checkProviderOptions({ slug, baseURL, apiKey: typeof apiKey === 'string' ? apiKey : undefined });
+  const problems: ConfigProblem[] = [];
   if (apiKey === undefined) {
     const problem = bearer
       ? 'is missing: pass an access token, or a function that gives one'
       : `is missing: pass apiKey, or set ${KEY_VARIABLES.join(' or ')} in the environment`;
     problems.push({ path: `providers.${slug}.apiKey`, problem });
   }
-  if (problems.length > 0) throw new ConfigError(problems);
   const vertex = /\/publishers\/[^/]+$/.test(baseURL);
-  return httpProvider<ModelIds<Models>>({
-    slug,
-    name: options.name ?? (vertex ? 'Google Vertex' : 'Google'),
-    models: (options.models ?? {}) as Readonly<Record<ModelIds<Models>, ModelTable[string]>>,
-    acceptsAnyModel: options.models === undefined,
-    dataCollection: options.dataCollection,
-    zeroDataRetention: options.zeroDataRetention,
-    codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
-    baseURL,
-    apiKey,
-    authorization: (key) => (bearer ? ['authorization', `Bearer ${key}`] : ['x-goog-api-key', key]),
-    headers: [
-      'content-type',
-      'application/json',
-      'accept-encoding',
-      'identity',
-      ...Object.entries(options.headers ?? {}).flat(),
-    ],
-    transport: options.transport,
-  });
+  const { dataCollection, zeroDataRetention, headers, transport } = options;
+  return httpProvider<ModelIds<Models>>(
+    {
+      slug,
+      name: options.name ?? (vertex ? 'Google Vertex' : 'Google'),
+      models: options.models,
+      dataCollection,
+      zeroDataRetention,
+      nativeSearch: 'alone',
+      codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
+      baseURL,
+      apiKey,
+      authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],
+      headers,
+      transport,
+    },
+    problems,
+  );
 }
 
 /** Google, when its key is in the environment. */

@@ -1,5 +1,5 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec } from '../codec.ts';
+import { callIdPrefix } from '../tool-ids.ts';
 import { decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
@@ -11,13 +11,10 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
   return {
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, idPrefix: idPrefix(request) }),
+    decodeResult: (body, context, request) =>
+      decodeResult(body, { ...context, dialect, idPrefix: callIdPrefix(request) }),
     embeddings: embeddingsCodec(dialect),
-    streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, idPrefix: idPrefix(request) }),
+    streamDecoder: (context, request) =>
+      new ChatStreamDecoder({ ...context, dialect, idPrefix: callIdPrefix(request) }),
   };
-}
-
-/** Ids made for tool calls are unique among requests, and the same in every repetition of one. */
-function idPrefix(request: NormalizedRequest): string {
-  return `call_${request.id.slice(-12)}`;
 }

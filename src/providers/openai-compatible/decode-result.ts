@@ -1,8 +1,8 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { failure } from '../../core/fallback/failure.ts';
 import { ToolCallCollector } from '../../core/stream/tool-calls.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { DecodedResult } from '../codec.ts';
 import { readJsonAnswer } from '../read-json-answer.ts';
 import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
@@ -11,11 +11,6 @@ import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
 import type { StreamContext } from './stream-decoder.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
-
-/** A decoded answer, or what is wrong with it. */
-export type DecodedResult =
-  | { readonly ok: true; readonly result: UpstreamResult }
-  | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
  * Decodes a whole answer of the chat completions wire. A body that is HTML, empty, not JSON, an error in disguise or

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Dialect } from './dialect.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -51,9 +52,16 @@ function encodeParameters({ parameters, tools }: NormalizedRequest, dialect: Dia
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
     else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
+    else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
   }
   return encoded;
+}
+
+/** This wire has no words for domains and counts, which codecs of others take from the same place. */
+function encodeSearch(options: JsonObject): JsonObject {
+  const { allowed_domains: _, blocked_domains: __, max_uses: ___, ...known } = options;
+  return known;
 }
 
 function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {

@@ -16,5 +16,7 @@ export function nativeCodecs(
   names: readonly NativeDialect[],
   dialect: Dialect,
 ): Readonly<Partial<Record<DialectName, Codec>>> {
-  return Object.fromEntries(names.map((name) => [name, CODECS[name](dialect)]));
+  // Names that nobody knows are told by the check of the options.
+  const known = names.filter((name) => NATIVE_DIALECTS.includes(name));
+  return Object.fromEntries(known.map((name) => [name, CODECS[name](dialect)]));
 }

@@ -1,6 +1,5 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import { checkProviderOptions } from '../check-options.ts';
+import type { ConfigProblem } from '../../errors.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -57,31 +56,26 @@ export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable>
 export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
-  const problems = [...checkProviderOptions(options), ...dialectProblems(options)];
-  if (problems.length > 0) throw new ConfigError(problems);
-  const { slug, models, keyHeader } = options;
-  return httpProvider<Extract<keyof Models, string>>({
-    slug,
-    name: options.name ?? slug,
-    models: models ?? ({} as Models),
-    acceptsAnyModel: models === undefined,
-    dataCollection: options.dataCollection,
-    zeroDataRetention: options.zeroDataRetention,
-    codec: chatCompletionsCodec(options.dialect ?? {}),
-    dialectCodecs: nativeCodecs(options.nativeDialects ?? [], options.dialect ?? {}),
-    baseURL: options.baseURL.replace(/\/+$/, ''),
-    query: options.query,
-    apiKey: options.apiKey,
-    authorization: (key) => (keyHeader === undefined ? ['authorization', `Bearer ${key}`] : [keyHeader, key]),
-    headers: [
-      'content-type',
-      'application/json',
-      'accept-encoding',
-      'identity',
-      ...Object.entries(options.headers ?? {}).flat(),
-    ],
-    transport: options.transport,
-  });
+  const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
+  const { dialect = {}, nativeDialects = [], keyHeader } = options;
+  return httpProvider<Extract<keyof Models, string>>(
+    {
+      slug,
+      name,
+      models,
+      dataCollection,
+      zeroDataRetention,
+      codec: chatCompletionsCodec(dialect),
+      dialectCodecs: nativeCodecs(nativeDialects, dialect),
+      baseURL,
+      query,
+      apiKey,
+      authorization: keyHeader === undefined ? undefined : (key) => [keyHeader, key],
+      headers,
+      transport,
+    },
+    dialectProblems(options),
+  );
 }
 
 function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {

@@ -3,7 +3,7 @@ import type { FactsPiece } from '../../core/stream/pieces.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
-import type { DecodedResult } from '../openai-compatible/decode-result.ts';
+import type { DecodedResult } from '../codec.ts';
 import { parseJson } from '../parse-json.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeItems } from './decode-items.ts';

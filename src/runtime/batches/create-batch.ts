@@ -108,7 +108,8 @@ function newRecord(
   { limits }: CreateBatchPorts,
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider } = fields;
-  const { policy, defaultModel } = account;
+  const { policy, defaultModel, pluginDefaults } = account;
+  const rules = { policy, defaultModel, pluginDefaults };
   return {
     id,
     account: account.id,
@@ -122,7 +123,7 @@ function newRecord(
       provider == null
         ? undefined
         : { only: provider.only ?? undefined, allowFallbacks: provider.allow_fallbacks ?? undefined },
-    rules: policy === undefined && defaultModel === undefined ? undefined : { policy, defaultModel },
+    rules: Object.values(rules).every((rule) => rule === undefined) ? undefined : rules,
     counts: { total: 0, completed: 0, failed: 0 },
     revision: 0,
   };

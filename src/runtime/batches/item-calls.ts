@@ -26,18 +26,26 @@ export interface ItemOptions {
   readonly dialect?: DialectName | undefined;
 }
 
+/** A request that the router has understood. */
+export interface PreparedCall<Request, Answer> {
+  readonly request: Request;
+  /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
+  readonly plain: boolean;
+  /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
+  readonly answer: (signal: AbortSignal) => Promise<Answer>;
+}
+
 /** The ordinary ways of a router that requests of batches go too. */
 export interface OrdinaryCalls {
   /** @throws {@link RouterError} when the body is bad. */
-  prepareChat(body: unknown, options: ItemOptions): Promise<NormalizedRequest>;
+  prepareChat(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>>;
   /** @throws {@link RouterError} when the body is bad. */
-  prepareEmbeddings(body: unknown, options: ItemOptions): Promise<NormalizedEmbeddingRequest>;
+  prepareEmbeddings(
+    body: unknown,
+    options: ItemOptions,
+  ): Promise<PreparedCall<NormalizedEmbeddingRequest, EmbeddingResult>>;
   /** Endpoints that would be asked now, in their order. */
   route(request: BatchedRequest): readonly Endpoint[];
-  /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
-  answerChat(request: NormalizedRequest, signal: AbortSignal): Promise<WholeAnswer>;
-  /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
-  answerEmbeddings(request: NormalizedEmbeddingRequest, signal: AbortSignal): Promise<EmbeddingResult>;
 }
 
 /** An answer to a request of a batch, in the shape of the batch's endpoint. */
@@ -53,6 +61,14 @@ export interface PreparedItem {
   readonly request: BatchedRequest;
   /** The body that answers are written for. */
   readonly body: JsonObject;
+  /** True when nothing but providers takes part in it. */
+  readonly plain: boolean;
+  /**
+   * Runs it by the ordinary path.
+   *
+   * @throws {@link RouterError} when nobody could answer; the signal's reason when aborted.
+   */
+  readonly run: (signal: AbortSignal) => Promise<ItemAnswer>;
 }
 
 /** Dialect of the bodies of an endpoint. */
@@ -86,33 +102,26 @@ export class ItemCalls {
     const fault = checkItemRules(endpoint, given);
     if (fault !== undefined) throw errorOfFault(fault);
     const body = withPreferences({ ...given, model: synchronousModel(model) }, preferences);
-    const request =
-      endpoint === '/v1/embeddings'
-        ? await this.#calls.prepareEmbeddings(body, { account })
-        : await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
-    return { request, body };
+    if (endpoint === '/v1/embeddings') {
+      const { request, plain, answer } = await this.#calls.prepareEmbeddings(body, { account });
+      return { request, body, plain, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
+    }
+    const { request, plain, answer } = await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
+    const run = async (signal: AbortSignal): Promise<ItemAnswer> => {
+      try {
+        return this.chatAnswer(endpoint, body, await answer(signal));
+      } catch (error) {
+        const absorbed = RouterError.isInstance(error) ? this.#absorb(endpoint, body, error, request) : undefined;
+        if (absorbed === undefined) throw error;
+        return absorbed;
+      }
+    };
+    return { request, body, plain, run };
   }
 
   /** Endpoints that would be asked now, in their order. */
   route(request: BatchedRequest): readonly Endpoint[] {
     return this.#calls.route(request);
-  }
-
-  /**
-   * Runs a request by the ordinary path.
-   *
-   * @throws {@link RouterError} when nobody could answer; the signal's reason when aborted.
-   */
-  async run(endpoint: BatchEndpoint, { request, body }: PreparedItem, signal: AbortSignal): Promise<ItemAnswer> {
-    try {
-      return request.operation === 'embeddings'
-        ? this.embeddingAnswer(await this.#calls.answerEmbeddings(request, signal))
-        : this.chatAnswer(endpoint, body, await this.#calls.answerChat(request, signal));
-    } catch (error) {
-      const absorbed = RouterError.isInstance(error) ? this.#absorb(endpoint, body, error, request) : undefined;
-      if (absorbed === undefined) throw error;
-      return absorbed;
-    }
   }
 
   /** Writes an answer in the shape of an endpoint. */

@@ -207,7 +207,7 @@ export class ItemPool {
       place = await places.enter({ account: this.#account.id, provider }, this.#halt.signal);
       if (place === undefined) return undefined;
       await failPoint('run.sending');
-      const { usage, ...response } = await calls.run(this.#batch.endpoint, prepared, signal);
+      const { usage, ...response } = await prepared.run(signal);
       verdict = { type: 'answered' };
       return { outcome: { response, usage } };
     } catch (error) {

@@ -7,6 +7,7 @@ import type { NativeBatches, NativeItem, NativeReply, NativeJob } from '../../pr
 import type { TaskResult, TaskSignals } from '../../queue/task-queue.ts';
 import type { ClaimedTask } from '../../storage/batch-store.ts';
 import { applyEvent } from './apply-event.ts';
+import type { BatchedRequest } from './item-calls.ts';
 import { aliasOf } from './native-job.ts';
 import type { BatchPorts } from './ports.ts';
 import { DONE } from './task-results.ts';
@@ -73,13 +74,20 @@ async function findRoute(ports: BatchPorts, batch: BatchRecord, account: Account
   const [first] = await ports.store.items(batch.account, batch.id, -1, 1);
   if (first === undefined || ![...ports.providers.values()].some(({ batches }) => batches !== undefined))
     return undefined;
-  const { request } = await ports.calls.prepare(batch, first.body, account);
-  // What a batch API is given is stored at the provider for weeks.
-  if (request.preferences.zeroDataRetention) return undefined;
+  const { request, plain } = await ports.calls.prepare(batch, first.body, account);
+  if (!mayLeave(request, plain)) return undefined;
   const [endpoint] = ports.calls.route(request);
   const native = endpoint && ports.providers.get(endpoint.provider)?.batches;
   if (endpoint === undefined || native === undefined) return undefined;
   return native.accepts(batch.endpoint, endpoint) ? { native, endpoint } : undefined;
+}
+
+/**
+ * Whether a request may be part of a provider's batch: what that is given is stored there for weeks, and plugins and
+ * tools of the router have no part in it.
+ */
+function mayLeave({ preferences }: BatchedRequest, plain: boolean): boolean {
+  return plain && !preferences.zeroDataRetention;
 }
 
 async function* readItems(
@@ -92,8 +100,8 @@ async function* readItems(
     items = await store.items(batch.account, batch.id, after, PAGE);
     if (items.length === 0) return;
     for (const { index, body } of items) {
-      const { request } = await calls.prepare(batch, body, account);
-      if (request.preferences.zeroDataRetention || !calls.route(request).some(({ id }) => id === endpoint.id)) {
+      const { request, plain } = await calls.prepare(batch, body, account);
+      if (!mayLeave(request, plain) || !calls.route(request).some(({ id }) => id === endpoint.id)) {
         throw new SeparateWays(`request ${index} goes another way`);
       }
       yield { id: aliasOf(index), request };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fullBody } from '../../support/chat-bodies.ts';
+import { standIn } from '../../support/plugins.ts';
 import { allSentUpstream, sentUpstream } from '../../support/sent-upstream.ts';
 
 const SAMPLING = {
@@ -90,7 +91,10 @@ describe('parameters', () => {
 describe('fields for the router alone', () => {
   it('never reach a provider, even when every field is used', async () => {
     const { provider: _, plugins: __, preset: ___, model: ____, models: _____, ...fields } = fullBody();
-    const { body } = await sentUpstream({ ...fields, n: 3, prompt: 'old', structured_outputs: true, usage: {} });
+    const { body } = await sentUpstream(
+      { ...fields, n: 3, prompt: 'old', structured_outputs: true, usage: {} },
+      { config: { plugins: [standIn('context-compression')] } },
+    );
     for (const name of ROUTING_FIELDS) expect(body).not.toHaveProperty(name);
     const text = JSON.stringify(body);
     for (const marker of ['session-1', 'search', 't1']) expect(text).not.toContain(`"${marker}"`);

@@ -93,11 +93,13 @@ describe('fromAiSdk', () => {
       expect.stringMatching(/models\['acme\/old'\]\.model is of version v1 .* v2, v3, v4 are understood\.$/),
       expect.stringMatching(/models\['acme\/text'\] must be a model object such as openai\('openai\/gpt-5'\)/),
       expect.stringMatching(/models\['acme\/list'\]\[1\]\.model must have a provider and a modelId/),
-      expect.stringMatching(/models\['acme\/none'\] must be a language model/),
+      expect.stringMatching(/models\['acme\/none'\] must be a language or embedding model/),
     ]);
     expect(problemsOf(() => fromAiSdk({ slug: 'sdk', models: {} }))).toMatch(/models must name at least one model/);
     expect(problemsOf(() => fromAiSdk(text))).toMatch(/must be a model object/);
-    expect(problemsOf(() => fromAiSdk(undefined as unknown as AiSdkModel))).toMatch(/must be a language model/);
+    expect(problemsOf(() => fromAiSdk(undefined as unknown as AiSdkModel))).toMatch(
+      /must be a language or embedding model/,
+    );
     expect(problemsOf(() => fromAiSdk(v1))).toMatch(/version v1/);
   });
 });

@@ -1,6 +1,8 @@
+import { createGoogle } from '@ai-sdk/google';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { providerChecks } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { AI_SDK_PACKAGES, aiSdkHarness } from '../../support/ai-sdk-harness.ts';
+import { AI_SDK_PACKAGES, aiSdkEmbeddingHarness, aiSdkHarness } from '../../support/ai-sdk-harness.ts';
 
 /**
  * What is not in our hands: where bytes are cut, and what a stream is, is decided by the SDK's own reader of events.
@@ -11,9 +13,8 @@ const ALWAYS_COUNTED = /makes up no tokens/;
 
 describe.each(Object.entries(AI_SDK_PACKAGES))('a model of @ai-sdk/%s as an upstream', (name, one) => {
   const counts = name === 'anthropic' || name === 'mistral';
-  const checks = providerChecks.filter(
-    ({ name: check }) => !NOT_OURS.test(check) && !(counts && ALWAYS_COUNTED.test(check)),
-  );
+  const all = providerChecks.filter(({ needs }) => !needs.includes('embeddings'));
+  const checks = all.filter(({ name: check }) => !NOT_OURS.test(check) && !(counts && ALWAYS_COUNTED.test(check)));
 
   it.each(checks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
     await using harness = await aiSdkHarness(one);
@@ -21,6 +22,24 @@ describe.each(Object.entries(AI_SDK_PACKAGES))('a model of @ai-sdk/%s as an upst
   });
 
   it('leaves out only those', () => {
-    expect(providerChecks.length - checks.length).toBe(counts ? 3 : 2);
+    expect(all.length - checks.length).toBe(counts ? 3 : 2);
+  });
+});
+
+const EMBEDDING_MODELS = {
+  'openai-compatible': (baseURL: string, apiKey: string) =>
+    createOpenAICompatible({ name: 'own-server', baseURL, apiKey }).embeddingModel('one'),
+  google: (baseURL: string, apiKey: string) => createGoogle({ baseURL, apiKey }).embeddingModel('gemini-embedding-001'),
+};
+
+describe.each(Object.entries(EMBEDDING_MODELS))('an embedding model of @ai-sdk/%s as an upstream', (name, model) => {
+  const checks = providerChecks.filter(({ needs }) => needs.includes('embeddings'));
+
+  it.each(checks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
+    await using harness = await aiSdkEmbeddingHarness(
+      AI_SDK_PACKAGES[name as keyof typeof EMBEDDING_MODELS].wire,
+      model,
+    );
+    await run(harness);
   });
 });

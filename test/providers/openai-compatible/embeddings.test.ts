@@ -15,9 +15,9 @@ function bodyOf(
   offer: EndpointDeclaration = {},
 ): Readonly<Record<string, unknown>> {
   const { normalized, endpoint } = embeddingScene(request, { ...offer, upstreamModel: 'embed-3' });
-  const encoded = embeddingsCodec(dialect).encode(normalized, endpoint);
-  expect(encoded.path).toBe('/embeddings');
-  return encoded.body;
+  const encoded = [embeddingsCodec(dialect).encode(normalized, endpoint)].flat();
+  expect(encoded).toMatchObject([{ path: '/embeddings' }]);
+  return encoded[0]?.body ?? {};
 }
 
 function decoded(body: unknown): unknown {

@@ -1,0 +1,116 @@
+import { RouterError } from '../../errors.ts';
+import { echo } from '../../protocol/echo.ts';
+import { type Checked, type RequestFault, failed, faultAt, passed } from '../../protocol/fault.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { nearName } from '../../protocol/near-name.ts';
+import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import { checkOptions, pathBelow } from './check-options.ts';
+import { foreign } from './foreign.ts';
+import type { Plugin } from './plugin.ts';
+import type { PluginDefault } from './plugin-default.ts';
+import type { PluginRegistry } from './registry.ts';
+
+/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
+export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
+
+/** A plugin that takes part in a request, with its options for this request. */
+export interface ActivePlugin {
+  readonly plugin: Plugin;
+  readonly options: unknown;
+  readonly because: PluginCause;
+}
+
+/** What choosing depends on besides the request. */
+export interface ChoosingContext {
+  readonly registry: PluginRegistry;
+  /** Where the request's entry of a plugin stands, for faults. */
+  readonly pathOf: (id: string) => string;
+  /** True for calls that plugins make: only what the call itself names takes part. */
+  readonly inner: boolean;
+}
+
+/**
+ * Chooses the plugins of a request, in the order of their registration (gaps 5). Request over account over router; of
+ * two entries with the same id the last one counts. An id that nobody registered is a 400.
+ */
+export function choosePlugins(request: NormalizedRequest, context: ChoosingContext): Checked<readonly ActivePlugin[]> {
+  const { registry } = context;
+  const unknown = request.plugins.find((entry) => !registry.plugins.has(entry.id) && !asksForNothing(entry));
+  if (unknown !== undefined) return failed(unknownPlugin(unknown.id, context));
+  const missing = context.inner ? undefined : unregisteredDefault(request, registry);
+  if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
+  const active: ActivePlugin[] = [];
+  for (const plugin of registry.plugins.values()) {
+    const wish = foreign(`plugin "${plugin.id}"`, () => wishFor(plugin, request, context));
+    if (wish === undefined) continue;
+    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin.parseOptions, wish.options));
+    if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
+    else if (wish.because === 'account')
+      throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
+    else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
+  }
+  return passed(active);
+}
+
+/** An account whose guardrail is not there must not be served without it. */
+function unregisteredDefault({ account }: NormalizedRequest, { plugins }: PluginRegistry): string | undefined {
+  return account.pluginDefaults?.find(({ id, enabled }) => enabled !== false && !plugins.has(id))?.id;
+}
+
+/** Clients switch plugins of the contract off without asking whether they are there. */
+function asksForNothing({ id, enabled }: PluginEntry): boolean {
+  return enabled === false && CONTRACT_PLUGINS.includes(id);
+}
+
+interface Wish {
+  readonly because: PluginCause;
+  readonly options: JsonObject;
+}
+
+/** Who wants a plugin to run, and how; undefined when nobody does. */
+function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
+  const entry = request.plugins.findLast((one) => one.id === plugin.id);
+  const account = inner ? undefined : defaultOf(plugin.id, request.account.pluginDefaults);
+  const router = inner ? undefined : defaultOf(plugin.id, registry.defaults);
+  const fixed = router?.preventOverrides === true ? router : account?.preventOverrides === true ? account : undefined;
+  if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
+  if (entry !== undefined)
+    return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
+  const fallback = account ?? router;
+  if (fallback !== undefined) return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
+  if (request.targets.some((target) => plugin.models?.includes(target.model))) return { because: 'model', options: {} };
+  return !inner && plugin.runsUnasked?.(request) === true ? { because: 'itself', options: {} } : undefined;
+}
+
+function defaultOf(id: string, defaults: readonly PluginDefault[] | undefined): PluginDefault | undefined {
+  return defaults?.findLast((one) => one.id === id);
+}
+
+function wishOfDefault({ enabled, options }: PluginDefault, because: PluginCause): Wish | undefined {
+  return enabled === false ? undefined : { because, options: { ...options } as JsonObject };
+}
+
+function optionsOf({ id: _, enabled: __, ...options }: PluginEntry): JsonObject {
+  return options as JsonObject;
+}
+
+function unknownPlugin(id: string, { registry, pathOf }: ChoosingContext): RequestFault {
+  const known = [...registry.plugins.keys()];
+  const near = nearName(id, known);
+  const names = known.length === 0 ? 'this router has none' : `this router has ${known.join(', ')}`;
+  const more = 'A program registers more with createRouter({ plugins: [...] })';
+  const path = pathOf(id);
+  if (!path.startsWith('plugins')) return faultAt(path, `needs the plugin "${id}"; ${names}. ${more}`);
+  const hint = near === undefined ? '' : ` (did you mean "${near}"?)`;
+  return faultAt(`${path}.id`, `must be the id of a plugin, not ${echo(id)}${hint}; ${names}. ${more}`);
+}
+
+/** What an account has set is not the caller's mistake. */
+function brokenDefault(id: string, path: string, problem: string): RouterError {
+  return new RouterError({
+    status: 500,
+    errorType: 'server',
+    message: `The account's default for the plugin "${id}" is not valid: ${path} ${problem}`,
+  });
+}

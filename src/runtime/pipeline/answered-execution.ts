@@ -1,0 +1,74 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { PluginAnswer } from '../../core/pipeline/plugin.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import { describeRouting } from '../../core/selection/router-metadata.ts';
+import { scatter } from '../../core/stream/scatter.ts';
+import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { Answer, Execution } from '../execution.ts';
+import type { RuntimeServices } from '../services.ts';
+import { heldCall } from './held-call.ts';
+
+/** A request that a plugin answered: nobody is called, and no endpoint's health or session learns of it. */
+export class AnsweredExecution implements Execution {
+  readonly request: NormalizedRequest;
+  readonly plan: RoutePlan;
+  readonly startedAt: number;
+  readonly signal: AbortSignal;
+  readonly attempts: readonly Attempt[] = [];
+  onSending: Execution['onSending'];
+  readonly #endpoint: Endpoint;
+  readonly #answer: PluginAnswer;
+  readonly #now: () => number;
+
+  /**
+   * @param endpoint - Stands for the plugin where an answer names its model and provider.
+   */
+  constructor(
+    { environment }: RuntimeServices,
+    request: NormalizedRequest,
+    signal: AbortSignal,
+    endpoint: Endpoint,
+    answer: PluginAnswer,
+  ) {
+    // Without targets there is no choice of endpoints, and so nothing that a session could stick to.
+    this.request = { ...request, targets: [] };
+    this.plan = { requested: request.requested, steps: [], rejected: [] };
+    this.startedAt = environment.now();
+    this.signal = signal;
+    this.#now = environment.now;
+    this.#endpoint = endpoint;
+    this.#answer = answer;
+  }
+
+  run(): Promise<Answer> {
+    const { choices, usage } = this.#answer;
+    const result = { choices, usage };
+    const now = this.#now();
+    const call = heldCall(scatter(result));
+    const answer = { endpoint: this.#endpoint, call, startedAt: now, firstTokenAt: now, generation: 0 };
+    return Promise.resolve(this.request.stream ? answer : { ...answer, result });
+  }
+
+  bill(): Settlement {
+    const reported = this.#answer.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const none = { promptTokens: 0, completionTokens: 0, images: 0, at: this.request.created };
+    return settleUsage(this.#endpoint, reported, none);
+  }
+
+  settle(): Attempt {
+    const now = this.#now();
+    const step = { endpoint: this.#endpoint, target: 0, strategy: 'direct', why: 'a plugin answered' };
+    return { step, startedAt: this.startedAt, endedAt: now, outcome: { ok: true } };
+  }
+
+  abandon(answer: Answer): void {
+    answer.call.close();
+  }
+
+  metadata(): RouterMetadata {
+    return describeRouting({ plan: this.plan, attempts: [], answered: false, pipeline: [] });
+  }
+}

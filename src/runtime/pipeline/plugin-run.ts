@@ -1,0 +1,297 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import { type ChangedRequest, applyChange, changedMembers } from '../../core/pipeline/apply-change.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import { frozenCopy } from '../../core/pipeline/frozen.ts';
+import type { PluginAnswer, Verdict } from '../../core/pipeline/plugin.ts';
+import type { PlanContext, PluginContext } from '../../core/pipeline/plugin-context.ts';
+import type { RequestChange } from '../../core/pipeline/request-change.ts';
+import { targetOf } from '../../core/pipeline/target-of.ts';
+import { TransformChain } from '../../core/pipeline/transform-chain.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { ResultCollector } from '../../core/stream/collect.ts';
+import { scatter } from '../../core/stream/scatter.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
+import { completeChoices } from '../../protocol/plugin-output.ts';
+import type { RuntimeServices } from '../services.ts';
+import { warn } from '../warn.ts';
+import { runBounded } from './bounded.ts';
+import { checkChange, checkResult, checkVerdict } from './check-output.ts';
+import { type HookFailure, type HookName, handleHookFailure } from './hook-failure.ts';
+import { callWithin, depthOf } from './inner-call.ts';
+import type { Ledger } from './ledger.ts';
+
+/** How the plugins' `onRequest` came out. */
+export type RequestOutcome =
+  | { readonly type: 'continue'; readonly changed: ChangedRequest }
+  | { readonly type: 'answer'; readonly answer: PluginAnswer; readonly by: string };
+
+/** A whole answer after a hook, and whether it is another one. */
+interface Rewritten {
+  readonly after: ChatResult;
+  readonly rewritten: boolean;
+}
+
+/** Milliseconds for which a hook may keep everybody else from running before the operator is told. */
+const SLOW_MS = 200;
+
+/** The plugins of one request at work: their hooks in order, what they remember, and what becomes of failures. */
+export class PluginRun {
+  readonly #services: RuntimeServices;
+  readonly #ledger: Ledger;
+  readonly #signal: AbortSignal;
+  readonly #roll: number;
+  #active: readonly ActivePlugin[];
+  readonly #states = new Map<ActivePlugin, unknown>();
+
+  constructor(services: RuntimeServices, active: readonly ActivePlugin[], ledger: Ledger, signal: AbortSignal) {
+    this.#services = services;
+    this.#active = active;
+    this.#ledger = ledger;
+    this.#signal = signal;
+    this.#roll = services.environment.random();
+  }
+
+  /** Plugins that take part; those that were skipped do not any more. */
+  get active(): readonly ActivePlugin[] {
+    return this.#active;
+  }
+
+  get roll(): number {
+    return this.#roll;
+  }
+
+  stateOf(active: ActivePlugin): unknown {
+    return this.#states.get(active);
+  }
+
+  /** True when some plugin wants to see requests before they go to an endpoint. */
+  get prepares(): boolean {
+    return this.#active.some(({ plugin }) => plugin.onAttempt !== undefined);
+  }
+
+  /** True when some plugin may rewrite what goes to an endpoint or what comes back, which it sees in the chat form. */
+  get rewrites(): boolean {
+    return this.#active.some(
+      ({ plugin }) => plugin.onAttempt !== undefined || plugin.onChunks !== undefined || plugin.onResult !== undefined,
+    );
+  }
+
+  /** Runs `onRequest` of all plugins in order, until one answers or refuses. */
+  async onRequest(request: NormalizedRequest): Promise<RequestOutcome> {
+    let changed: ChangedRequest = { request, needs: {} };
+    for (const active of this.#active) {
+      const { plugin, options } = active;
+      if (plugin.onRequest === undefined) continue;
+      const before = changed.request;
+      const verdict = await this.#hook(
+        active,
+        'onRequest',
+        before,
+        (context) => plugin.onRequest?.(before, options, context),
+        (value) => checkVerdict(value, charactersOf(before)),
+      );
+      if (verdict === undefined) continue;
+      if (verdict.type === 'block') throw verdict.error;
+      if (verdict.type === 'answer') return { type: 'answer', answer: verdict.answer, by: plugin.id };
+      if (verdict.state !== undefined) this.#states.set(active, verdict.state);
+      if (verdict.change !== undefined) changed = applyChange(changed, verdict.change);
+    }
+    return { type: 'continue', changed };
+  }
+
+  /** What a request looks like for one endpoint. */
+  async onAttempt(request: NormalizedRequest, endpoint: Endpoint): Promise<NormalizedRequest> {
+    let changed: ChangedRequest = { request, needs: {} };
+    for (const active of this.#active) {
+      const { plugin, options } = active;
+      if (plugin.onAttempt === undefined) continue;
+      const before = changed.request;
+      const change = await this.#hook(
+        active,
+        'onAttempt',
+        before,
+        (context) => plugin.onAttempt?.(before, endpoint, options, context),
+        (value) => (value === undefined ? undefined : checkChange(value, charactersOf(before))),
+      );
+      if (change !== undefined) changed = applyChange(changed, change);
+    }
+    return changed.request;
+  }
+
+  /** The transforms of all plugins in a row, the last registered first; undefined when there are none. */
+  transforms(request: NormalizedRequest, only: readonly ActivePlugin[] = this.#active): ActiveChain | undefined {
+    const transforms = only.toReversed().flatMap((active) => {
+      const { plugin, options } = active;
+      if (plugin.onChunks === undefined) return [];
+      try {
+        const transform = plugin.onChunks(request, options, this.#planContext(active));
+        if (transform === undefined) return [];
+        if (typeof transform.step !== 'function' || typeof transform.end !== 'function') {
+          throw new TypeError('onChunks must give back a transform with start, step and end');
+        }
+        return [{ owner: active, transform }];
+      } catch (thrown) {
+        this.broken(active, 'onChunks', { type: 'threw', thrown });
+        return [];
+      }
+    });
+    if (transforms.length === 0) return undefined;
+    return new TransformChain(transforms, ({ owner, thrown }) =>
+      this.broken(owner, 'onChunks', { type: 'threw', thrown }),
+    );
+  }
+
+  /** Runs a whole answer through all plugins, the last registered first. */
+  async onResult(result: ChatResult, request: NormalizedRequest): Promise<ChatResult> {
+    let current = result;
+    for (const active of this.#active.toReversed()) {
+      const { plugin, options } = active;
+      const before = frozenCopy(current);
+      if (plugin.onResult === undefined) {
+        current = this.#transformed(active, current, request);
+        continue;
+      }
+      const rewritten = await this.#hook(
+        active,
+        'onResult',
+        request,
+        (context) => plugin.onResult?.(before, request, options, context),
+        (value): Rewritten => {
+          const after = checkResult(value, before);
+          const untouched = JSON.stringify(completeChoices(before.choices));
+          return { after, rewritten: JSON.stringify(after.choices) !== untouched };
+        },
+      );
+      current = rewritten?.after ?? current;
+    }
+    return current;
+  }
+
+  /** Deals with a hook that failed: throws, or takes its plugin out of the rest of this request. */
+  broken(active: ActivePlugin, hook: HookName, failure: HookFailure): void {
+    handleHookFailure(this.#services, this.#ledger, active, hook, failure);
+    this.#active = this.#active.filter((one) => one !== active);
+  }
+
+  /** Notes which transforms changed an answer, once it is over. */
+  noteTransforms(chain: ActiveChain): void {
+    for (const { plugin } of chain.changedBy) this.#ledger.stageUnlessNoted(plugin.id, 0, 'changed the answer');
+  }
+
+  #transformed(active: ActivePlugin, result: ChatResult, request: NormalizedRequest): ChatResult {
+    const chain = this.transforms(request, [active]);
+    if (chain === undefined) return result;
+    const collector = new ResultCollector();
+    for (const piece of [...scatter({ choices: result.choices }).flatMap((one) => chain.push(one)), ...chain.end()]) {
+      collector.add(piece);
+    }
+    const rewritten = new Map(collector.result().choices.map((choice) => [choice.index, choice.message]));
+    this.noteTransforms(chain);
+    return {
+      ...result,
+      choices: result.choices.map((one) => ({ ...one, message: rewritten.get(one.index) ?? one.message })),
+    };
+  }
+
+  /** Runs one hook of one plugin; undefined when it was skipped. */
+  async #hook<Value>(
+    active: ActivePlugin,
+    hook: HookName,
+    request: NormalizedRequest,
+    start: (context: PluginContext) => unknown,
+    check: (value: unknown) => Value,
+  ): Promise<Value | undefined> {
+    const { environment, timeouts } = this.#services;
+    const stagesBefore = this.#ledger.stages.length;
+    const outcome = await runBounded(
+      environment,
+      this.#signal,
+      active.plugin.timeoutMs ?? timeouts.pluginMs,
+      (signal) => this.#timed(active, hook, () => start(this.#context(active, request, signal))),
+    );
+    if (outcome.type !== 'value') {
+      this.broken(active, hook, outcome);
+      return undefined;
+    }
+    try {
+      const value = check(outcome.value);
+      const summary = summaryOf(value);
+      // Every stage that changed something leaves an entry, also when its plugin did not write one.
+      if (summary !== undefined) this.#ledger.stageUnlessNoted(active.plugin.id, stagesBefore, summary);
+      return value;
+    } catch (thrown) {
+      this.broken(active, hook, { type: 'threw', thrown });
+      return undefined;
+    }
+  }
+
+  /** A hook that computes for long stops all other requests of this process: its operator should know which. */
+  #timed(active: ActivePlugin, hook: HookName, run: () => unknown): unknown {
+    const { environment, events } = this.#services;
+    const startedAt = environment.now();
+    try {
+      return run();
+    } finally {
+      const ms = Math.round(environment.now() - startedAt);
+      if (ms >= SLOW_MS) {
+        const message = `The plugin "${active.plugin.id}" kept this process busy for ${ms} ms in ${hook}`;
+        warn(events, { code: 'plugin_slow', message });
+      }
+    }
+  }
+
+  #planContext(active: ActivePlugin): PlanContext {
+    const { catalog } = this.#services.facts;
+    return {
+      state: this.stateOf(active),
+      catalog,
+      roll: this.#roll,
+      target: (model, strategy) => targetOf(catalog, model, strategy),
+    };
+  }
+
+  #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal): PluginContext {
+    const { environment, facts } = this.#services;
+    const { id } = active.plugin;
+    const ledger = this.#ledger;
+    return {
+      state: this.stateOf(active),
+      signal,
+      account: request.account,
+      catalog: facts.catalog,
+      depth: depthOf(request),
+      now: environment.now,
+      wallClock: environment.wallClock,
+      random: environment.random,
+      call: (body) => callWithin(this.#services, { request, ledger, signal }, id, body),
+      stage(record) {
+        if (!signal.aborted) ledger.stage(id, record);
+      },
+      used(use) {
+        if (!signal.aborted) ledger.used(use);
+      },
+    };
+  }
+}
+
+/** The transforms of a request's plugins. */
+export type ActiveChain = TransformChain<ActivePlugin>;
+
+/** What a hook did, in words; undefined when it changed nothing. */
+function summaryOf(value: unknown): string | undefined {
+  const output = value as Partial<Verdict> | RequestChange | Rewritten | undefined;
+  if (output === undefined) return undefined;
+  if ('rewritten' in output) return output.rewritten ? 'changed the answer' : undefined;
+  if ('type' in output && output.type === 'answer') return 'answered by itself';
+  if ('type' in output && output.type === 'block') return 'refused the request';
+  const change = 'type' in output && output.type === 'continue' ? output.change : (output as RequestChange);
+  const changed = change === undefined ? [] : changedMembers(change);
+  return changed.length === 0 ? undefined : `changed ${changed.join(', ')}`;
+}
+
+/** Characters of the messages, which a change usually repeats. */
+function charactersOf({ messages }: NormalizedRequest): number {
+  const inspection = inspectJson(messages, { depth: Infinity, nodes: Infinity });
+  return inspection.ok ? inspection.characters : 0;
+}

@@ -1,0 +1,67 @@
+import type { StreamPiece } from '../../core/stream/pieces.ts';
+import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { AnswerCall } from '../execution.ts';
+import type { ActiveChain } from './plugin-run.ts';
+
+/** A stream whose content goes through the transforms of plugins. */
+export class TransformedCall implements AnswerCall {
+  readonly tracker = new StreamTracker();
+  readonly #inner: AnswerCall;
+  readonly #chain: ActiveChain;
+  readonly #onEnd: (thrown: unknown) => void;
+  #flushed = false;
+  /** What a plugin threw, until its reader has got what came before. */
+  #thrown: { readonly error: unknown } | undefined;
+
+  /**
+   * @param onEnd - Called once when nothing more will come, with what a plugin threw, if one did.
+   */
+  constructor(inner: AnswerCall, chain: ActiveChain, onEnd: (thrown?: unknown) => void) {
+    this.#inner = inner;
+    this.#chain = chain;
+    this.#onEnd = onEnd;
+    // What came before the first content has been seen by the inner tracker only.
+    this.tracker.observe(inner.tracker.facts);
+  }
+
+  async read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#thrown !== undefined) this.#fail(this.#thrown.error);
+    if (this.#flushed) return undefined;
+    const pieces = await this.#inner.read();
+    const forwarded: StreamPiece[] = [];
+    try {
+      if (pieces === undefined) this.#flush(forwarded);
+      for (const piece of pieces ?? []) this.#forward(piece, forwarded);
+    } catch (error) {
+      this.#flushed = true;
+      this.#thrown = { error };
+      if (forwarded.length === 0) this.#fail(error);
+    }
+    return forwarded;
+  }
+
+  close(): void {
+    this.#inner.close();
+  }
+
+  #forward(piece: StreamPiece, forwarded: StreamPiece[]): void {
+    if (this.#flushed) return;
+    if (typeof piece === 'string') this.#inner.tracker.countText(piece);
+    else this.#inner.tracker.observe(piece);
+    if (typeof piece !== 'string' && piece.type === 'end') this.#flush(forwarded);
+    forwarded.push(...this.#chain.push(piece));
+  }
+
+  /** What transforms held back goes out before the end. A stream that was cut off is judged by its reader as always. */
+  #flush(forwarded: StreamPiece[]): void {
+    this.#flushed = true;
+    forwarded.push(...this.#chain.end());
+    this.#onEnd(undefined);
+  }
+
+  /** What came before a failure is handed out first; then this is told. */
+  #fail(error: unknown): never {
+    this.#onEnd(error);
+    throw error;
+  }
+}
