@@ -157,6 +157,8 @@ export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
 export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export { withLocalFallback } from './storage/local-fallback.ts';
+export type { LocalFallbackOptions } from './storage/local-fallback.ts';
 export { memoryStorage } from './storage/memory-storage.ts';
 export type { MemoryStorageOptions } from './storage/memory-storage.ts';
 export { StorageError } from './storage/storage-error.ts';
