@@ -111,6 +111,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   pg: ['src/storage/postgres/driver.ts'],
+  'pg-boss': ['src/queue/pg-boss/boss.ts'],
   undici: [
     'src/providers/transport/undici.ts',
     'src/providers/transport/undici-call.ts',
