@@ -9,9 +9,10 @@ import { sha256 } from '../hash.ts';
 import { nextTurn } from '../next-turn.ts';
 import { errorOfFault } from '../router-errors.ts';
 import type { BatchPorts } from './ports.ts';
+import { UploadedRequest } from './uploaded-request.ts';
 
 /** Characters of bodies that are written at a time. */
-const SLICE_LENGTH = 1_000_000;
+const SLICE_LENGTH = 256_000;
 /** Requests that are written at a time. */
 const SLICE_ITEMS = 200;
 
@@ -60,7 +61,7 @@ export class DraftWriter {
       throw errorOfFault(faultAt(place, inspection.problem));
     }
     this.#checkModel(body['model'], `${at}.model`);
-    const text = JSON.stringify(body);
+    const text = request instanceof UploadedRequest ? request.bodyText : JSON.stringify(body);
     this.#slice.push({ index, customId, body: text });
     this.#count += 1;
     this.#length += text.length;
