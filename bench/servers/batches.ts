@@ -41,7 +41,7 @@ const router = createRouter({
 });
 const delays = monitorEventLoopDelay({ resolution: 5 });
 let highest = 0;
-const look = (): number => { const u = process.memoryUsage(); if (u.rss > highest) { highest = u.rss; if (process.env["DEBUG_MEM"]) console.error(Object.values(u).map((v)=>(v/1e6).toFixed(0)).join(" ")); } return highest; };
+const look = (): number => (highest = Math.max(highest, process.memoryUsage().rss));
 setInterval(look, 5).unref();
 
 const server = createServer(nodeRouter(router, { basePath: '/v1' }));
@@ -51,7 +51,6 @@ server.listen(0, '127.0.0.1', () => {
 });
 process.stdin.on('data', () => {
   const used = { rss: look(), blockedMs: delays.max / 1e6 };
-  if (process.env["DEBUG_MEM"]) console.error(JSON.stringify(process.memoryUsage()));
   console.log(JSON.stringify(used));
   highest = 0;
   delays.reset();

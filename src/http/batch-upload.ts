@@ -102,7 +102,7 @@ async function* requestsOf(
     if (part.index >= batches.requests) throw tooMany(batches.requests);
     // Its form is checked where the requests of all callers are.
     const request = part.value as BatchRequest;
-    yield part.memberText === undefined ? request : new UploadedRequest(request, part.memberText);
+    yield part.member === undefined ? request : new UploadedRequest(request, part.member);
   }
 }
 

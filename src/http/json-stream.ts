@@ -11,8 +11,8 @@ export type JsonPart =
       readonly type: 'item';
       readonly index: number;
       readonly value: unknown;
-      /** Text of the member that is to be kept as it was written, where the item has it. */
-      readonly memberText?: string | undefined;
+      /** The member that is to be kept as it was written, as bytes of valid JSON, where the item has it. */
+      readonly member?: Uint8Array | undefined;
     };
 
 /** The JSON object that is read. */
@@ -21,7 +21,7 @@ export interface JsonStreamOptions {
   readonly fields: readonly string[];
   /** Name of the array, which comes last. */
   readonly array: string;
-  /** Member of items whose text is kept. */
+  /** Member of items that is kept as it was written. */
   readonly member: string;
   /** Nesting within an item. */
   readonly depth: number;
@@ -145,9 +145,8 @@ export class JsonStream {
     } else {
       const { from, to } = member;
       const value = JSON.parse(`${text(0, from)}null${text(to, bytes.byteLength)}`) as Record<string, unknown>;
-      const memberText = text(from, to).trim();
-      value[this.#options.member] = JSON.parse(memberText);
-      this.#parts.push({ type: 'item', index, value, memberText });
+      value[this.#options.member] = JSON.parse(text(from, to));
+      this.#parts.push({ type: 'item', index, value, member: bytes.subarray(from, to) });
     }
     this.#items += 1;
   }
