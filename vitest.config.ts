@@ -15,6 +15,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^#transport$/, replacement: at('src/providers/transport/undici.ts') },
+      { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
       { find: /^signalbox\/catalog$/, replacement: at('src/sources/index.ts') },
       { find: /^signalbox\/provider$/, replacement: at('src/providers/index.ts') },
@@ -30,5 +31,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // Long, so that a busy machine does not fail what would come true.
+    expect: { poll: { timeout: 15_000 } },
   },
 });

@@ -2,9 +2,24 @@ import type { Transport } from 'signalbox';
 import { FAULTS, type FaultId, type FaultWireName } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { createTransport } from '../../src/providers/transport/fetch.ts';
-import { ALONE, BACKED, type FaultCell, MAIN_MOUNTS, ask, startFaultCell } from '../support/fault-cell.ts';
+import {
+  AI_SDK_FAULTY,
+  ALONE,
+  BACKED,
+  type FaultCell,
+  type FaultyProviderFactory,
+  MAIN_MOUNTS,
+  ask,
+  startFaultCell,
+} from '../support/fault-cell.ts';
 import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
-import { type FaultRow, type Outcome, type Phase, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
+import {
+  AI_SDK_DEVIATIONS,
+  type FaultRow,
+  type Outcome,
+  type Phase,
+  UPSTREAM_FAULT_TABLE,
+} from './upstream-fault-table.ts';
 
 /** Mounts that only differ from the main ones in how a body is read get a part of the table. */
 const FURTHER_MOUNTS = ['express4', 'express behind express.json'];
@@ -35,6 +50,8 @@ interface Stand {
   readonly transport?: Transport | undefined;
   /** Default `chat`. */
   readonly wire?: FaultWireName | undefined;
+  /** Default: the provider of that wire. */
+  readonly provider?: FaultyProviderFactory | undefined;
 }
 
 const STANDS: readonly Stand[] = [
@@ -63,16 +80,25 @@ const STANDS: readonly Stand[] = [
     wire: 'google',
     rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
   },
+  {
+    name: 'node, a model of the AI SDK',
+    mount: 'node',
+    provider: AI_SDK_FAULTY,
+    // Members that it does not know are not looked at by the SDK, however deep they are.
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault) && !fault.startsWith('U-67')).map(
+      (row) => AI_SDK_DEVIATIONS.find(({ fault }) => fault === row.fault) ?? row,
+    ),
+  },
 ];
 
-describe.each(STANDS)('$name', ({ mount, rows, transport, wire }) => {
+describe.each(STANDS)('$name', ({ rows, ...stand }) => {
   const cells = rows.flatMap((row) =>
     (Object.entries(row.outcomes) as [Phase, Outcome][]).map(([phase, outcome]) => ({ row, phase, outcome })),
   );
 
   const play = ({ row, phase, outcome }: Cell): void => {
     it(`${FAULTS[row.fault].does}: ${describeOutcome(outcome)}`, async () => {
-      await using cell = await startCell({ mount, transport, wire }, row, phase);
+      await using cell = await startCell(stand, row, phase);
       const stream = phase !== 'whole';
       const request = {
         stream,
@@ -95,13 +121,14 @@ interface Cell {
 }
 
 function startCell(
-  { mount, transport, wire }: Pick<Stand, 'mount' | 'transport' | 'wire'>,
+  { mount, transport, wire, provider }: Omit<Stand, 'name' | 'rows'>,
   row: FaultRow,
   phase: Phase,
 ): Promise<FaultCell> {
   return startFaultCell({
     mount,
     transport,
+    provider,
     impatient: row.impatient ?? false,
     upstream: { wire, fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
   });

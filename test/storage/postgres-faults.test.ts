@@ -209,10 +209,10 @@ describe('PostgreSQL in trouble', () => {
     await using storage = await opened({ pool: admin, schema });
     await makeBatch(storage);
     await claim(storage, 't');
-    const stopping = postgresStorage({ pool: stoppingPool(admin, 2), schema, statementTimeoutMs: 300 });
+    const stopping = postgresStorage({ pool: stoppingPool(admin, 2), schema, statementTimeoutMs: 2_000 });
     const stopped = failureOf(stopping.storeOutcomes('acme', 'batch_1', 't', [answered(0)]));
-    const locks = (): Promise<unknown> => admin.query(`SELECT 1 FROM pg_locks WHERE mode = 'RowShareLock'`);
-    await expect.poll(locks, { interval: 10 }).not.toMatchObject({ rowCount: 0 });
+    const locks = `SELECT 1 FROM pg_locks WHERE mode = 'RowShareLock'`;
+    await expect.poll(async () => (await admin.query(locks)).rowCount).toBeGreaterThan(0);
     expect(await storage.storeOutcomes('acme', 'batch_1', 't', [answered(0)])).toEqual([0]);
     expect((await stopped).reason).toBe('busy');
   });
