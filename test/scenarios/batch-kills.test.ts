@@ -8,7 +8,7 @@ import { all, batchProvider, chatBatch } from '../support/batches.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const WORKER = fileURLToPath(new URL('../support/batch-worker.ts', import.meta.url));
-const REQUESTS = 120;
+const REQUESTS = 360;
 const KILLS = 6;
 const PAUSES = 4;
 /** Requests of one worker at a time. */

@@ -7,7 +7,7 @@ const [, , file = ''] = process.argv;
 
 const provider = batchProvider('up', async ({ text }) => {
   process.stdout.write(`${text}\n`);
-  await new Promise((resolve) => setTimeout(resolve, 15));
+  await new Promise((resolve) => setTimeout(resolve, 80));
   return answer(`answer to ${text}`);
 });
 const router = createRouter({
