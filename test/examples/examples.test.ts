@@ -33,7 +33,7 @@ describe('the examples', () => {
 
   it('each have a short README and a test', () => {
     const tested = [...SERVERS, ...Object.keys(PROGRAMS).map((file) => file.split('/')[0]), ...ELSEWHERE];
-    expect(folders.toSorted()).toEqual(tested.toSorted());
+    expect(new Set(folders)).toEqual(new Set(tested));
     for (const folder of folders) {
       expect(existsSync(join(root, 'examples', folder, 'README.md'))).toBe(true);
       const lines = readProjectFile(`examples/${folder}/README.md`)
