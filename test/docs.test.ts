@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
 import { codeBlocks, promisedOutput, runBlock } from './support/code-blocks.ts';
 import { readProjectFile } from './support/source-files.ts';
 
@@ -30,6 +31,28 @@ describe('the documentation', () => {
     );
     const local = links.filter((link) => !link.includes('://'));
     expect(local.filter((link) => !existsSync(join(root, 'docs', link)))).toEqual([]);
+  });
+
+  it('has a heading for every place that errors about missing endpoints lead to', () => {
+    const [, union = ''] = /type AvailabilityCode =([^;]*);/.exec(readProjectFile('src/protocol/error.ts')) ?? [];
+    const sources = ['core/selection/no-route', 'core/fallback/final-error', 'core/normalize/targets'];
+    const text = sources.map((source) => readProjectFile(`src/${source}.ts`)).join('\n');
+    const codes = [...union.matchAll(/'\w+'/g)].map(([code]) => code).filter((code) => text.includes(code));
+    const headings = [...readProjectFile('docs/fallback-and-errors.md').matchAll(/^### `(\w+)`$/gm)].map(
+      (match) => `'${match[1]}'`,
+    );
+    expect(codes.length).toBeGreaterThan(5);
+    expect(headings.toSorted()).toEqual(codes.toSorted());
+  });
+
+  it('explains every preference, and every reason for which an endpoint is left out', () => {
+    const page = readProjectFile('docs/routing.md');
+    const [, union = ''] =
+      /type ExclusionReason =([^;]*);/.exec(readProjectFile('src/core/selection/route-plan.ts')) ?? [];
+    const reasons = [...union.matchAll(/'([\w:]+)'/g)].map((match) => match[1] ?? '');
+    const names = [...Object.keys(providerPreferencesSchema.shape), ...reasons];
+    expect(names.length).toBeGreaterThan(30);
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   it('has an example of each kind of thing that users bring', () => {
