@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
 import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
 import { codeBlocks, promisedOutput, runBlock } from './support/code-blocks.ts';
 import { readProjectFile } from './support/source-files.ts';
@@ -53,6 +54,14 @@ describe('the documentation', () => {
     const names = [...Object.keys(providerPreferencesSchema.shape), ...reasons];
     expect(names.length).toBeGreaterThan(30);
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('tells the limits of requests as they are', () => {
+    const page = readProjectFile('docs/security.md');
+    const rows = Object.entries(DEFAULT_REQUEST_LIMITS).map(
+      ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
+    );
+    expect(rows.filter((row) => !page.includes(row))).toEqual([]);
   });
 
   it('has an example of each kind of thing that users bring', () => {
