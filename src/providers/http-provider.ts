@@ -1,6 +1,7 @@
 import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
@@ -67,6 +68,9 @@ const MAX_STREAM_BYTES = 512_000_000;
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
 /** Bytes of an error body that are read: an error that needs more is a page of somebody else's. */
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** What sending needs of a call. */
+type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
 
 /** What is sent, besides what every request of a provider has. */
 interface Sending {
@@ -151,7 +155,7 @@ export function httpProvider<const Model extends string = string>(
   }
 
   async function post(
-    { apiKey: ownKey, signal, progress }: Pick<ProviderCall, 'apiKey' | 'signal' | 'progress'>,
+    { apiKey: ownKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     sending: Sending,
   ): Promise<{ readonly response: TransportResponse; readonly context: ErrorContext }> {
@@ -174,6 +178,7 @@ export function httpProvider<const Model extends string = string>(
         'accept',
         sending.accept,
         ...sending.headers,
+        ...(traceContext === undefined ? [] : traceHeaders(traceContext)),
       ],
       body,
       signal,
@@ -234,6 +239,10 @@ async function readFailedStatus(
   }
   const body = await readStart(response, MAX_ERROR_BYTES);
   return failedReply(failureOfResponse(response.status, (name) => response.header(name), body, context));
+}
+
+function traceHeaders({ traceparent, tracestate }: TraceContext): readonly string[] {
+  return ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
 }
 
 function failureOf(thrown: unknown): AttemptFailure {
