@@ -253,14 +253,32 @@ export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts
 export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
+  AttemptFacts,
+  AttemptStartEvent,
   BatchUpdateEvent,
   ErrorEvent,
+  HealthEvent,
+  NumericParameter,
+  PluginEvent,
+  PluginFacts,
+  PluginOutcome,
+  RequestEvent,
   RequestFacts,
   ResultEvent,
+  RouterEventSource,
   RouterEvents,
   RouterListener,
+  RouterListeners,
+  StageCosts,
+  StageFacts,
+  ToolCallOutcome,
+  ToolEvent,
+  ToolFacts,
   WarningEvent,
 } from './runtime/events.ts';
+export type { TraceContext } from './core/trace-context.ts';
+export { logSink } from './observe/log-sink.ts';
+export type { Logger } from './observe/log-sink.ts';
 export type { Environment } from './runtime/environment.ts';
 
 // Batches.

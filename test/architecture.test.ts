@@ -59,6 +59,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', 'src/outbound', ...CONTRACTS],
+  'src/observe': ['src/runtime/events.ts', 'src/core/trace-context.ts', 'src/protocol/usage.ts'],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
   'src/model-names.ts': CONTRACTS,
@@ -116,7 +117,9 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   jsonrepair: ['src/plugins/response-healing/repair.ts'],
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
+  '@opentelemetry/api': ['src/observe/opentelemetry/api.ts'],
   pg: ['src/storage/postgres/driver.ts'],
+  'prom-client': ['src/observe/prometheus/prom-client.ts'],
   'pg-boss': ['src/queue/pg-boss/boss.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
   undici: [
