@@ -197,7 +197,9 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
+      ...(inner === undefined
+        ? {}
+        : { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
       policies: inner?.policies,
       native: spoken?.native,
     };

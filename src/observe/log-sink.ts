@@ -64,7 +64,10 @@ export function logSink(logger: Logger): RouterListeners {
     },
     health({ listed: _, ...details }) {
       const isGood = details.type === 'breaker' && details.state !== 'open';
-      logger[isGood ? 'info' : 'warn'](details, details.type === 'cooldown' ? 'endpoint cools down' : 'breaker changed');
+      logger[isGood ? 'info' : 'warn'](
+        details,
+        details.type === 'cooldown' ? 'endpoint cools down' : 'breaker changed',
+      );
     },
     warning({ code, message }) {
       logger.warn({ code }, message);

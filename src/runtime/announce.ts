@@ -98,5 +98,7 @@ const NUMBERS: readonly NumericParameter[] = [
 
 function numbersOf(request: RoutedRequest): RequestEvent['parameters'] {
   const { parameters = {} } = request as Partial<NormalizedRequest>;
-  return Object.fromEntries(NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
+  return Object.fromEntries(
+    NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])),
+  );
 }

@@ -81,7 +81,10 @@ describe('the spans of a request', () => {
     await using cell = await startObservedCell();
     openTelemetry(cell.router, telemetry);
     await post(cell, asking(), { traceparent: TRACEPARENT, tracestate: 'acme=1', baggage: 'mail=lena' });
-    const [failed, good, request] = telemetry.spans.map((span) => ({ ...span.spanContext(), parent: span.parentSpanContext }));
+    const [failed, good, request] = telemetry.spans.map((span) => ({
+      ...span.spanContext(),
+      parent: span.parentSpanContext,
+    }));
     expect(request?.parent).toMatchObject({ ...CALLER, isRemote: true });
     expect([failed, good, request].map((span) => span?.traceId)).toEqual(Array(3).fill(CALLER.traceId));
     const sent = [cell.first, cell.second].map(({ requests: [one] }) => one?.headers);
@@ -114,8 +117,12 @@ describe('the spans of a request', () => {
     });
     expect(treeOf(telemetry.spans)).toEqual([
       'import figures',
-      ...['  chat acme/one', '    chat acme/one !', '    chat acme/one'],
-      ...['  chat acme/one', '    chat acme/one !', '    chat acme/one'],
+      '  chat acme/one',
+      '    chat acme/one !',
+      '    chat acme/one',
+      '  chat acme/one',
+      '    chat acme/one !',
+      '    chat acme/one',
     ]);
   });
 
@@ -160,7 +167,7 @@ describe('the spans of a request', () => {
       'signalbox.attempts': 2,
       'signalbox.committed': false,
     });
-    expect(request?.status.message).toBe(`${status} ${request?.attributes['error.type']}`);
+    expect(request?.status.message).toBe(`${status} ${String(request?.attributes['error.type'])}`);
   });
 
   it('are no errors when the caller goes away, and none is left open', async () => {
@@ -189,8 +196,8 @@ describe('the spans of a request', () => {
       },
     });
     const ask = echoTool('router:ask', {
-      execute: async (_, __, { call: ask }) => {
-        const inner = await ask({ model: 'acme/two', messages: [{ role: 'user', content: 'Sub-question' }] });
+      execute: async (_, __, { call: request }) => {
+        const inner = await request({ model: 'acme/two', messages: [{ role: 'user', content: 'Sub-question' }] });
         return { result: inner.model, used: { cost: 0.25 } };
       },
     });
@@ -219,8 +226,9 @@ describe('the spans of a request', () => {
     expect(telemetry.span('plugin shorten onRequest').attributes).toMatchObject({ 'signalbox.outcome': 'changed' });
     expect(telemetry.span('plugin shorten onResult').attributes).toMatchObject({ 'signalbox.outcome': 'skipped' });
     expect(everythingIn(telemetry.spans)).not.toContain('a secret of the plugin');
-    const names = telemetry.spans.map((span) => span.attributes['signalbox.attempt']).filter(Boolean);
-    expect(names.toSorted()).toEqual([1, 1, 2]);
+    // The inner request ends while the outer one is at its first attempt of two.
+    const numbers = telemetry.spans.map((span) => span.attributes['signalbox.attempt']).filter(Boolean);
+    expect(numbers).toEqual([1, 1, 2]);
   });
 
   it('tell of embeddings, too', async () => {

@@ -32,7 +32,12 @@ export async function startObservedCell(
   const router: Router = createRouter({
     providers: [
       openaiCompatible({ slug: 'first', apiKey: OBSERVED_KEY, baseURL: first.baseURL, models: { 'acme/one': model } }),
-      openaiCompatible({ slug: 'second', apiKey: OBSERVED_KEY, baseURL: second.baseURL, models: { 'acme/one': model } }),
+      openaiCompatible({
+        slug: 'second',
+        apiKey: OBSERVED_KEY,
+        baseURL: second.baseURL,
+        models: { 'acme/one': model },
+      }),
     ],
     fallback: { triesPerEndpoint: 1 },
     allowAnonymous: true,

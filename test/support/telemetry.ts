@@ -56,7 +56,8 @@ export function startTelemetry(): Telemetry {
     },
     span(name) {
       const found = exporter.getFinishedSpans().filter((span) => span.name === name);
-      if (found.length !== 1) throw new Error(`${found.length} spans "${name}" of ${JSON.stringify(this.spans.map((one) => one.name))}`);
+      if (found.length !== 1)
+        throw new Error(`${found.length} spans "${name}" of ${JSON.stringify(this.spans.map((one) => one.name))}`);
       return found[0] as ReadableSpan;
     },
     async within(name, run) {
@@ -75,7 +76,8 @@ export function startTelemetry(): Telemetry {
         .flatMap(({ descriptor, dataPointType, dataPoints }) =>
           dataPoints.map(({ attributes, value }) => {
             const whole = { metric: descriptor.name, unit: descriptor.unit, attributes };
-            if (dataPointType !== DataPointType.HISTOGRAM) return { ...whole, value: value as number, count: undefined };
+            if (dataPointType !== DataPointType.HISTOGRAM)
+              return { ...whole, value: value as number, count: undefined };
             const { sum = 0, count } = value as { sum?: number; count: number };
             return { ...whole, value: sum, count };
           }),

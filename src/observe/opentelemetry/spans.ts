@@ -11,13 +11,17 @@ import {
   type ToolEvent,
   type ToolFacts,
 } from '../../runtime/events.ts';
-import { type Attributes, type Context, type Span, SpanKind, SpanStatusCode, type Tracer, context, trace } from './api.ts';
 import {
-  attemptAttributes,
-  requestAttributes,
-  stageAttributes,
-  usageAttributes,
-} from './attributes.ts';
+  type Attributes,
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  context,
+  trace,
+} from './api.ts';
+import { attemptAttributes, requestAttributes, stageAttributes, usageAttributes } from './attributes.ts';
 import { contextOfCaller, traceContextOfSpan } from './carry-context.ts';
 import { conventionalProvider } from './provider-name.ts';
 

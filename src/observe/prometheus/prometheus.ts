@@ -31,7 +31,10 @@ export interface Prometheus {
  * ```
  * @throws Error when the registry holds a metric of the same name and other labels.
  */
-export function prometheus(router: RouterEventSource, { registry = new Registry() }: PrometheusOptions = {}): Prometheus {
+export function prometheus(
+  router: RouterEventSource,
+  { registry = new Registry() }: PrometheusOptions = {},
+): Prometheus {
   const detach = measure(router, metricsIn(registry));
   return { registry, fetch: fetchHandler(registry), node: nodeHandler(registry), detach };
 }

@@ -43,7 +43,15 @@ export async function callWithin(
   const { stage } = outer.meter;
   const by = [...(within?.by ?? []), id];
   const start = (signal: AbortSignal): Promise<ChatResult> =>
-    services.callWithin(request, { account, signal, depth, parent, by, stage, policies: inheritedPolicies(preferences) });
+    services.callWithin(request, {
+      account,
+      signal,
+      depth,
+      parent,
+      by,
+      stage,
+      policies: inheritedPolicies(preferences),
+    });
   const result = await (timeoutMs === undefined
     ? start(outer.signal)
     : boundedCall(services, outer.signal, timeoutMs, start));

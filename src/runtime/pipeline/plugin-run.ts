@@ -265,12 +265,7 @@ export class PluginRun {
     };
   }
 
-  #context(
-    active: ActivePlugin,
-    request: NormalizedRequest,
-    signal: AbortSignal,
-    meter: StageMeter,
-  ): PluginContext {
+  #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal, meter: StageMeter): PluginContext {
     const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
