@@ -92,12 +92,12 @@ describe('events', () => {
     const told: RouterEvents['health'][] = [];
     router.on('health', (event) => void told.push(event));
     const ask = async (): Promise<void> => {
-      let asking = true;
+      const over = new AbortController();
       void router.chat(hello()).then(
-        () => (asking = false),
-        () => (asking = false),
+        () => over.abort(),
+        () => over.abort(),
       );
-      while (asking) await environment.advance(10);
+      while (!over.signal.aborted) await environment.advance(10);
     };
     for (let times = 0; times < 5; times += 1) await ask();
     const who = { provider: 'acme', model: 'acme/one', listed: true };
