@@ -166,7 +166,7 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 const observed = new Map<string, number[]>(Object.keys(OBSERVERS).map((name) => [name, []]));
 for (let round = 0; round < 3; round += 1) {
   for (const [name, attach] of Object.entries(OBSERVERS)) {
-    const detach = attach(router as Router);
+    const detach = attach(router);
     observed.get(name)?.push(await cpuPer(CALLS, () => router.chat({ model: 'bench/model', messages })));
     detach();
   }

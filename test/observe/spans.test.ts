@@ -45,7 +45,7 @@ describe('the spans of a request', () => {
       'signalbox.cost_usd': 0.00002,
     });
     expect(failed.kind).toBe(SpanKind.CLIENT);
-    expect(failed.status).toEqual({ code: SpanStatusCode.ERROR, message: 'The provider answered 500' });
+    expect(failed.status).toEqual({ code: SpanStatusCode.ERROR, message: '500 server' });
     expect(failed.attributes).toMatchObject({
       'gen_ai.provider.name': 'first',
       'gen_ai.request.model': 'acme/one',

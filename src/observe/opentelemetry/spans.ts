@@ -111,7 +111,9 @@ export class RequestSpans {
       if (request.stream && firstTokenMs !== undefined) span.setAttribute(FIRST_CHUNK, firstTokenMs / 1_000);
     } else {
       span.setAttributes({ 'error.type': failure.kind, 'http.response.status_code': failure.status });
-      if (failure.kind !== 'aborted') span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+      // Not the failure's message: a provider of somebody else's may have put anything there.
+      const message = failure.status === undefined ? failure.kind : `${failure.status} ${failure.kind}`;
+      if (failure.kind !== 'aborted') span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     span.end();
   }
