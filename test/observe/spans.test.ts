@@ -1,12 +1,13 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { type AttemptEvent, createRouter, definePlugin, openaiCompatible, simulated } from 'signalbox';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { type AttemptEvent, createRouter, definePlugin, fromAiSdk, openaiCompatible, simulated } from 'signalbox';
 import { openTelemetry } from 'signalbox/opentelemetry';
 import { describe, expect, it } from 'vitest';
 import { SECRETS, asking, post, startObservedCell } from '../support/observed-cell.ts';
 import { hello, pluginBench, streamed } from '../support/plugins.ts';
 import { everythingIn, startTelemetry, timesOf, treeOf } from '../support/telemetry.ts';
 import { call, echoTool, turns } from '../support/tools.ts';
-import { failWith, streamEvents } from '../support/upstream.ts';
+import { answerWith, failWith, sendJson, streamEvents } from '../support/upstream.ts';
 
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const TRACEPARENT = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
@@ -282,6 +283,34 @@ describe('the spans of a request', () => {
     await post(cell, asking(), { traceparent: TRACEPARENT });
     expect(telemetry.spans).toHaveLength(3);
     expect(cell.second.requests[0]?.headers).not.toHaveProperty('traceparent');
+  });
+
+  it('go with calls through the AI SDK and with calls for embeddings', async () => {
+    await using telemetry = startTelemetry();
+    await using cell = await startObservedCell({
+      second: (request, response, raw) => {
+        const vector = { object: 'embedding', index: 0, embedding: [0.1, 0.2] };
+        if (!request.path.endsWith('/embeddings')) return answerWith('Hello')(request, response, raw);
+        sendJson(response, 200, { object: 'list', data: [vector], usage: { prompt_tokens: 2, total_tokens: 2 } });
+      },
+    });
+    const { baseURL } = cell.second;
+    const sdk = createOpenAICompatible({ name: 'sdk', baseURL });
+    const router = createRouter({
+      providers: [
+        fromAiSdk({ slug: 'sdk', headers: { 'x-own': 'yes' }, models: { 'sdk/one': sdk('one') } }),
+        openaiCompatible({ slug: 'vec', baseURL, models: { 'vec/one': { outputModalities: ['embeddings'] } } }),
+      ],
+    });
+    openTelemetry(router, telemetry);
+    await router.chat({ model: 'sdk/one', messages: [{ role: 'user', content: 'Hello' }] });
+    await router.embed({ model: 'vec/one', input: 'Hello' });
+    const ids = telemetry.spans.filter(({ kind }) => kind === SpanKind.CLIENT).map((span) => span.spanContext().spanId);
+    const sent = cell.second.requests.map(({ headers }) => headers['traceparent']);
+    expect(sent.map((header) => String(header).split('-')[2])).toEqual(ids);
+    expect(ids).toHaveLength(2);
+    expect(cell.second.requests[0]?.headers['x-own']).toBe('yes');
+    await router.close();
   });
 
   it('call providers as the semantic conventions do', async () => {
