@@ -1,7 +1,9 @@
 import { priceUsage, usdFromNano } from './catalog/cost.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import type { ActivePlugin, PluginCause } from './core/pipeline/choose-plugins.ts';
+import type { FilteredCandidates } from './core/pipeline/filter-candidates.ts';
 import type { OfferedTool } from './core/pipeline/offer-tools.ts';
+import type { StageRecord } from './core/pipeline/plugin-context.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
@@ -38,6 +40,8 @@ export interface ExplainedPlugin {
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];
+  /** What it noted while it chose models, as it would stand in `router_metadata.pipeline`. */
+  readonly stages: readonly StageRecord[];
 }
 
 /** A server tool that would be offered to the model. */
@@ -51,6 +55,8 @@ export interface ExplainedServerTool {
 export interface Participants {
   readonly plugins: readonly ActivePlugin[];
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** What plugins noted while the route was planned. */
+  readonly stages: FilteredCandidates['stages'];
 }
 
 /**
@@ -70,7 +76,7 @@ export interface Explanation {
 export function explainPlan(
   plan: RoutePlan,
   request: NormalizedRequest,
-  { plugins, tools }: Participants,
+  { plugins, tools, stages }: Participants,
   coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
 ): Explanation {
   const prompt = request.needs.promptTokens * 2;
@@ -82,6 +88,7 @@ export function explainPlan(
       id: plugin.id,
       because,
       hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
+      stages: stages.filter(({ id }) => id === plugin.id).map(({ record }) => record),
     })),
     serverTools: [...tools.values()].map(({ definition, name }) => ({ type: definition.type, name })),
     steps: plan.steps.map(({ endpoint, why }) => ({

@@ -207,21 +207,37 @@ export class ChatExecution implements Execution {
   }
 }
 
+/** What is known already when a request is planned. */
+interface KnownBefore {
+  readonly roll?: number | undefined;
+  /** Endpoint that the session sticks to, or undefined if there is none. Left out: it is looked up. */
+  readonly sticky?: string | undefined;
+}
+
 /** Plans a request on the world as it is now. */
 export async function planRequest(
   services: RuntimeServices,
   request: NormalizedRequest,
-  roll?: number,
+  known: KnownBefore = {},
 ): Promise<RoutePlan> {
-  const { environment, records, sticky, selection } = services;
-  const found = sticky.find(request);
+  const { environment, records, selection } = services;
+  const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
   return planRoute(request, {
     record: records.record,
-    sticky: found instanceof Promise ? await valueWithin(environment, found, STICKY_WAIT_MS) : found,
+    sticky: found instanceof Promise ? await found : found,
     now: environment.now(),
-    roll: roll ?? environment.random(),
+    roll: known.roll ?? environment.random(),
     policy: selection,
   });
+}
+
+/** The endpoint that a request's session sticks to, if the store tells in time. */
+export function stickyEndpoint(
+  { environment, sticky }: RuntimeServices,
+  request: NormalizedRequest,
+): Promise<string | undefined> | string | undefined {
+  const found = sticky.find(request);
+  return found instanceof Promise ? valueWithin(environment, found, STICKY_WAIT_MS) : found;
 }
 
 const OK = { ok: true } as const;

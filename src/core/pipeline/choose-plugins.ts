@@ -50,7 +50,28 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
     else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
   }
-  return passed(active);
+  const unresolved = unresolvedRouter(request, active, context);
+  return unresolved === undefined ? passed(active) : failed(unresolved);
+}
+
+/** A router model is nothing without its plugin, so switching that off for one request is a mistake. */
+function unresolvedRouter(
+  { targets, plugins }: NormalizedRequest,
+  active: readonly ActivePlugin[],
+  { registry, pathOf }: ChoosingContext,
+): RequestFault | undefined {
+  for (const { router } of targets) {
+    if (router === undefined || active.some(({ plugin }) => plugin.models?.includes(router))) continue;
+    const owner = [...registry.plugins.values()].find(({ models }) => models?.includes(router));
+    if (owner === undefined) continue;
+    const entry = plugins.findLast((one) => one.id === owner.id);
+    if (entry?.enabled === false) {
+      return faultAt(`${pathOf(owner.id)}.enabled`, `must not be false, because ${router} is resolved by this plugin`);
+    }
+    const message = `No endpoints found for ${router}: its plugin "${owner.id}" is switched off here`;
+    return { status: 404, errorType: 'not_found', path: 'model', message };
+  }
+  return undefined;
 }
 
 /** An account whose guardrail is not there must not be served without it. */
@@ -78,8 +99,12 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
   if (entry !== undefined)
     return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
   const fallback = account ?? router;
-  if (fallback !== undefined) return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
-  if (request.targets.some((target) => plugin.models?.includes(target.model))) return { because: 'model', options: {} };
+  const isAsked = request.targets.some((target) => plugin.models?.includes(target.model));
+  // A default that is switched off waits for a request that asks; asking for the plugin's model is one.
+  if (fallback !== undefined && (fallback.enabled !== false || !isAsked)) {
+    return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
+  }
+  if (isAsked) return { because: 'model', options: { ...fallback?.options } as JsonObject };
   return !inner && plugin.runsUnasked?.(request) === true ? { because: 'itself', options: {} } : undefined;
 }
 
