@@ -1,8 +1,8 @@
-import { BUCKETS, featuresOf } from './features.ts';
+import { featuresOf } from './features.ts';
 import type { Prompt } from './prompt-text.ts';
 import type { TaskType } from './task-types.ts';
 import { WEIGHTS } from './weights.ts';
-import { type WeightTable, decodeWeights } from './weight-table.ts';
+import { LEVELS, type WeightTable, decodeWeights } from './weight-table.ts';
 
 /** What a classifier makes of a prompt. */
 export interface Classification {
@@ -39,7 +39,7 @@ export function localClassifier(): TaskClassifier {
 
 /** The most likely task of a text by its words alone. */
 export function mostLikely(text: string): { readonly task: TaskType; readonly confidence: number } {
-  table ??= decodeWeights(WEIGHTS, BUCKETS);
+  table ??= decodeWeights(WEIGHTS);
   return predict(table, text);
 }
 
@@ -48,15 +48,16 @@ let table: WeightTable | undefined;
 
 /** Adds up the weights of a text's features for every task and compares the sums. */
 export function predict(weights: WeightTable, text: string): { readonly task: TaskType; readonly confidence: number } {
-  const { tasks, bias, starts, classes, values, scale } = weights;
+  const { tasks, bias, features: known, scale } = weights;
   const sums = Float64Array.from(bias);
   const features = featuresOf(text);
-  for (const [index, bucket] of features.buckets.entries()) {
+  for (const [index, hash] of features.hashes.entries()) {
+    const own = known.get(hash);
+    if (own === undefined) continue;
     const factor = (features.weights[index] ?? 0) * scale;
-    const end = starts[bucket + 1] ?? 0;
-    for (let at = starts[bucket] ?? 0; at < end; at += 1) {
-      const task = classes[at] ?? 0;
-      sums[task] = (sums[task] ?? 0) + factor * (values[at] ?? 0);
+    for (const packed of own) {
+      const task = packed >> 3;
+      sums[task] = (sums[task] ?? 0) + factor * (LEVELS[packed & 7] ?? 0);
     }
   }
   let best = 0;

@@ -1,13 +1,14 @@
 import { RULES } from './rules.ts';
 
-/** Buckets that features are hashed into. */
-export const BUCKETS = 16_384;
-
-/** Features of a text: buckets, and how much each counts. The squares of all weights add up to one. */
+/** Features of a text and how much each counts. The squares of all weights add up to one. */
 export interface Features {
-  readonly buckets: readonly number[];
+  /** Hashes from 0 to {@link MAX_FEATURE}. So many are possible that two features hardly ever share one. */
+  readonly hashes: readonly number[];
   readonly weights: readonly number[];
 }
+
+/** The largest hash of a feature. */
+export const MAX_FEATURE = 0xf_ffff;
 
 /** Characters at the beginning and at the end that count fully; what is pasted in between counts less. */
 const HEAD = 240;
@@ -25,8 +26,8 @@ const OPENING_WORDS = 3;
 export function featuresOf(text: string): Features {
   const found = new Map<number, number>();
   const note = (hash: number, weight: number): void => {
-    const bucket = mixed(hash) % BUCKETS;
-    if ((found.get(bucket) ?? 0) < weight) found.set(bucket, weight);
+    const feature = mixed(hash) & MAX_FEATURE;
+    if ((found.get(feature) ?? 0) < weight) found.set(feature, weight);
   };
   scanWords(text, note);
   const size = Math.min(12, Math.floor(Math.log2(text.length + 1)));
@@ -99,8 +100,8 @@ function mixed(hash: number): number {
 }
 
 function normalized(found: ReadonlyMap<number, number>): Features {
-  const buckets = [...found.keys()];
+  const hashes = [...found.keys()];
   const weights = [...found.values()];
   const norm = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0));
-  return { buckets, weights: weights.map((weight) => weight / norm) };
+  return { hashes, weights: weights.map((weight) => weight / norm) };
 }

@@ -2,83 +2,76 @@ import type { TaskType } from './task-types.ts';
 
 /** Trained weights as they are stored. */
 export interface StoredWeights {
+  /** At most 32. */
   readonly tasks: readonly TaskType[];
   /** Of each task, in the order of `tasks`. */
   readonly bias: readonly number[];
-  /** What a stored weight of 1 stands for. */
+  /** What a level of 1 stands for. */
   readonly scale: number;
   /**
-   * Base64 of the buckets that have weights, in order: how many buckets were passed over, as a variable-length number;
-   * how many weights follow; and of each weight the index of its task and its value from -127 to 127, a byte each.
+   * Base64 of the features that have weights, in the order of their hashes: the distance from the one before, as a
+   * variable-length number; how many weights follow; and of each a byte, five bits for the index of its task and three
+   * for its level.
    */
   readonly data: string;
 }
 
-/** Trained weights, ready for use: those of bucket `b` stand from `starts[b]` up to `starts[b + 1]`. */
+/** Sizes that a stored weight can have. Few are large, so those lie farther apart. */
+export const LEVELS = [-3, -1.5, -0.75, 0.75, 1.5, 3, 5, 8] as const;
+
+/** Trained weights, ready for use. */
 export interface WeightTable {
   readonly tasks: readonly TaskType[];
   readonly bias: readonly number[];
   readonly scale: number;
-  readonly starts: Uint16Array;
-  readonly classes: Uint8Array;
-  readonly values: Int8Array;
+  /** By the hash of a feature, its weights as they are stored. */
+  readonly features: ReadonlyMap<number, Uint8Array>;
 }
 
 /** Reads stored weights. */
-export function decodeWeights({ tasks, bias, scale, data }: StoredWeights, buckets: number): WeightTable {
+export function decodeWeights({ tasks, bias, scale, data }: StoredWeights): WeightTable {
   const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-  const starts = new Uint16Array(buckets + 1);
-  const classes: number[] = [];
-  const values: number[] = [];
-  let bucket = 0;
+  const features = new Map<number, Uint8Array>();
+  let hash = -1;
   let at = 0;
   while (at < bytes.length) {
-    let gap = 0;
+    let distance = 0;
     let shift = 0;
     let byte: number;
     do {
       byte = bytes[at] ?? 0;
       at += 1;
-      gap |= (byte & 0x7f) << shift;
+      distance |= (byte & 0x7f) << shift;
       shift += 7;
     } while (byte >= 0x80);
-    bucket += gap;
-    const count = bytes[at] ?? 0;
-    at += 1;
-    for (let index = 0; index < count; index += 1, at += 2) {
-      classes.push(bytes[at] ?? 0);
-      values.push(((bytes[at + 1] ?? 0) << 24) >> 24);
-    }
-    bucket += 1;
-    starts[bucket] = values.length;
+    hash += distance;
+    const end = at + 1 + (bytes[at] ?? 0);
+    features.set(hash, bytes.subarray(at + 1, end));
+    at = end;
   }
-  // Buckets without weights end where the one before ends.
-  for (let index = 1; index <= buckets; index += 1)
-    starts[index] = Math.max(starts[index] ?? 0, starts[index - 1] ?? 0);
-  return { tasks, bias, scale, starts, classes: Uint8Array.from(classes), values: Int8Array.from(values) };
+  return { tasks, bias, scale, features };
 }
 
-/** Stores the weights that are not zero; `values[bucket * tasks + task]` is one. The inverse of {@link decodeWeights}. */
-export function encodeWeights(
-  tasks: readonly TaskType[],
-  bias: readonly number[],
-  scale: number,
-  values: Int8Array,
-): StoredWeights {
+/** Stores weights. The inverse of {@link decodeWeights}. */
+export function encodeWeights({ tasks, bias, scale, features }: WeightTable): StoredWeights {
   const bytes: number[] = [];
-  let gap = 0;
-  for (let bucket = 0; bucket * tasks.length < values.length; bucket += 1) {
-    const own = tasks.flatMap((_, task) => {
-      const value = values[bucket * tasks.length + task] ?? 0;
-      return value === 0 ? [] : [task, value & 0xff];
-    });
-    if (own.length === 0) {
-      gap += 1;
-      continue;
-    }
-    for (; gap >= 0x80; gap >>= 7) bytes.push((gap & 0x7f) | 0x80);
-    bytes.push(gap, own.length / 2, ...own);
-    gap = 0;
+  let before = -1;
+  for (const [hash, weights] of [...features].sort(([left], [right]) => left - right)) {
+    let distance = hash - before;
+    for (; distance >= 0x80; distance >>= 7) bytes.push((distance & 0x7f) | 0x80);
+    bytes.push(distance, weights.length, ...weights);
+    before = hash;
   }
   return { tasks, bias, scale, data: btoa(bytes.map((byte) => String.fromCharCode(byte)).join('')) };
+}
+
+/** A weight of one task as a byte; undefined when it is too small to be kept. */
+export function packWeight(task: number, weight: number, scale: number): number | undefined {
+  const steps = weight / scale;
+  if (Math.abs(steps) < LEVELS[3] / 2) return undefined;
+  let best = 0;
+  for (const [index, level] of LEVELS.entries()) {
+    if (Math.abs(level - steps) < Math.abs((LEVELS[best] ?? 0) - steps)) best = index;
+  }
+  return (task << 3) | best;
 }
