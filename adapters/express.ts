@@ -39,7 +39,8 @@ export function expressRouter(router: Router): ExpressHandlers {
   function signalboxErrors(error: unknown, request: ExpressRequest, response: ServerResponse, next: ExpressNext): void {
     const problem = bodyParserProblem(error);
     if (problem === undefined || response.headersSent) return next(error);
-    void writeReply(request, response, errorReplyOf(problem.status, problem.message));
+    const path = locate(request.url ?? '/', '')?.path;
+    void writeReply(request, response, errorReplyOf(problem.status, problem.message, path));
   }
 
   return [signalbox, signalboxErrors];

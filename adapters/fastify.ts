@@ -56,7 +56,10 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
   instance.removeAllContentTypeParsers();
   // The body is left unread: who calls is checked first, and the router's own limits apply.
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  instance.setErrorHandler((error, request, reply) => send(request, reply, replyOfError(error)));
+  instance.setErrorHandler((error, request, reply) => {
+    const path = locate(request.url, instance.prefix)?.path;
+    return send(request, reply, replyOfError(error, path));
+  });
   instance.all('/*', async (request, reply) => {
     const location = locate(request.url, instance.prefix);
     const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
@@ -66,9 +69,9 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
 }
 
 /** What hooks of the app refuse keeps its status and its words; what fails in them is nobody's business outside. */
-function replyOfError({ statusCode = 500, message }: FastifyErrorLike): HttpReply {
+function replyOfError({ statusCode = 500, message }: FastifyErrorLike, path: string | undefined): HttpReply {
   const refused = statusCode >= 400 && statusCode < 500;
-  return refused ? errorReplyOf(statusCode, message) : errorReplyOf(500, 'The server failed');
+  return refused ? errorReplyOf(statusCode, message, path) : errorReplyOf(500, 'The server failed', path);
 }
 
 /** Writes past Fastify, with the headers that its hooks have set so far. */

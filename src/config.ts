@@ -1,3 +1,5 @@
+import type { EndpointDeclaration } from './catalog/endpoint.ts';
+import type { CatalogFacts } from './catalog/facts.ts';
 import type { ModelInfo } from './catalog/model.ts';
 import type { RoutingPolicy } from './core/account.ts';
 import { DEFAULT_BACKOFF } from './core/fallback/backoff.ts';
@@ -15,11 +17,12 @@ import type { ServerToolDefinition } from './core/pipeline/server-tool.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
-import { providersFromEnvironment } from './providers/openai-compatible/vendors.ts';
+import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
 import { simulated } from './providers/simulated/provider.ts';
 import { type Environment, systemEnvironment } from './runtime/environment.ts';
 import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import { type CatalogInput, catalogFromEnvironment, readCatalogInput } from './runtime/known-models.ts';
 import { Secret } from './runtime/secret.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './runtime/timeouts.ts';
 import type { Authenticate } from './auth/authenticate.ts';
@@ -41,6 +44,15 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly providers?: Providers | undefined;
   /** What is known about models, by id: names, descriptions, families, aliases. */
   readonly models?: Readonly<Record<string, ModelInfo>> | undefined;
+  /**
+   * What sources know of the vendors' models: prices, limits, abilities. The parsed JSON of a lock file that
+   * `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, the first of which wins field by
+   * field. What is declared here or at the providers always wins. Default: the lock file `signalbox.catalog.json` of
+   * the working directory, if there is one; `[]` for none.
+   */
+  readonly catalog?: CatalogInput | readonly CatalogInput[] | undefined;
+  /** Age in days from which facts of a source make a `warning` with the code `catalog_stale`. Default 30. */
+  readonly catalogMaxAgeDays?: number | undefined;
   /** Names of your own for a model, or for a list of models to fall back through. */
   readonly aliases?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Stored request fields, by name. */
@@ -117,6 +129,8 @@ export interface ResolvedConfig {
   /** True when answers are simulated because nobody said who should answer. */
   readonly simulatedByDefault: boolean;
   readonly models: Readonly<Record<string, ModelInfo>>;
+  readonly catalog: CatalogFacts;
+  readonly catalogMaxAgeDays: number;
   readonly aliases: Readonly<Record<string, string | readonly string[]>>;
   readonly presets: Readonly<Record<string, Preset>>;
   readonly defaultModel: string | undefined;
@@ -166,6 +180,8 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
   const resolved: ResolvedConfig = {
     ...chooseProviders(config.providers, environment),
     models: config.models ?? {},
+    catalog: config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog),
+    catalogMaxAgeDays: config.catalogMaxAgeDays ?? 30,
     aliases: config.aliases ?? {},
     presets: config.presets ?? {},
     plugins: config.plugins ?? defaultPlugins(),
@@ -224,6 +240,7 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
     if (slugs.has(provider.slug)) yield { path, problem: `must be unique, but "${provider.slug}" is there twice` };
     slugs.add(provider.slug);
   }
+  yield* embeddingProblems(config.providers);
   yield* registryProblems(config.plugins, config.pluginDefaults, config.serverTools);
   if (!Number.isInteger(config.maxPluginDepth) || config.maxPluginDepth < 0) {
     yield { path: 'maxPluginDepth', problem: `must be a whole number from 0 on, not ${config.maxPluginDepth}` };
@@ -236,9 +253,23 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
       }
     }
   }
+  if (!(config.catalogMaxAgeDays >= 0)) yield { path: 'catalogMaxAgeDays', problem: 'must be a number of days' };
   if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
+  }
+}
+
+/** A model that is declared to make embeddings needs a provider that can be asked for some. */
+function* embeddingProblems(providers: readonly Provider[]): Generator<ConfigProblem> {
+  for (const [index, provider] of providers.entries()) {
+    if (provider.embed !== undefined) continue;
+    for (const [model, declared] of Object.entries(provider.models)) {
+      const declarations: readonly EndpointDeclaration[] = [declared].flat();
+      if (!declarations.some(({ outputModalities }) => outputModalities?.includes('embeddings'))) continue;
+      const path = `providers[${index}].models["${model}"].outputModalities`;
+      yield { path, problem: 'must not name embeddings, because this provider has no embed function' };
+    }
   }
 }
 

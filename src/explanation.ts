@@ -1,9 +1,11 @@
-import { priceUsage, usdFromNano } from './catalog/cost.ts';
+import type { FactOrigin } from './catalog/fact-origin.ts';
+import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
-import type { ActivePlugin, PluginCause } from './core/pipeline/choose-plugins.ts';
+import type { ActivePlugin } from './core/pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from './core/pipeline/filter-candidates.ts';
 import type { OfferedTool } from './core/pipeline/offer-tools.ts';
-import type { StageRecord } from './core/pipeline/plugin-context.ts';
+import type { PluginCause, StageRecord } from './core/pipeline/plugin-context.ts';
+import { likelyPromptTokens } from './core/normalize/token-estimate.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
@@ -20,6 +22,8 @@ export interface ExplainedStep {
   readonly why: string;
   /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
   readonly estimatedCostUsd?: number | undefined;
+  /** Where the price comes from; absent when the program declared it. */
+  readonly priceOrigin?: FactOrigin | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
 }
@@ -31,6 +35,11 @@ export interface ExplainedRejection {
   readonly tag: string;
   readonly reason: ExclusionReason;
   readonly detail?: string | undefined;
+  /**
+   * True when nobody declared whether the endpoint can do it, and `selection.unknownCapability` is `exclude`. What
+   * would help is a declaration, or `unknownCapability: 'allow'`.
+   */
+  readonly undeclared?: boolean | undefined;
 }
 
 /** A plugin that would take part. */
@@ -79,9 +88,10 @@ export function explainPlan(
   { plugins, tools, stages }: Participants,
   coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
 ): Explanation {
-  const prompt = request.needs.promptTokens * 2;
-  const completion = request.needs.outputTokens ?? ASSUMED_OUTPUT_TOKENS;
-  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  const { needs, created } = request;
+  const promptTokens = likelyPromptTokens(needs.promptTokens);
+  const completionTokens = needs.outputTokens ?? ASSUMED_OUTPUT_TOKENS;
+  const estimate = { promptTokens, completionTokens, images: needs.images, at: created };
   return {
     requested: plan.requested,
     plugins: plugins.map(({ plugin, because }) => ({
@@ -97,15 +107,17 @@ export function explainPlan(
       tag: endpoint.tag,
       why,
       estimatedCostUsd:
-        endpoint.price && usdFromNano(priceUsage(endpoint.price, usage, request.needs.images).totalNanoUsd),
+        settleUsage(endpoint, undefined, estimate).usage.cost_details?.upstream_inference_cost ?? undefined,
+      priceOrigin: endpoint.origins?.price,
       coolingDown: coolingDown(endpoint),
     })),
-    rejected: plan.rejected.map(({ endpoint, reason, detail }) => ({
+    rejected: plan.rejected.map(({ endpoint, reason, detail, undeclared }) => ({
       provider: endpoint.provider,
       model: endpoint.model,
       tag: endpoint.tag,
       reason,
       detail,
+      undeclared,
     })),
   };
 }

@@ -5,19 +5,25 @@ import { type RequestContext, type RouterFacts, normalizeChatRequest } from './c
 import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
+import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
+import type { EmbeddingRequest } from './protocol/embedding-request.ts';
+import type { EmbeddingResult } from './protocol/embedding-result.ts';
 import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
+import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
+import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
@@ -37,7 +43,18 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  readonly anthropicBeta?: string | undefined;
 }
+
+/** How the vectors of an answer are written, by the `encoding_format` of its request. */
+export type VectorOf<Request extends EmbeddingRequest> = Request extends { readonly encoding_format: infer Format }
+  ? 'base64' extends Format
+    ? Format extends 'base64'
+      ? string
+      : readonly number[] | string
+    : readonly number[]
+  : readonly number[];
 
 /** What comes with a body whose shape is told by its path. */
 export interface OpenOptions extends CallOptions {
@@ -71,7 +88,16 @@ export interface Router<Model extends string = string> {
    */
   stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
-   * Tells what a request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   * Turns texts into vectors (gaps 10). The same routing, fallback, accounting and events as for chat.
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  embed<const Request extends EmbeddingRequest<Model>>(
+    request: Request,
+    options?: CallOptions,
+  ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /**
+   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
    *
    * @throws {@link RouterError} when the request is bad.
    */
@@ -126,6 +152,29 @@ export function createRouter<
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  const { catalog, catalogMaxAgeDays, providers } = resolved;
+  const slugs = providers.map((provider) => provider.slug);
+  for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
+    warn(events, {
+      code: 'catalog_stale',
+      message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
+    });
+  }
+
+  async function contextOf(user: string | null | undefined, options: CallOptions): Promise<RequestContext> {
+    const account = options.account ?? ANONYMOUS;
+    const standIn = endUsers.standIn(account.id, user);
+    const created = Math.floor(environment.wallClock() / 1_000);
+    return {
+      id: `gen-${created}-${environment.randomText(20)}`,
+      created,
+      account,
+      endUser: typeof standIn === 'string' ? standIn : await standIn,
+      sessionHeader: options.sessionId,
+      wantsMetadata: options.metadata ?? false,
+      anthropicBeta: options.anthropicBeta,
+    };
+  }
 
   async function prepare(
     body: unknown,
@@ -136,23 +185,16 @@ export function createRouter<
     const spoken = options.dialect === undefined ? undefined : translate(body, options.dialect);
     const parsed = parseChatRequest(spoken === undefined ? body : spoken.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const account = options.account ?? ANONYMOUS;
-    const standIn = endUsers.standIn(account.id, parsed.value.user);
-    const created = Math.floor(environment.wallClock() / 1_000);
-    const context: RequestContext = {
-      id: `gen-${created}-${environment.randomText(20)}`,
-      created,
-      account,
-      endUser: typeof standIn === 'string' ? standIn : await standIn,
-      sessionHeader: options.sessionId,
-      wantsMetadata: options.metadata ?? false,
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+    const context = {
+      ...(await contextOf(parsed.value.user, options)),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      policies: inner?.policies,
       native: spoken?.native,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return preparePipeline(services, normalized.value, request);
+    return preparePipeline(services, normalized.value, request, body);
   }
 
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
@@ -210,6 +252,15 @@ export function createRouter<
     }
   }
 
+  async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+    const parsed = parseEmbeddingRequest(body, limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const context = await contextOf(parsed.value.user, options);
+    const normalized = normalizeEmbeddingRequest(parsed.value, context, facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return answerEmbeddings(services, normalized.value, options.signal ?? NEVER);
+  }
+
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
     const prepared = await prepare(body, options);
     const { plan, request, filtered } = await planPrepared(services, prepared);
@@ -220,11 +271,13 @@ export function createRouter<
   return {
     chat,
     stream,
+    embed: embed as Router['embed'],
     explain,
     open,
     on: (name, listener) => events.on(name, listener),
     async close() {
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
+      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
     internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },
@@ -234,8 +287,8 @@ export function createRouter<
 const SIMULATED = {
   code: 'simulated',
   message:
-    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, GROQ_API_KEY or ' +
-    'OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+    'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
+    'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
 /** A signal that is never aborted, for calls without one. */
@@ -244,7 +297,7 @@ const NEVER = new AbortController().signal;
 function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
   const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases),
+    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,

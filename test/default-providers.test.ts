@@ -8,6 +8,7 @@ beforeEach(() => {
   for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
     for (const name of apiKeyVariables) vi.stubEnv(name, '');
   }
+  for (const name of ['ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY']) vi.stubEnv(name, '');
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -28,7 +29,11 @@ describe('a router without providers', () => {
     await environment.advance(60_000);
     expect((await answer).text).toContain('simulated');
     expect(written.mock.calls).toEqual([
-      [expect.stringMatching(/^signalbox: .*simulated.*OPENAI_API_KEY.*GROQ_API_KEY/)],
+      [
+        expect.stringMatching(
+          /^signalbox: .*simulated.*OPENAI_API_KEY.*ANTHROPIC_API_KEY.*GROQ_API_KEY.*GEMINI_API_KEY/,
+        ),
+      ],
     ]);
     expect(String(written.mock.calls[0]?.[0])).not.toContain('\n');
   });
@@ -51,6 +56,9 @@ describe('a router without providers', () => {
     const written = vi.spyOn(console, 'warn').mockImplementation(() => {});
     vi.stubEnv('GROQ_API_KEY', 'gsk-test');
     expect(slugsOf(createRouter())).toEqual(['groq']);
+    vi.stubEnv('GEMINI_API_KEY', 'AIza-test');
+    vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-test');
+    expect(slugsOf(createRouter())).toEqual(['groq', 'anthropic', 'google']);
     expect(written).not.toHaveBeenCalled();
   });
 

@@ -1,6 +1,6 @@
 import { build } from 'esbuild';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +9,9 @@ import { readProjectFile } from './support/source-files.ts';
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
   readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
 }
@@ -31,6 +34,7 @@ describe('the package', () => {
         typeof door === 'string' ? [door] : [door.types, door.default],
       ),
       ...Object.values(manifest.imports).flatMap((conditions) => Object.values(conditions)),
+      ...Object.values(manifest.bin),
     ];
     expect(behind.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
@@ -54,6 +58,18 @@ describe('the package', () => {
       'zod',
     ]);
     expect(Object.keys(manifest.scripts).filter((name) => /^(?:pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+  });
+
+  it('has peers that may be missing, only', () => {
+    const peers = Object.keys(manifest.peerDependencies);
+    expect(peers.filter((name) => manifest.peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
+  });
+
+  it('has a program that starts by itself', () => {
+    const file = join(root, manifest.bin['signalbox'] ?? '');
+    expect(readFileSync(file, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+    const printed = execFileSync(process.execPath, [file, 'help'], { encoding: 'utf8' });
+    expect(printed).toContain('catalog refresh');
   });
 
   it('bundles its main door for a runtime without Node', async () => {

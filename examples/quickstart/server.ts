@@ -1,13 +1,15 @@
 import express from 'express';
 import { createServer } from 'node:http';
 import { createRouter, providersFromEnvironment, simulated } from 'signalbox';
+import { findCatalog } from 'signalbox/catalog';
 import { expressRouter } from 'signalbox/express';
 
-const NO_KEYS = 'Set OPENAI_API_KEY, GROQ_API_KEY or OPENROUTER_API_KEY and start again for real answers.';
+const NO_KEYS = 'Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY and start again for real answers.';
 
 const real = providersFromEnvironment();
 // The simulated provider is there in any case, so that the lines printed below work with and without keys.
-const router = createRouter({ providers: [...real, simulated()] });
+// Models and prices that are known: those of a lock file ("npx signalbox catalog refresh"), or of genai-prices.
+const router = createRouter({ providers: [...real, simulated()], catalog: await findCatalog() });
 const app = express();
 app.use('/v1', expressRouter(router));
 

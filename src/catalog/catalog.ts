@@ -1,7 +1,12 @@
-import { type Endpoint, type EndpointDeclaration, type EndpointOwner, declareEndpoint } from './endpoint.ts';
+import { completeDeclarations } from './apply-facts.ts';
+import type { CatalogProvider } from './catalog-provider.ts';
+import { type Endpoint, type EndpointOwner, declareEndpoint } from './endpoint.ts';
+import { type CatalogFacts, type KnownInfo, NO_FACTS } from './facts.ts';
+import { defined } from './defined.ts';
 import type { Model, ModelInfo } from './model.ts';
 import { isFree } from './price.ts';
 import { authorOf, foldSlug } from './slug.ts';
+import { linkTierPrices } from './tier-prices.ts';
 
 /** Models and endpoints as data. Immutable; every look-up is one step. */
 export interface Catalog {
@@ -17,33 +22,29 @@ export interface Catalog {
   readonly freeEndpoints: readonly Endpoint[];
 }
 
-/** A provider as the catalog sees it. */
-export interface CatalogProvider extends EndpointOwner {
-  readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
-  /** True when any model under the provider's own slug may be asked for, declared or not. */
-  readonly acceptsAnyModel?: boolean | undefined;
-}
-
 /** Models that are asked for but not declared are remembered up to this many. */
 const MAX_UNDECLARED_MODELS = 1_000;
 
-/** Builds the tables that every request reads. */
+/** Builds the tables that every request reads. What sources know is put under what the program declares. */
 export function buildCatalog(
   providers: readonly CatalogProvider[],
   models: Readonly<Record<string, ModelInfo>> = {},
   aliases: Readonly<Record<string, string | readonly string[]>> = {},
+  facts: CatalogFacts = NO_FACTS,
 ): Catalog {
-  const endpointsByModel = new Map<string, Endpoint[]>();
+  const endpointsByModel = new Map<string, readonly Endpoint[]>();
+  const knownInfo = new Map<string, KnownInfo>();
   const modelById = new Map<string, Model>();
   const spellings = new Map<string, string>();
   for (const provider of providers) {
-    for (const [model, declared] of Object.entries(provider.models)) {
-      for (const declaration of Array.isArray(declared) ? declared : [declared]) {
-        addEndpoint(withScores(declareEndpoint(provider, model, declaration), models[model]));
-      }
+    for (const { model, declaration, origins, info } of completeDeclarations(provider, facts)) {
+      if (info !== undefined && !knownInfo.has(model)) knownInfo.set(model, info);
+      addEndpoint(withScores(declareEndpoint(provider, model, declaration, origins), models[model]));
     }
   }
-  for (const [id, info] of Object.entries(models)) modelById.set(id, { ...info, id });
+  for (const [model, endpoints] of endpointsByModel) endpointsByModel.set(model, linkTierPrices(endpoints));
+  for (const [id, info] of knownInfo) if (modelById.has(id)) modelById.set(id, { ...info, id });
+  for (const [id, info] of Object.entries(models)) modelById.set(id, { ...knownInfo.get(id), ...defined(info), id });
   for (const { id, aliases: others = [] } of modelById.values()) {
     for (const alias of others) spellings.set(foldSlug(alias), id);
   }
@@ -53,20 +54,16 @@ export function buildCatalog(
   const open = new Map(providers.filter((one) => one.acceptsAnyModel).map((one) => [one.slug, one]));
   const freeEndpoints = [...endpointsByModel.values()]
     .flat()
-    .filter((one) => isFree(one.price) && one.variant !== 'batch');
+    .filter((one) => isFree(one.price) && one.variant !== 'batch' && one.outputModalities?.has('text') !== false);
 
   function addEndpoint(endpoint: Endpoint): void {
-    const known = endpointsByModel.get(endpoint.model);
-    if (known === undefined) endpointsByModel.set(endpoint.model, [endpoint]);
-    else
-      known.push({
-        ...endpoint,
-        id: known.some((one) => one.id === endpoint.id) ? `${endpoint.id}#${known.length}` : endpoint.id,
-      });
+    const known = endpointsByModel.get(endpoint.model) ?? [];
+    const id = known.some((one) => one.id === endpoint.id) ? `${endpoint.id}#${known.length}` : endpoint.id;
+    endpointsByModel.set(endpoint.model, [...known, { ...endpoint, id }]);
     if (!modelById.has(endpoint.model)) modelById.set(endpoint.model, { id: endpoint.model });
   }
 
-  function endpoints(model: string): readonly Endpoint[] {
+  function endpointsOf(model: string): readonly Endpoint[] {
     return endpointsByModel.get(model) ?? undeclared.get(model) ?? [];
   }
 
@@ -84,7 +81,7 @@ export function buildCatalog(
   return {
     models: modelById,
     providers: new Map(providers.map((provider) => [provider.slug, provider])),
-    endpoints,
+    endpoints: endpointsOf,
     find,
     alias: (name) => (Object.hasOwn(aliases, name) ? [aliases[name] ?? []].flat() : undefined),
     freeEndpoints,

@@ -1,37 +1,76 @@
 import type { Usage } from '../protocol/usage.ts';
-import type { Price } from './price.ts';
+import { type BillableCounts, billedCounts } from './billed-counts.ts';
+import type { Rates } from './price.ts';
 
 /** What an answer costs, in whole nano-dollars (10⁻⁹ USD), so that sums never drift. */
 export interface Cost {
+  /** What was billed, each at its own rate. They add up to the totals, to the nano-dollar. */
+  readonly parts: readonly CostPart[];
   readonly promptNanoUsd: number;
   readonly completionNanoUsd: number;
-  /** Always the sum of the two. */
+  /** Web searches that the provider ran. */
+  readonly toolsNanoUsd: number;
+  /** Always the sum of the three. */
   readonly totalNanoUsd: number;
 }
 
-/** Token counts that a price applies to, each token in exactly one of them. */
-interface BilledTokens {
-  readonly text: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly writtenForAnHour: number;
-  readonly audio: number;
+/** What a line of a bill is for. */
+export type BilledItem =
+  | 'prompt'
+  | 'cache_read'
+  | 'cache_write'
+  | 'cache_write_1h'
+  | 'prompt_audio'
+  | 'prompt_image'
+  | 'prompt_video'
+  | 'request'
+  | 'input_image'
+  | 'completion'
+  | 'reasoning'
+  | 'completion_audio'
+  | 'completion_image'
+  | 'output_image'
+  | 'web_search';
+
+/** A line of a bill. */
+export interface CostPart {
+  readonly item: BilledItem;
+  /** Tokens, images, requests or searches. */
+  readonly units: number;
+  readonly nanoUsd: number;
+}
+
+/** Images of a request and its answer, for prices per image. */
+export interface ImageCounts {
+  readonly input: number;
+  readonly output: number;
 }
 
 /**
  * Prices a usage report. Every token is billed once: the parts of the prompt add up to `prompt_tokens`, those of the
- * answer to `completion_tokens`, also when a provider reports parts that overlap or exceed the whole.
- *
- * @param inputImages - Images in the request, for prices per image.
+ * answer to `completion_tokens`, also when a provider reports parts that overlap or exceed the whole. Undefined when
+ * something was used whose price nobody knows and that has no price to stand in.
  */
-export function priceUsage(price: Price, usage: Usage, inputImages = 0): Cost {
-  const webSearches = usage.server_tool_use?.web_search_requests ?? 0;
-  const perUnit =
-    (price.request ?? 0) + inputImages * (price.image ?? 0) + Math.max(0, webSearches) * (price.webSearch ?? 0);
-  const prompt = promptCost(price, billedPrompt(usage), picoFromUsd(perUnit));
-  const completion = completionCost(price, usage);
-  return { promptNanoUsd: prompt, completionNanoUsd: completion, totalNanoUsd: prompt + completion };
+export function priceUsage(rates: Rates, usage: Usage, images: ImageCounts = NO_IMAGES): Cost | undefined {
+  const { prompt, completion, webSearches } = billedCounts(usage);
+  const promptParts = bill([...promptLines(rates, prompt), ...perUnitLines(rates, images)]);
+  const completionParts = bill([
+    ...completionLines(rates, completion),
+    unitLine('output_image', images.output, rates.outputImage),
+  ]);
+  if (webSearches > 0 && rates.webSearch === undefined) return undefined;
+  const toolParts = bill([unitLine('web_search', webSearches, rates.webSearch)]);
+  const [promptNanoUsd, completionNanoUsd, toolsNanoUsd] = [sum(promptParts), sum(completionParts), sum(toolParts)];
+  return {
+    parts: [...promptParts, ...completionParts, ...toolParts],
+    promptNanoUsd,
+    completionNanoUsd,
+    toolsNanoUsd,
+    totalNanoUsd: promptNanoUsd + completionNanoUsd + toolsNanoUsd,
+  };
 }
+
+const NO_IMAGES: ImageCounts = { input: 0, output: 0 };
 
 /** Nano-dollars as US dollars, for the wire. */
 export function usdFromNano(nanoUsd: number): number {
@@ -43,61 +82,67 @@ export function nanoFromUsd(usd: number): number {
   return Math.round(usd * 1e9);
 }
 
-function billedPrompt(usage: Usage): BilledTokens {
-  let rest = Math.max(0, usage.prompt_tokens);
-  const take = (count: number | undefined): number => {
-    const taken = Math.min(Math.max(0, count ?? 0), rest);
-    rest -= taken;
-    return taken;
-  };
-  const details = usage.prompt_tokens_details;
-  const cached = take(details?.cached_tokens);
-  const writtenForAnHour = take(usage.cache_creation?.ephemeral_1h_input_tokens);
-  const written = take((details?.cache_write_tokens ?? 0) - writtenForAnHour);
-  const audio = take(details?.audio_tokens);
-  return { text: rest, cached, written, writtenForAnHour, audio };
+interface Line {
+  readonly item: BilledItem;
+  readonly units: number;
+  /** Pico-dollars (10⁻¹² USD) per unit. */
+  readonly picoUsd: number;
 }
 
-function promptCost(price: Price, tokens: BilledTokens, perUnitPico: number): number {
-  const write = price.cacheWrite ?? price.prompt;
-  return toNano(
-    tokens.text * picoPerToken(price.prompt) +
-      tokens.cached * picoPerToken(price.cacheRead ?? price.prompt) +
-      tokens.written * picoPerToken(write) +
-      tokens.writtenForAnHour * picoPerToken(price.cacheWrite1h ?? write) +
-      tokens.audio * picoPerToken(price.audioPrompt ?? price.prompt) +
-      perUnitPico,
-  );
+/**
+ * Rounds the sum of all lines, not each line: a line gets what the rounded sum grows by. So the parts add up to
+ * what the whole costs, however many lines it is split into.
+ */
+function bill(lines: readonly Line[]): readonly CostPart[] {
+  const parts: CostPart[] = [];
+  let picoUsd = 0;
+  let billed = 0;
+  for (const { item, units, picoUsd: each } of lines) {
+    if (units === 0) continue;
+    picoUsd += units * each;
+    const total = Math.round(picoUsd / 1_000);
+    parts.push({ item, units, nanoUsd: total - billed });
+    billed = total;
+  }
+  return parts;
 }
 
-function completionCost(price: Price, usage: Usage): number {
-  const details = usage.completion_tokens_details;
-  let rest = Math.max(0, usage.completion_tokens);
-  const take = (count: number | undefined): number => {
-    const taken = Math.min(Math.max(0, count ?? 0), rest);
-    rest -= taken;
-    return taken;
-  };
-  const reasoning = take(details?.reasoning_tokens);
-  const audio = take(details?.audio_tokens);
-  const image = take(details?.image_tokens);
-  return toNano(
-    rest * picoPerToken(price.completion) +
-      reasoning * picoPerToken(price.reasoning ?? price.completion) +
-      audio * picoPerToken(price.audioCompletion ?? price.completion) +
-      image * picoPerToken(price.imageCompletion ?? price.completion),
-  );
+function sum(parts: readonly CostPart[]): number {
+  return parts.reduce((total, part) => total + part.nanoUsd, 0);
+}
+
+function promptLines(rates: Rates, tokens: BillableCounts['prompt']): readonly Line[] {
+  const write = rates.cacheWrite ?? rates.prompt;
+  return [
+    tokenLine('prompt', tokens.text, rates.prompt),
+    tokenLine('cache_read', tokens.cached, rates.cacheRead ?? rates.prompt),
+    tokenLine('cache_write', tokens.written, write),
+    tokenLine('cache_write_1h', tokens.writtenForAnHour, rates.cacheWrite1h ?? write),
+    tokenLine('prompt_audio', tokens.audio, rates.audioPrompt ?? rates.prompt),
+    tokenLine('prompt_image', tokens.image, rates.imagePrompt ?? rates.prompt),
+    tokenLine('prompt_video', tokens.video, rates.videoPrompt ?? rates.prompt),
+  ];
+}
+
+function perUnitLines(rates: Rates, images: ImageCounts): readonly Line[] {
+  return [unitLine('request', 1, rates.request), unitLine('input_image', images.input, rates.image)];
+}
+
+function completionLines(rates: Rates, tokens: BillableCounts['completion']): readonly Line[] {
+  return [
+    tokenLine('completion', tokens.text, rates.completion),
+    tokenLine('reasoning', tokens.reasoning, rates.reasoning ?? rates.completion),
+    tokenLine('completion_audio', tokens.audio, rates.audioCompletion ?? rates.completion),
+    tokenLine('completion_image', tokens.image, rates.imageCompletion ?? rates.completion),
+  ];
 }
 
 /** One USD per million tokens is a million pico-dollars per token. */
-function picoPerToken(usdPerMillion: number): number {
-  return Math.round(usdPerMillion * 1e6);
+function tokenLine(item: BilledItem, units: number, usdPerMillion: number): Line {
+  return { item, units, picoUsd: Math.round(usdPerMillion * 1e6) };
 }
 
-function picoFromUsd(usd: number): number {
-  return Math.round(usd * 1e12);
-}
-
-function toNano(pico: number): number {
-  return Math.round(pico / 1_000);
+/** What has no price of its own is not billed. */
+function unitLine(item: BilledItem, units: number, usd: number | undefined): Line {
+  return { item, units: usd === undefined ? 0 : units, picoUsd: Math.round((usd ?? 0) * 1e12) };
 }

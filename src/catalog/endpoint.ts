@@ -1,7 +1,8 @@
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { Modality, ParameterName, ToolChoiceKind } from './parameters.ts';
+import type { FactOrigins } from './fact-origin.ts';
+import { type Modality, type ParameterName, ALL_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
 import type { Price } from './price.ts';
 
 /** Variants that have endpoints of their own; the others only change how endpoints are chosen. */
@@ -42,10 +43,15 @@ export interface Endpoint {
   readonly contextLength?: number | undefined;
   readonly maxPromptTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
+  /** Parameters that may be sent: those that are supported, and those of which nobody knows. */
   readonly parameters?: ReadonlySet<ParameterName> | undefined;
+  /** Those of `parameters` of which nobody knows whether they are supported. */
+  readonly unknownParameters?: ReadonlySet<ParameterName> | undefined;
   readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
   readonly inputModalities?: ReadonlySet<Modality> | undefined;
   readonly outputModalities?: ReadonlySet<Modality> | undefined;
+  /** True when its provider knows how to ask for embeddings; whether the model makes any is told by its outputs. */
+  readonly canEmbed: boolean;
   /** Efforts that the model knows, and whether reasoning cannot be switched off. */
   readonly reasoning?: { readonly efforts?: readonly ReasoningEffort[]; readonly mandatory?: boolean } | undefined;
   /** True when the provider stores prompts or trains on them. */
@@ -59,9 +65,15 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
+  /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
+  readonly nativeSearch?: NativeSearch | undefined;
+  /** True when files go to the provider as they are unless its model says otherwise; see {@link EndpointOwner.readsFiles}. */
+  readonly readsFiles: boolean;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
+  /** Where facts come from that the program did not declare, by field of the declaration. */
+  readonly origins?: FactOrigins | undefined;
 }
 
 /**
@@ -82,6 +94,11 @@ export interface EndpointDeclaration {
   readonly maxPromptTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly parameters?: readonly ParameterName[] | undefined;
+  /**
+   * What is known about single parameters, where a complete list would say too much: `{ tools: true, seed: false }`.
+   * A parameter that is in neither is unknown; without `parameters`, so are all that are left out here.
+   */
+  readonly abilities?: Abilities | undefined;
   readonly toolChoices?: readonly ToolChoiceKind[] | undefined;
   readonly inputModalities?: readonly Modality[] | undefined;
   readonly outputModalities?: readonly Modality[] | undefined;
@@ -98,19 +115,41 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
 }
 
+/**
+ * A provider's own web search: `filtered` can be limited to domains or kept from them; `alone` cannot stand beside
+ * functions.
+ */
+export type NativeSearch = 'plain' | 'filtered' | 'alone';
+
+/** Whether single parameters are supported; those left out are unknown. */
+export type Abilities = Readonly<Partial<Record<ParameterName, boolean>>>;
+
 /** What all endpoints of a provider have in common. */
 export interface EndpointOwner {
   readonly slug: string;
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
+  /** Present when the provider can be asked for embeddings. */
+  readonly embed?: unknown;
   /** Shapes besides chat in which it may be asked. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
+  /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
+  readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
+  /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
-export function declareEndpoint(owner: EndpointOwner, model: string, declared: EndpointDeclaration): Endpoint {
-  const { upstreamModel, parameters, toolChoices, inputModalities, outputModalities, ...rest } = declared;
+export function declareEndpoint(
+  owner: EndpointOwner,
+  model: string,
+  declared: EndpointDeclaration,
+  origins?: FactOrigins,
+): Endpoint {
+  const { upstreamModel, parameters, abilities, toolChoices, inputModalities, outputModalities, ...rest } = declared;
   const tier = declared.tier ?? 'default';
   const ending = declared.tag ?? declared.region ?? (tier === 'default' ? undefined : tier);
   const tag = ending === undefined ? owner.slug : `${owner.slug}/${ending}`;
@@ -124,17 +163,46 @@ export function declareEndpoint(owner: EndpointOwner, model: string, declared: E
     tag,
     upstreamModel: upstreamModel ?? upstreamName(owner.slug, model),
     tier,
-    parameters: parameters && new Set(parameters),
+    ...parameterSets(parameters, withoutWords(abilities, owner.unsupported)),
     toolChoices: toolChoices && new Set(toolChoices),
     inputModalities: inputModalities && new Set(inputModalities),
     outputModalities: outputModalities && new Set(outputModalities),
+    canEmbed: owner.embed !== undefined,
     dataCollection: declared.dataCollection ?? owner.dataCollection ?? false,
     zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
+    nativeSearch: owner.nativeSearch,
+    readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,
+    ...(origins === undefined ? {} : { origins }),
   };
+}
+
+/** What a provider cannot say is not supported by any of its models. */
+function withoutWords(
+  abilities: Abilities | undefined,
+  unsupported: readonly ParameterName[] = [],
+): Abilities | undefined {
+  if (unsupported.length === 0) return abilities;
+  return { ...abilities, ...Object.fromEntries(unsupported.map((name) => [name, false])) };
+}
+
+/** A complete list with exceptions, or everything but what is known to be missing. */
+function parameterSets(
+  complete: readonly ParameterName[] | undefined,
+  abilities: Abilities | undefined,
+): Pick<Endpoint, 'parameters' | 'unknownParameters'> {
+  if (abilities === undefined) return { parameters: complete && new Set(complete) };
+  const maybe = complete === undefined ? ALL_PARAMETERS : [...complete, ...namesWith(abilities, true)];
+  const parameters = new Set<ParameterName>(maybe.filter((name) => abilities[name] !== false));
+  if (complete !== undefined) return { parameters };
+  return { parameters, unknownParameters: new Set([...parameters].filter((name) => abilities[name] === undefined)) };
+}
+
+function namesWith(abilities: Abilities, supported: boolean): readonly ParameterName[] {
+  return ALL_PARAMETERS.filter((name) => abilities[name] === supported);
 }
 
 function upstreamName(provider: string, model: string): string {

@@ -18,9 +18,9 @@ export function latestOfFamily(catalog: Catalog, slug: string): string | undefin
   return newest?.id;
 }
 
-/** Static variants such as `:free` are never the latest model. */
+/** Static variants such as `:free`, and models on their way out, are never the latest model. */
 function belongsTo(model: Model, author: string, family: string): boolean {
-  if (authorOf(model.id) !== author || model.id.includes(':')) return false;
+  if (authorOf(model.id) !== author || model.id.includes(':') || model.status === 'deprecated') return false;
   if (model.family !== undefined) return model.family === family;
   return foldSlug(model.id).startsWith(`${foldSlug(author)}/${foldSlug(family)}`);
 }

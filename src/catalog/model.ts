@@ -7,6 +7,10 @@ export interface ModelInfo {
   readonly created?: number | undefined;
   /** Family for `~author/family-latest`. Default: guessed from the slug's beginning. */
   readonly family?: string | undefined;
+  /** Last day, or month, that the model's training knows of: `YYYY-MM-DD` or `YYYY-MM`. */
+  readonly knowledgeCutoff?: string | undefined;
+  /** Stage of its life. A deprecated model is never the latest of its family. */
+  readonly status?: 'alpha' | 'beta' | 'deprecated' | undefined;
   readonly tokenizer?: string | undefined;
   readonly instructType?: string | undefined;
   /** Other ids that mean this model. */

@@ -31,11 +31,17 @@ export const SUPPORTED_PARAMETERS = [
   'verbosity',
 ] as const;
 
-/** A parameter that endpoints may or may not support. */
-export type ParameterName = (typeof SUPPORTED_PARAMETERS)[number];
+/** The same for embeddings. */
+export const EMBEDDING_PARAMETERS = ['dimensions', 'input_type'] as const;
 
-/** What can go into or come out of a model. */
-export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file';
+/** Both. */
+export const ALL_PARAMETERS = [...SUPPORTED_PARAMETERS, ...EMBEDDING_PARAMETERS] as const;
+
+/** A parameter that endpoints may or may not support. */
+export type ParameterName = (typeof ALL_PARAMETERS)[number];
+
+/** What can go into or come out of a model. A model whose only output is `embeddings` is for `POST /embeddings` alone. */
+export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file' | 'embeddings';
 
 /** Values of `tool_choice` that endpoints support one by one; `function` forces a named one. */
 export type ToolChoiceKind = 'none' | 'auto' | 'required' | 'function';

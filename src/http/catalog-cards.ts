@@ -1,8 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
-import { SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
-import type { Price } from '../catalog/price.ts';
+import { serves } from '../catalog/operation.ts';
+import { EMBEDDING_PARAMETERS, SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
+import type { Rates } from '../catalog/price.ts';
+import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
 import { type PercentileValues, latencyOf, throughputOf } from '../core/selection/performance.ts';
@@ -15,6 +17,7 @@ import type {
   PricingCard,
   ProviderCard,
 } from '../protocol/models.ts';
+import { type ListedFacts, listedRouterModels } from './router-models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 
@@ -37,11 +40,10 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
       is_moderated: first?.moderated ?? false,
     },
     per_request_limits: null,
-    supported_parameters: SUPPORTED_PARAMETERS.filter((name) =>
-      endpoints.some((endpoint) => endpoint.parameters?.has(name) ?? true),
-    ),
+    supported_parameters: supportedParameters(endpoints),
     default_parameters: model.defaultParameters ?? null,
     supported_voices: null,
+    knowledge_cutoff: model.knowledgeCutoff ?? null,
     links: { details: `/models/${model.id}/endpoints` },
   };
 }
@@ -83,7 +85,7 @@ export function endpointCard(
     max_completion_tokens: endpoint.maxOutputTokens ?? null,
     max_prompt_tokens: endpoint.maxPromptTokens ?? null,
     pricing: pricingCard(endpoint.price),
-    supported_parameters: SUPPORTED_PARAMETERS.filter((name) => endpoint.parameters?.has(name) ?? true),
+    supported_parameters: supportedParameters([endpoint]),
     supports_implicit_caching: endpoint.implicitCaching,
     status: record === undefined ? 0 : -stabilityOf(record.health, now),
     uptime_last_5m: uptime(300_000),
@@ -92,6 +94,13 @@ export function endpointCard(
     latency_last_30m: percentileCard(latency),
     throughput_last_30m: percentileCard(throughput),
   };
+}
+
+/** Of the vocabulary of what the endpoints are for: embeddings where they make nothing else, and chat otherwise. */
+function supportedParameters(endpoints: readonly Endpoint[]): readonly string[] {
+  const embedOnly = endpoints.every((endpoint) => serves(endpoint, 'chat') === 'no');
+  const vocabulary = embedOnly ? EMBEDDING_PARAMETERS : SUPPORTED_PARAMETERS;
+  return vocabulary.filter((name) => endpoints.some((endpoint) => endpoint.parameters?.has(name) ?? true));
 }
 
 /** Calls below which an uptime would say nothing. */
@@ -110,13 +119,27 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
   };
 }
 
-/** All models that somebody serves and that can be called directly. */
+/**
+ * All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds, and after
+ * them the router models.
+ */
 export function servedModels(
-  catalog: Catalog,
+  facts: ListedFacts,
+  at: number,
 ): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
-  return [...catalog.models.values()]
-    .map((model) => ({ model, endpoints: catalog.endpoints(model.id) }))
+  const served = [...facts.catalog.models.values()]
+    .map((model) => ({ model, endpoints: endpointsAt(facts.catalog, model.id, at) }))
     .filter(({ endpoints }) => endpoints.length > 0);
+  return [...served, ...listedRouterModels(facts)];
+}
+
+/** Endpoints of a model with what they charge for short prompts at a time in Unix seconds. */
+export function endpointsAt(catalog: Catalog, model: string, at: number): readonly Endpoint[] {
+  return catalog
+    .endpoints(model)
+    .map((one) =>
+      one.price?.changes === undefined ? one : { ...one, price: ratesAt(one.price, { at, promptTokens: 0 }) },
+    );
 }
 
 /** Author of a model, for filters. */
@@ -133,13 +156,14 @@ function cheapest(endpoints: readonly Endpoint[]): Endpoint | undefined {
 }
 
 /** Prices per token as decimal strings; `-1` says that a price is unknown. */
-function pricingCard(price: Price | undefined): PricingCard {
+function pricingCard(price: Rates | undefined): PricingCard {
   if (price === undefined) return { prompt: '-1', completion: '-1' };
   return {
     prompt: perToken(price.prompt),
     completion: perToken(price.completion),
     ...optional('request', price.request, decimal),
     ...optional('image', price.image, decimal),
+    ...optional('audio', price.audioPrompt, perToken),
     ...optional('web_search', price.webSearch, decimal),
     ...optional('internal_reasoning', price.reasoning, perToken),
     ...optional('input_cache_read', price.cacheRead, perToken),

@@ -4,14 +4,18 @@ import { shortened } from '../protocol/echo.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 
 /** Headers of ours that pages may read. */
-const EXPOSED = 'X-Generation-Id, x-request-id, Retry-After';
+const EXPOSED = 'X-Generation-Id, x-request-id, request-id, Retry-After';
 
 /** Headers that pages may send; those of the contract in both spellings. */
 const ALLOWED = [
   'Authorization',
   'Content-Type',
   'x-api-key',
+  'anthropic-version',
+  'anthropic-beta',
+  'anthropic-dangerous-direct-browser-access',
   'x-session-id',
+  'x-anthropic-beta',
   'HTTP-Referer',
   'X-Title',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [

@@ -2,6 +2,7 @@ import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from 
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
+import type { Spelling } from './brand.ts';
 import { errorBody } from './error-reply.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
@@ -17,17 +18,25 @@ export class DialectFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
   readonly #writer: DialectStreamWriter;
   readonly #wantsMetadata: boolean;
+  readonly #requestId: string | undefined;
 
-  constructor(dialect: Dialect, context: DialectContext, source: ChatStreamSource, wantsMetadata: boolean) {
+  constructor(
+    dialect: Dialect,
+    context: DialectContext,
+    source: ChatStreamSource,
+    asked: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
+  ) {
     this.#source = source;
     this.#writer = dialect.streamWriter(context);
-    this.#wantsMetadata = wantsMetadata;
+    this.#wantsMetadata = asked.wantsMetadata;
+    this.#requestId = asked.requestId;
   }
 
   items(items: readonly StreamItem[]): string {
     let frames = '';
     for (const item of items) {
-      frames += this.#writer.write(typeof item === 'string' ? this.#source.envelope.text(item) : item);
+      if (typeof item !== 'string') frames += this.#writer.write(item);
+      else frames += this.#writer.text?.(item) ?? this.#writer.write(this.#source.envelope.text(item));
     }
     return frames;
   }
@@ -41,7 +50,7 @@ export class DialectFrameWriter implements FrameWriter {
   }
 
   fail(thrown: unknown): string {
-    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata));
+    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata, this.#requestId));
   }
 }
 
@@ -50,6 +59,7 @@ export function dialectContext(
   body: unknown,
   generationId: string,
   environment: { wallClock(): number; randomText(length: number): string },
+  spelling: Spelling,
 ): DialectContext {
   return {
     // A request that was understood is an object.
@@ -57,5 +67,6 @@ export function dialectContext(
     generationId,
     created: Math.floor(environment.wallClock() / 1_000),
     randomText: (length) => environment.randomText(length),
+    spelling,
   };
 }

@@ -4,6 +4,7 @@ import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
 import { type Spelling, spell } from './brand.ts';
 import type { HttpHeaders, HttpReply } from './exchange.ts';
+import { dialectAt } from './routes.ts';
 
 /** What an error answer depends on besides the error. */
 export interface ErrorReplyContext {
@@ -20,25 +21,35 @@ export interface ErrorReplyContext {
 /** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
 export function errorReply(thrown: unknown, context: ErrorReplyContext): HttpReply {
   const error = errorOfUnknown(thrown);
+  const { status, body } = statusAndBody(error, context);
   return {
     type: 'whole',
-    status: error.status,
+    status,
     headers: { ...context.headers, ...errorHeaders(error), 'content-type': 'application/json' },
-    body: JSON.stringify(spell(replyBody(error, context), context.spelling)),
+    body: JSON.stringify(spell(body, context.spelling)),
   };
 }
 
-function replyBody(error: RouterError, { dialect, wantsMetadata, account, headers }: ErrorReplyContext): object {
+function statusAndBody(
+  error: RouterError,
+  { dialect, wantsMetadata, account, headers }: ErrorReplyContext,
+): { readonly status: number; readonly body: object } {
   const body = errorBody(error, wantsMetadata);
-  if (dialect === undefined) return { ...body, user_id: account ?? null };
+  if (dialect === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
   const { error: detail, router_metadata: metadata } = body;
-  return dialect.error({ status: error.status, detail, metadata, requestId: headers['x-request-id'] });
+  const wrapped = { status: error.status, detail, metadata, requestId: headers['x-request-id'] };
+  return { status: dialect.status?.(wrapped) ?? error.status, body: dialect.error(wrapped) };
 }
 
-/** An error answer for what goes wrong in a host before the router is asked. */
-export function errorReplyOf(status: number, message: string): HttpReply {
+/**
+ * An error answer for what goes wrong in a host before the router is asked.
+ *
+ * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
+ */
+export function errorReplyOf(status: number, message: string, path?: string): HttpReply {
   const error = new RouterError({ status, errorType: TYPE_OF_STATUS[status] ?? 'invalid_request', message });
-  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {} });
+  const dialect = path === undefined ? undefined : dialectAt(path);
+  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, dialect });
 }
 
 /** The answer to a request for a path that does not exist, where no host goes on. */

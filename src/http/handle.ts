@@ -1,7 +1,8 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
-import type { Dialect } from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { RouterError } from '../errors.ts';
-import type { Router } from '../router.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
+import type { OpenedChat, Router } from '../router.ts';
 import type { WarningEvent } from '../runtime/events.ts';
 import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
@@ -9,11 +10,11 @@ import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
-import { DialectFrameWriter, dialectContext } from './dialect-reply.ts';
+import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
-import type { HttpCall, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
-import { type Operation, matchRoute } from './routes.ts';
+import { type CatalogOperation, dialectAt, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const STREAM_HEADERS = {
@@ -34,25 +35,40 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
-  const context: ErrorReplyContext & { account?: string; dialect?: Dialect | undefined } = {
-    spelling,
-    wantsMetadata,
-    headers,
-  };
+  const context: ErrorReplyContext & {
+    account?: string;
+    dialect?: Dialect | undefined;
+    headers: Readonly<Record<string, string>>;
+  } = { spelling, wantsMetadata, headers };
   try {
     if (match.type === 'wrong_method') {
+      speak(dialectAt(call.path), context);
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (operation.name === 'chat') context.dialect = operation.dialect;
-    else return catalogReply(router, operation, call, headers);
+    if (operation.name !== 'chat' && operation.name !== 'embeddings') {
+      return catalogReply(router, operation, call, headers);
+    }
+    if (operation.name === 'chat') speak(operation.dialect, context);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
-    return await chat(router, call, account, context);
+    const answer = operation.name === 'chat' ? chat : embeddings;
+    return await answer(router, call, account, context);
   } catch (error) {
     if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
+}
+
+/** From here on, answers have the shape in which the caller asked. */
+function speak(
+  dialect: Dialect | undefined,
+  context: { dialect?: Dialect | undefined; headers: Readonly<Record<string, string>> },
+): void {
+  context.dialect = dialect;
+  const { 'x-request-id': id } = context.headers;
+  if (dialect?.requestIdHeader === undefined || id === undefined) return;
+  context.headers = { ...context.headers, [dialect.requestIdHeader]: id };
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */
@@ -73,56 +89,109 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
   admission.check();
   const body = await readJsonBody(call, config.limits);
   const slot = admission.enter();
+  const answerContext = ({ id }: OpenedChat): DialectContext => dialectContext(body, id, config.environment, spelling);
+  let opened: OpenedChat | undefined;
   try {
-    const opened = await router.open(body, {
+    opened = await router.open(body, {
       account,
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      anthropicBeta: betasOf(call, dialect),
       dialect: dialect?.name,
     });
     const headers = { ...context.headers, 'x-generation-id': opened.id };
     if (opened.type === 'whole') {
       const answer = await opened.answer;
       slot.leave();
-      const whole = dialect?.whole(answer, dialectContext(body, opened.id, config.environment)) ?? answer.result;
-      return {
-        type: 'whole',
-        status: 200,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(spell(whole, spelling)),
-      };
+      const whole = dialect?.whole(answer, answerContext(opened));
+      return wholeReply(spell(whole ?? answer.result, spelling), headers);
     }
     const { keepAlive, environment } = config;
     const { stream: source } = opened;
     const writer =
       dialect === undefined
         ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, dialectContext(body, opened.id, environment), source, wantsMetadata);
+        : new DialectFrameWriter(dialect, answerContext(opened), source, {
+            wantsMetadata,
+            requestId: context.headers['x-request-id'],
+          });
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
     slot.leave();
+    const absorbed = opened && absorb(error, opened, answerContext(opened), context);
+    if (absorbed !== undefined) return absorbed;
     throw error;
   }
 }
 
-function catalogReply(
+async function embeddings(
   router: Router,
-  operation: Exclude<Operation, { name: 'chat' }>,
   call: HttpCall,
-  headers: Readonly<Record<string, string>>,
-): HttpReply {
-  const { services } = router.internals;
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
+  account: Account,
+  context: ErrorReplyContext,
+): Promise<HttpReply> {
+  const { config, admission } = router.internals;
+  admission.check();
+  const body = await readJsonBody(call, config.limits);
+  const slot = admission.enter();
+  try {
+    const result = await router.embed(body as EmbeddingRequest, {
+      account,
+      signal: call.signal,
+      metadata: context.wantsMetadata,
+      sessionId: call.header('x-session-id'),
+    });
+    return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+  } finally {
+    slot.leave();
+  }
+}
+
+/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+  const named = call.header('x-anthropic-beta');
+  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
+}
+
+/** The answer that an error is in the caller's dialect, if it is one. */
+function absorb(
+  thrown: unknown,
+  opened: OpenedChat,
+  answer: DialectContext,
+  { dialect, wantsMetadata, headers }: ErrorReplyContext,
+): HttpReply | undefined {
+  const error = dialectError(thrown, wantsMetadata);
+  const whole = dialect?.absorb?.(error, answer);
+  if (dialect === undefined || whole === undefined) return undefined;
+  const own = { ...headers, 'x-generation-id': opened.id };
+  if (opened.type === 'whole') return wholeReply(whole, own);
+  // The stream failed before it began: all its events are known.
+  const frames = dialect.streamWriter(answer).fail(error);
+  return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
+}
+
+function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { type: 'whole' }> {
   return {
     type: 'whole',
     status: 200,
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   };
+}
+
+function catalogReply(
+  router: Router,
+  operation: CatalogOperation,
+  call: HttpCall,
+  headers: Readonly<Record<string, string>>,
+): HttpReply {
+  const { services } = router.internals;
+  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
+  return wholeReply(body, headers);
 }
 
 function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {

@@ -1,4 +1,3 @@
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
 import { blendedPrice } from '../catalog/price.ts';
@@ -6,6 +5,7 @@ import { selectorIndex } from '../catalog/provider-selector.ts';
 import { RouterError } from '../errors.ts';
 import type { ModelList } from '../protocol/models.ts';
 import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
+import type { ListedFacts } from './router-models.ts';
 
 type Served = { readonly model: Model; readonly endpoints: readonly Endpoint[] };
 
@@ -50,7 +50,7 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
       endpoints.some((one) => one.variant === name),
 };
 
-/** Models that only make images or sounds are listed when they are asked for. */
+/** Models that only make images, sounds or embeddings are listed when they are asked for. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
 /** Orders of `GET /models` by the value of `sort`. What is unknown comes last. */
@@ -62,9 +62,9 @@ const ORDERS: Readonly<Record<string, (left: Served, right: Served) => number>> 
   'pricing-high-to-low': (left, right) => byNumber(negated(lowestPrice(left)), negated(lowestPrice(right))),
 };
 
-/** Answers `GET /models`. Without `offset` and `limit` the list is complete. */
-export function listModels(catalog: Catalog, query: URLSearchParams): ModelList {
-  const found = sorted(filterModels(catalog, query), query.get('sort'));
+/** Answers `GET /models`, with the prices of a time in Unix seconds. Without `offset` and `limit` the list is complete. */
+export function listModels(facts: ListedFacts, query: URLSearchParams, at: number): ModelList {
+  const found = sorted(filterModels(facts, query, at), query.get('sort'));
   const paged = query.has('offset') || query.has('limit');
   const offset = paged ? toCount('offset', query.get('offset') ?? '0', Number.MAX_SAFE_INTEGER) : 0;
   const limit = paged ? toCount('limit', query.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT) : found.length;
@@ -79,13 +79,13 @@ export function listModels(catalog: Catalog, query: URLSearchParams): ModelList 
 }
 
 /** Models that pass every filter of a query. */
-export function filterModels(catalog: Catalog, query: URLSearchParams): readonly Served[] {
+export function filterModels(facts: ListedFacts, query: URLSearchParams, at: number): readonly Served[] {
   const asked = query.has('output_modalities') ? [...query] : [...query, DEFAULT_OUTPUT];
   const active = asked.flatMap(([name, value]) => {
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     return filter === undefined ? [] : [filter(value)];
   });
-  return servedModels(catalog).filter((served) => active.every((matches) => matches(served)));
+  return servedModels(facts, at).filter((served) => active.every((matches) => matches(served)));
 }
 
 function sorted(found: readonly Served[], order: string | null): readonly Served[] {
@@ -117,8 +117,10 @@ function byNumber(left: number | undefined, right: number | undefined): number {
   return left - right;
 }
 
+/** What nobody declared may be there, except embeddings: those who look for them do not look for chat models. */
 function has({ endpoints }: Served, set: 'parameters' | 'inputModalities' | 'outputModalities', name: string): boolean {
-  return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? true);
+  const unknown = name !== 'embeddings';
+  return endpoints.some((endpoint) => (endpoint[set] as ReadonlySet<string> | undefined)?.has(name) ?? unknown);
 }
 
 function prices({ endpoints }: Served): readonly number[] {

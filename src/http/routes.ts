@@ -4,11 +4,15 @@ import { DIALECTS } from '../core/dialects/dialects.ts';
 /** What a request asks for. */
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: Dialect | undefined }
+  | { readonly name: 'embeddings' }
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
   | { readonly name: 'providers' };
+
+/** Operations that only read the catalog. */
+export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' }>;
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -27,6 +31,7 @@ const SLUG = '([^/]+(?:/[^/]+)?)';
 
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
+  { method: 'POST', pattern: /^\/embeddings$/, operation: () => ({ name: 'embeddings' }) },
   ...Object.values(DIALECTS).map((dialect): Route => ({
     method: 'POST',
     pattern: new RegExp(`^/${dialect.name}$`),
@@ -45,10 +50,16 @@ const ROUTES: readonly Route[] = [
 
 const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 
+/** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
+export function dialectAt(path: string): Dialect | undefined {
+  const name = withoutSlash(path).slice(1);
+  return Object.values(DIALECTS).find((dialect) => dialect.name === name);
+}
+
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {
   if (path === '/chat/completions' && method === 'POST') return CHAT;
-  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const trimmed = withoutSlash(path);
   const allowed: string[] = [];
   for (const route of ROUTES) {
     const found = route.pattern.exec(trimmed);
@@ -59,6 +70,10 @@ export function matchRoute(method: string, path: string): Match {
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
   return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', ') };
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function unescape(slug: string): string {

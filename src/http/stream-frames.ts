@@ -55,8 +55,13 @@ export class StreamFrames implements Frames {
     }
     if (this.#over) return { done: true, value: undefined };
     try {
-      const items = await this.#itemsOrComment();
-      return { done: false, value: typeof items === 'string' ? items : this.#render(items) };
+      let value = '';
+      // What a dialect holds back for later makes no frame.
+      while (value === '' && !this.#over) {
+        const items = await this.#itemsOrComment();
+        value = typeof items === 'string' ? items : this.#render(items);
+      }
+      return { done: false, value };
     } catch (error) {
       this.#end();
       return { done: false, value: this.#options.writer.fail(error) };

@@ -1,5 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
+/** Public by their block, but answered by the cloud that the process runs in. */
+const CLOUD_INTERNAL = new Set(['168.63.129.16']);
+
 /** The part of IPv6 that is given out to the public at all. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
@@ -11,7 +14,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
  * @param address - As a resolver gives it, without brackets.
  */
 export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
+  if (!ipaddr.isValid(address) || CLOUD_INTERNAL.has(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_UNICAST, 3);

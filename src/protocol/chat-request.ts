@@ -126,7 +126,8 @@ const unit = nullish(z.number().min(0).max(1));
 const penalty = nullish(z.number().min(-2).max(2));
 const stopSequence = z.string().min(1);
 
-const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
+/** Schema of `metadata`. */
+export const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
   pairs: MAX_METADATA_PAIRS,
   keyLength: MAX_METADATA_KEY_LENGTH,
 });
@@ -190,3 +191,6 @@ export const chatRequestSchema = z.looseObject({
   trace: nullish(jsonObject),
   transforms: nullish(z.array(z.literal('middle-out')).max(1)),
 });
+
+/** Names of the fields that a chat request knows. */
+export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestSchema.shape));

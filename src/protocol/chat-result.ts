@@ -1,6 +1,7 @@
 import type { ErrorDetail } from './error.ts';
 import type { RouterMetadata } from './metadata.ts';
 import type { ReasoningDetail } from './reasoning.ts';
+import type { ToolCallExtra } from './tool-call-extra.ts';
 import type { Usage } from './usage.ts';
 
 /** Why an answer ended. `native_finish_reason` keeps the provider's own word. */
@@ -69,6 +70,8 @@ export interface ResultToolCall {
   readonly index: number;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  /** What the vendor whose model made the call wants back with it. */
+  readonly extra_content?: ToolCallExtra;
 }
 
 /** The model's message. */

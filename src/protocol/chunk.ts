@@ -3,6 +3,7 @@ import type { ErrorDetail } from './error.ts';
 import type { JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
 import type { ReasoningDetail } from './reasoning.ts';
+import type { ToolCallExtra } from './tool-call-extra.ts';
 import type { Usage } from './usage.ts';
 
 /** A fragment of a tool call. `id`, `type` and the name come with the first fragment of an index. */
@@ -11,6 +12,8 @@ export interface ToolCallDelta {
   readonly id?: string;
   readonly type?: 'function';
   readonly function?: { readonly name?: string; readonly arguments?: string };
+  /** What the vendor whose model made the call wants back with it. */
+  readonly extra_content?: ToolCallExtra;
 }
 
 /** What a chunk adds to the message. */

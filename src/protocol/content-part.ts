@@ -64,7 +64,8 @@ export const cacheControlSchema = z.looseObject({
   ttl: z.enum(['5m', '1h']).optional(),
 });
 
-const cacheMarks = {
+/** Members that mark a part as a breakpoint of a prompt cache. */
+export const cacheMarks = {
   cache_control: cacheControlSchema.nullable().optional(),
   prompt_cache_breakpoint: z
     .looseObject({ mode: z.literal('explicit') })
@@ -73,7 +74,7 @@ const cacheMarks = {
 };
 
 /** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
-const mediaUrl = z
+export const mediaUrl = z
   .string()
   .min(1)
   .refine((url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)), 'must be an http(s) URL or a data URL');
@@ -124,6 +125,9 @@ const anyPart = [
 
 /** Content of user and tool messages. */
 export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
+
+/** Parts of an input that is to be embedded. */
+export const embeddedContentSchema = z.array(z.discriminatedUnion('type', anyPart)).min(1);
 
 /** Content of assistant messages: refusals may come back, and null is normal beside tool calls. */
 export const assistantContentSchema = z

@@ -37,5 +37,5 @@ export function faultAt(path: string, problem: string, status: RequestFault['sta
 }
 
 function typeOfPath(path: string): ErrorType {
-  return /^messages(?:$|\[\d+\](?:$|\.(?:role|content)))/.test(path) ? 'invalid_prompt' : 'invalid_request';
+  return /^(?:messages|input)(?:$|\[\d+\](?:$|\.(?:role|content)))/.test(path) ? 'invalid_prompt' : 'invalid_request';
 }

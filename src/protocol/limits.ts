@@ -30,15 +30,25 @@ export const MAX_MODEL_PATTERNS = 1_024;
 export const MAX_MODEL_PATTERN_LENGTH = 1_024;
 /** Contract: characters in all patterns of one list. */
 export const MAX_MODEL_PATTERNS_TOTAL_LENGTH = 65_536;
+/** Contract: models or presets on a panel of fusion. */
+export const MAX_FUSION_MODELS = 8;
+/** Contract: tools that a panel may have. */
+export const MAX_FUSION_TOOLS = 8;
+/** Contract: `max_tool_calls` of fusion. */
+export const MAX_FUSION_TOOL_CALLS = 16;
 /** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
 export const MAX_SERVER_TOOL_STEPS = 30;
+/** Numbers in one embedding vector, in `dimensions`. */
+export const MAX_DIMENSIONS = 65_536;
+/** Characters in `input_type`. */
+export const MAX_INPUT_TYPE_LENGTH = 64;
 
 /** Characters that a hook of a plugin or a call of a server tool may add. */
 export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 
 /** Limits that the embedding program may change. */
 export interface RequestLimits {
-  /** Bytes in the body of a chat request, after decompression. Default 32,000,000. */
+  /** Bytes in the body of a request, after decompression. Default 32,000,000. */
   readonly bodyBytes: number;
   /** Nesting depth of the body. Default 64. */
   readonly depth: number;
@@ -50,6 +60,10 @@ export interface RequestLimits {
   readonly tools: number;
   /** Characters of all tool schemas together, serialised. Default 1,000,000. */
   readonly toolSchemaLength: number;
+  /** Items in the `input` of an embedding request. Default 2,048. */
+  readonly embeddingInputs: number;
+  /** Tokens in the `input` of an embedding request that sends tokens instead of text. Default 300,000. */
+  readonly embeddingTokens: number;
   /** Milliseconds that a client may take to send its body. Default 30,000. */
   readonly bodyTimeoutMs: number;
   /** Milliseconds that a client may leave a stream unread before its connection is closed. Default 60,000. */
@@ -66,6 +80,8 @@ export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
   messages: 10_000,
   tools: 512,
   toolSchemaLength: 1_000_000,
+  embeddingInputs: 2_048,
+  embeddingTokens: 300_000,
   bodyTimeoutMs: 30_000,
   writeStallMs: 60_000,
   concurrentRequests: 1_000,

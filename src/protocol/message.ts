@@ -10,6 +10,7 @@ import {
   textContentSchema,
 } from './content-part.ts';
 import { identifier, jsonObject, nullish } from './fields.ts';
+import type { ToolCallExtra } from './tool-call-extra.ts';
 import { type ReasoningDetail, reasoningEffortSchema, type ReasoningEffort } from './reasoning.ts';
 
 /** Instructions from the embedding program or developer. */
@@ -38,6 +39,8 @@ export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  /** What the vendor whose model made the call wants back with it. */
+  readonly extra_content?: ToolCallExtra | null | undefined;
 }
 
 /** An earlier answer of the model, or, at the end of `messages`, a prefill that the model continues. */
@@ -89,6 +92,9 @@ const toolCallSchema = z.looseObject({
   id: identifier(1, 512),
   type: z.literal('function'),
   function: z.looseObject({ name: z.string().min(1).max(256), arguments: z.string() }),
+  extra_content: nullish(
+    z.looseObject({ google: z.looseObject({ thought_signature: z.string().optional() }).optional() }),
+  ),
 });
 
 const assistantSchema = z.looseObject({

@@ -18,6 +18,8 @@ export interface ModelCard {
   readonly supported_parameters: readonly string[];
   readonly default_parameters: Readonly<Record<string, unknown>> | null;
   readonly supported_voices: readonly string[] | null;
+  /** Day or month, as in `2026-01`. */
+  readonly knowledge_cutoff: string | null;
   readonly links: { readonly details: string };
 }
 
@@ -36,6 +38,7 @@ export interface PricingCard {
   readonly completion: string;
   readonly request?: string;
   readonly image?: string;
+  readonly audio?: string;
   readonly web_search?: string;
   readonly internal_reasoning?: string;
   readonly input_cache_read?: string;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { nullish } from './fields.ts';
+import type { ToolCallExtra } from './tool-call-extra.ts';
 
 /** How hard the model should think. `none` switches reasoning off. */
 export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';
@@ -44,6 +45,8 @@ export type ReasoningDetail = ReasoningDetailBase &
         readonly arguments: string;
         readonly result: string;
         readonly tool_call_id?: string | undefined;
+        /** What the provider wants to get back with the call. */
+        readonly extra_content?: ToolCallExtra | undefined;
       }
   );
 

@@ -22,15 +22,18 @@ const BY_CODE: readonly (readonly [RegExp, FailureKind])[] = [
  */
 const BY_MESSAGE: readonly (readonly [RegExp, FailureKind])[] = [
   [
-    /context length|context window|prompt is too long|too many tokens|input token count|maximum.{0,40}tokens/i,
+    /context length|context window|context limit|prompt is too long|too many tokens|input token count|maximum.{0,40}tokens/i,
     'context_length',
   ],
-  [/content management policy|safety system|flagged|moderation/i, 'content_policy'],
+  [/content management policy|content filtering policy|safety system|flagged|moderation/i, 'content_policy'],
   [
     /^\W*(?:insufficient (?:balance|credits?|quota)|your credit balance|your prepay|you have reached your specified api usage)/i,
     'quota',
   ],
-  [/^\W*(?:invalid api key|incorrect api key|api key not valid|user location is not supported)/i, 'credentials'],
+  [
+    /^\W*(?:invalid api key|incorrect api key|api key not valid|user location is not supported|this organization has been disabled)/i,
+    'credentials',
+  ],
   [/^\W*(?:model not exist|invalid model:|the model .{1,100} does not exist)/i, 'model_not_found'],
   [/unsupported parameter|extra inputs are not permitted|unrecognized request argument/i, 'unsupported_parameter'],
   [/^\W*(?:(?:404 )?(?:page )?not found\W*$|unknown request url|invalid url)/i, 'unreachable'],
@@ -105,8 +108,9 @@ function specificKind(status: number, shape: ErrorShape): FailureKind | undefine
   const codes = codesOf(shape);
   const byCode = BY_CODE.find(([words, kind]) => allowed.includes(kind) && words.test(codes));
   if (byCode !== undefined) return byCode[1];
-  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing.
-  if (status === 429 && codes !== '') return undefined;
+  // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing. Google has
+  // one code for both, so there the beginning of the message tells.
+  if (status === 429 && codes !== '' && codes !== 'RESOURCE_EXHAUSTED') return undefined;
   const message = shape.message ?? '';
   return BY_MESSAGE.find(([words, kind]) => allowed.includes(kind) && words.test(message))?.[1];
 }
@@ -126,10 +130,15 @@ export function statusOfWords(shape: ErrorShape): number {
 const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|rate_limit|resource_exhausted|too_many|throttl/i, 429],
   [/insufficient_balance|credit_balance|spend_limit|usage_limit|billing|payment/i, 402],
+  [/\boverloaded_error\b/i, 529],
   [/overload|unavailable/i, 503],
-  [/authentication|api_key/i, 401],
+  [/authenticat|api_key/i, 401],
   [/permission/i, 403],
   [/not_found/i, 404],
   [/timeout|deadline/i, 504],
-  [/invalid|bad_request|context_length|content_filter|content_policy|unsupported_/i, 400],
+  [/conflict|^(?:aborted|already_exists)/i, 409],
+  [/too_large/i, 413],
+  [/^cancelled/i, 499],
+  [/^unimplemented/i, 501],
+  [/invalid|bad_request|precondition|out_of_range|context_length|content_filter|content_policy|unsupported_/i, 400],
 ];

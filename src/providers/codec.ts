@@ -1,8 +1,17 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
+import type { ParameterName } from '../catalog/parameters.ts';
+import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { DecodedResult } from './openai-compatible/decode-result.ts';
+import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { EmbeddingCodec } from './embedding-codec.ts';
+import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
+
+/** A decoded answer, or what is wrong with it. */
+export type DecodedResult =
+  | { readonly ok: true; readonly result: UpstreamResult }
+  | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
  * How one wire writes requests and reads answers. Pure: a codec never sends anything. Together with the shared
@@ -11,7 +20,11 @@ import type { ErrorContext } from './upstream-failure.ts';
 export interface Codec {
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
-  /** Body of the request, to be serialised once. */
+  /**
+   * Body of the request, to be serialised once.
+   *
+   * @throws {@link EncodeError} when the wire cannot say what the request says.
+   */
   encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
   /** Headers that depend on the request, names and values in turn. */
   headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];
@@ -19,4 +32,13 @@ export interface Codec {
   decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
   /** Starts reading a stream. */
   streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;
+  /**
+   * Reads an error body, parsed when it is JSON, that has a form of this wire's own; undefined for any other, which is
+   * read in the forms that are in use elsewhere. Default: every body is.
+   */
+  errorShape?(body: unknown): ErrorShape | undefined;
+  /** Parameters that this wire has no words for. Requests that must have one of them are kept away. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
+  /** How embeddings are asked for; left out for wires that have none. */
+  readonly embeddings?: EmbeddingCodec | undefined;
 }

@@ -11,6 +11,8 @@ export interface ErrorShape {
   readonly status?: number | undefined;
   /** When to come back, in the words of Google's `RetryInfo`: `27s`. */
   readonly retryDelay?: string | undefined;
+  /** Ids of the quotas that are used up, as Google names them. */
+  readonly quotas?: readonly string[] | undefined;
 }
 
 /**
@@ -46,17 +48,25 @@ export function isError(error: unknown): boolean {
 }
 
 function readMembers(members: JsonObject): ErrorShape {
-  const { message, code, type, status, statusCode, details, innererror } = members;
+  const { code, type, status, statusCode, details, innererror } = members;
   const known = (Array.isArray(details) ? details : []).filter(isJsonObject);
   const reasons = [...known.map(({ reason }) => reason), isJsonObject(innererror) ? innererror['code'] : undefined];
   return {
-    message: text(message),
-    code: text(code),
-    type: text(type) ?? text(status),
+    // Services of AWS write it either way, and their type with underscores.
+    message: text(members['message']) ?? text(members['Message']),
+    // Anthropic tells apart what its types do not under `details`.
+    code: text(code) ?? (isJsonObject(details) ? text(details['error_code']) : undefined),
+    type: text(type) ?? text(status) ?? text(members['__type']),
     reasons: reasons.map(text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),
     retryDelay: text(known.find((detail) => 'retryDelay' in detail)?.['retryDelay']),
+    quotas: known.flatMap(({ violations }) => quotasOf(violations)),
   };
+}
+
+function quotasOf(violations: unknown): readonly string[] {
+  const known = (Array.isArray(violations) ? violations : []).filter(isJsonObject);
+  return known.map(({ quotaId }) => text(quotaId)).filter((id) => id !== undefined);
 }
 
 function errorCodeOf(detail: unknown): string | undefined {

@@ -1,6 +1,8 @@
-import type { CatalogProvider } from '../catalog/catalog.ts';
+import type { CatalogProvider } from '../catalog/catalog-provider.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { UpstreamEmbeddings } from '../core/embeddings/upstream-embeddings.ts';
+import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-embedding-request.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
@@ -16,6 +18,11 @@ export interface ProviderCall {
   readonly signal: AbortSignal;
   /** What the provider tells while the call is under way. All are optional to call. */
   readonly progress: CallProgress;
+}
+
+/** One upstream call for embeddings, as a provider gets it. */
+export interface EmbeddingCall extends Omit<ProviderCall, 'request'> {
+  readonly request: NormalizedEmbeddingRequest;
 }
 
 /** What a provider may tell about a call. */
@@ -45,6 +52,11 @@ export type ProviderReply =
   | { readonly type: 'whole'; readonly result: UpstreamResult }
   | { readonly type: 'stream'; readonly stream: PieceStream };
 
+/** How a provider answers a call for embeddings. */
+export type EmbeddingReply =
+  | { readonly type: 'failed'; readonly failure: AttemptFailure }
+  | { readonly type: 'embedded'; readonly result: UpstreamEmbeddings };
+
 /**
  * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the
  * list of checks that every provider must pass.
@@ -59,11 +71,16 @@ export interface Provider<Model extends string = string> extends CatalogProvider
    * the router does that.
    */
   chat(call: ProviderCall): Promise<ProviderReply>;
+  /**
+   * Makes one upstream call for embeddings. Resolves with one vector for each input, in their order, or with a failure.
+   * Left out by providers that make none: they are then never asked.
+   */
+  embed?(call: EmbeddingCall): Promise<EmbeddingReply>;
   /** Frees connections. Called by `router.close()`. */
   close?(): Promise<void>;
 }
 
 /** A reply that says that the call failed. */
-export function failedReply(failure: AttemptFailure): ProviderReply {
+export function failedReply(failure: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
   return { type: 'failed', failure };
 }

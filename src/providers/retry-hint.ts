@@ -1,4 +1,4 @@
-import { durationMs, retryAfterMs } from '../core/fallback/retry-after.ts';
+import { MAX_RETRY_AFTER_MS, durationMs, retryAfterMs } from '../core/fallback/retry-after.ts';
 import type { ErrorShape } from './error-shape.ts';
 
 /** Statuses with which a provider says that it has had enough for now; others have no reason to say when. */
@@ -19,7 +19,7 @@ const SLOW_DOWN_MS = 60_000;
 
 /**
  * Milliseconds until a provider wants to be asked again, from the first source that says so: its `Retry-After`
- * headers, `RetryInfo` in the body, the reset of a limit that is used up, and its message last.
+ * headers, the end of a used-up day, `RetryInfo` in the body, the reset of a limit that is used up, and its message last.
  */
 export function retryHintMs(
   status: number,
@@ -37,6 +37,8 @@ export function retryHintMs(
     wallClock,
   );
   if (!BUSY.has(status)) return told;
+  // The delay that comes with a used-up day says nothing about when the next one begins.
+  if (shape.quotas?.some((quota) => /PerDay/i.test(quota)) === true) return untilNextDayMs(wallClock);
   const hint = told ?? durationMs(shape.retryDelay) ?? resetMs(header, wallClock) ?? waitInWords(shape.message);
   if (!/slow_down|ramp_limit|acceleration/i.test(`${shape.code ?? ''} ${shape.type ?? ''}`)) return hint;
   return Math.max(hint ?? 0, SLOW_DOWN_MS);
@@ -49,6 +51,16 @@ function resetMs(header: (name: string) => string | undefined, wallClock: number
     .filter((wait) => wait !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
+
+/** Google's quotas of a day begin anew at midnight on the American west coast. */
+function untilNextDayMs(wallClock: number): number {
+  const clock = new Intl.DateTimeFormat('en-US', { timeZone: 'America/Los_Angeles', hourCycle: 'h23', ...TIME_OF_DAY });
+  const [hours = 0, minutes = 0, seconds = 0] = clock.format(wallClock).split(':').map(Number);
+  return Math.min(MAX_RETRY_AFTER_MS, (DAY_SECONDS - hours * 3_600 - minutes * 60 - seconds) * 1_000);
+}
+
+const TIME_OF_DAY = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const DAY_SECONDS = 86_400;
 
 /** Until a time as Anthropic writes it: `2026-11-20T10:00:00Z`. */
 function untilMs(time: string | undefined, wallClock: number): number | undefined {

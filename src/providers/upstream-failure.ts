@@ -10,6 +10,10 @@ export interface ErrorContext {
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for dates in `Retry-After`. */
   readonly wallClock: number;
+  /** A header of the answer by its lower-case name, for what a provider says beside the body. */
+  readonly header?: ((name: string) => string | undefined) | undefined;
+  /** Reads error bodies of a form of their own; undefined for a body that has one of the common forms. */
+  readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
 }
 
 /** The failure behind an HTTP answer with a bad status. */
@@ -21,7 +25,7 @@ export function failureOfResponse(
 ): AttemptFailure {
   const html = body.trimStart().startsWith('<');
   const parsed = html ? undefined : parseOrText(body);
-  const shape = readErrorShape(parsed);
+  const shape = shapeOf(parsed, context);
   const wait = retryHintMs(status, header, shape, context.wallClock);
   const raw = html || typeof parsed === 'string' ? body : spelledPlainly(parsed);
   return build(classifyError(status, shape, html), shape, raw, { status, retryAfterMs: wait }, context);
@@ -29,10 +33,14 @@ export function failureOfResponse(
 
 /** The failure behind an error object that came with a good status, whole or inside a stream. */
 export function failureInBand(body: unknown, context: ErrorContext): AttemptFailure {
-  const shape = readErrorShape(body);
+  const shape = shapeOf(body, context);
   const status = statusOfWords(shape);
   const wait = retryHintMs(status, () => undefined, shape, context.wallClock);
   return build(classifyError(status, shape), shape, shape.message ?? '', { status, retryAfterMs: wait }, context);
+}
+
+function shapeOf(body: unknown, context: ErrorContext): ErrorShape {
+  return context.errorShape?.(body) ?? readErrorShape(body);
 }
 
 function build(

@@ -6,11 +6,12 @@ import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
-import type { Usage } from '../protocol/usage.ts';
+import type { Settlement } from '../core/stream/usage.ts';
 import type { Answer, Execution } from './execution.ts';
-import { errorOfUnknown } from './router-errors.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleError, settleResult } from './settle.ts';
+import type { AnswerFacts } from './attempt-call.ts';
+import { settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
@@ -22,32 +23,41 @@ export async function answerWhole(services: RuntimeServices, execution: Executio
     if (execution.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
     const result = await execution.polish(finished.result);
     // Plugins may have asked others meanwhile.
-    const usage = usageOf(execution, answer, answer.result);
-    return { result: conclude(services, execution, answer, { ...finished, result: { ...result, usage } }), native };
+    const { usage, costParts } = billOf(execution, answer, answer.result);
+    const facts = { ...finished.facts, usage, costParts };
+    return {
+      result: conclude(services, execution, answer, { ...finished, facts, result: { ...result, usage } }),
+      native,
+    };
   } catch (error) {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
   }
 }
 
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
-
 /** An answer whose last attempt has been settled. */
 interface Finished {
-  readonly result: ChatResult & { readonly usage: Usage };
+  readonly result: ChatResult;
   readonly attempt: Attempt;
   readonly facts: AnswerFacts;
 }
 
-function usageOf(execution: Execution, answer: Answer, result: UpstreamResult): Usage {
-  return execution.usage(answer, result.usage, result.usage === undefined ? likelyTokensOf(answer, result) : 0);
+function billOf(execution: Execution, answer: Answer, result: UpstreamResult): Settlement {
+  return execution.bill(answer, {
+    reported: result.usage,
+    likelyTokens: result.usage === undefined ? likelyTokensOf(answer, result) : 0,
+    images: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
+    serviceTier: result.serviceTier,
+  });
 }
 
 function settle(execution: Execution, answer: Answer, result: UpstreamResult): Finished {
   const { request } = execution;
   const { endpoint } = answer;
+  const { usage, costParts } = billOf(execution, answer, result);
   const facts = {
-    usage: usageOf(execution, answer, result),
+    usage,
+    costParts,
     finishReason: result.choices[0]?.finish_reason ?? null,
     toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
   };
@@ -76,7 +86,7 @@ function conclude(
   answer: Answer,
   { result, attempt, facts }: Finished,
 ): ChatResult {
-  settleResult(services, execution, answer, { ...facts, usage: result.usage });
+  settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
   return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
 }

@@ -7,9 +7,10 @@ import { ChunkEnvelope } from '../core/stream/envelope.ts';
 import type { DeltaPiece, NativePiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
+import type { JsonObject } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Answer, Execution } from './execution.ts';
-import { errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
@@ -187,8 +188,9 @@ export class ChatStreamSource {
     }
   }
 
-  #errorContext(): { readonly generationId: string; readonly routerMetadata: RouterMetadata } {
-    return { generationId: this.id, routerMetadata: this.#execution.metadata(false) };
+  #errorContext(): ErrorContext {
+    const { errorMetadata: metadata } = this.#execution;
+    return { generationId: this.id, routerMetadata: this.#execution.metadata(false), metadata };
   }
 
   /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
@@ -236,9 +238,15 @@ export class ChatStreamSource {
     this.#release();
     answer.call.close();
     const { request } = this.#execution;
-    const usage = this.#execution.usage(answer, tracker.usage, tracker.likelyTokens);
+    const { usage, costParts } = this.#execution.bill(answer, {
+      reported: tracker.usage,
+      likelyTokens: tracker.likelyTokens,
+      images: tracker.images,
+      serviceTier: tracker.facts.serviceTier,
+    });
     const facts = {
       usage,
+      costParts,
       finishReason: end.finishes[0]?.reason ?? null,
       toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
     };
@@ -261,7 +269,8 @@ export class ChatStreamSource {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
     }
-    const error = errorOfBrokenStream(attempt as FailedAttempt, this.#errorContext());
+    const context = this.#errorContext();
+    const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
   }
@@ -278,6 +287,11 @@ export class ChatStreamSource {
   }
 }
 
-const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+/** Facts about a request for the error that ends its stream. */
+interface ErrorContext {
+  readonly generationId: string;
+  readonly routerMetadata: RouterMetadata;
+  readonly metadata: JsonObject | undefined;
+}
 
 function ignore(): void {}

@@ -1,3 +1,5 @@
+import type { CostPart } from '../catalog/cost.ts';
+import type { Operation } from '../catalog/operation.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -6,6 +8,7 @@ import type { Usage } from '../protocol/usage.ts';
 export interface RequestFacts {
   /** Generation id. */
   readonly id: string;
+  readonly operation: Operation;
   /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
   readonly parent?: string | undefined;
   readonly account: string;
@@ -41,6 +44,12 @@ export interface ResultEvent {
   readonly attempts: number;
   readonly durationMs: number;
   readonly usage: Usage;
+  /**
+   * What the provider charges for, part by part, in whole nano-dollars that add up to the cost. Absent when the
+   * provider reported its cost itself, or when no price is known.
+   */
+  readonly costParts?: readonly CostPart[] | undefined;
+  /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
 }
 

@@ -7,10 +7,10 @@ import type { ReportedUsage, StreamPiece } from '../core/stream/pieces.ts';
 import type { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
-import type { JsonValue } from '../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
-import type { Usage } from '../protocol/usage.ts';
-import type { AnswerFacts } from './settle.ts';
+import type { Settlement } from '../core/stream/usage.ts';
+import type { AnswerFacts } from './attempt-call.ts';
 
 /** The stream of an answer, as its reader needs it. */
 export interface AnswerCall {
@@ -39,6 +39,18 @@ export interface Answer {
   readonly result?: UpstreamResult | undefined;
 }
 
+/** What was counted in an answer, for its bill. */
+export interface Counted {
+  /** Undefined when the provider reported nothing. */
+  readonly reported: ReportedUsage | undefined;
+  /** The likely number of tokens in everything the model wrote. */
+  readonly likelyTokens: number;
+  /** Images in the answer. */
+  readonly images: number;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier: string | null | undefined;
+}
+
 /** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
 export interface Execution {
   readonly request: NormalizedRequest;
@@ -55,14 +67,16 @@ export interface Execution {
    * @throws {@link RouterError} when there is none; the signal's reason when the caller goes away.
    */
   run(): Promise<Answer>;
-  /** What the answer used and cost, from what its provider reported or else from the likely number of its tokens. */
-  usage(answer: Answer, reported: ReportedUsage | undefined, likelyTokens: number): Usage;
+  /** What the answer used and cost. */
+  bill(answer: Answer, counted: Counted): Settlement;
   /** Notes that the last attempt has ended, well or badly. */
   settle(answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt;
   /** Frees an answer that nobody wants any more. */
   abandon(answer: Answer): void;
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  /** What plugins add to the metadata of an error. Absent where there are none. */
+  readonly errorMetadata?: JsonObject;
   /** Lets plugins rewrite a whole answer. Absent where there are none. */
   polish?(result: ChatResult): Promise<ChatResult>;
 }

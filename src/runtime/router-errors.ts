@@ -9,6 +9,9 @@ import type { JsonObject } from '../protocol/json.ts';
 
 type Context = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
 
+/** Facts about a whole request, for its error. */
+type RequestContext = Context & Pick<RouterErrorOptions, 'metadata'>;
+
 /** The error for a request that was refused before anything was sent. */
 export function errorOfFault(fault: RequestFault): RouterError {
   const { status, errorType, message, availability, path } = fault;
@@ -55,6 +58,9 @@ export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): R
   });
 }
 
+/** How events name the end of a request whose caller went away. */
+export const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+
 /** The one door through which unknown thrown values become errors of ours. What they say stays inside. */
 export function errorOfUnknown(thrown: unknown): RouterError {
   if (RouterError.isInstance(thrown)) return thrown;
@@ -62,14 +68,14 @@ export function errorOfUnknown(thrown: unknown): RouterError {
 }
 
 /** An error with the facts about its whole request, which who threw it could not know. */
-export function withContext(error: RouterError, context: Context): RouterError {
+export function withContext(error: RouterError, context: RequestContext): RouterError {
   const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;
   return new RouterError({
     ...context,
     status,
     errorType,
     message,
-    metadata,
+    metadata: { ...context.metadata, ...metadata },
     availability,
     retryAfterMs,
     retryable,

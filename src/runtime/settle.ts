@@ -1,36 +1,40 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
+import type { Operation } from '../catalog/operation.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../core/normalize/token-estimate.ts';
 import type { Measurement } from '../core/selection/performance.ts';
-import { settleUsage } from '../core/stream/usage.ts';
+import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { ChatExecution } from './chat-execution.ts';
 import type { RequestFacts } from './events.ts';
+import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
 
-/** What a successful answer showed, besides that it succeeded. */
-export interface AnswerFacts {
-  readonly usage: Usage;
-  readonly finishReason: string | null;
-  /** Present when the request had tools and the answer called some: whether the calls were valid. */
-  readonly toolCalls?: 'valid' | 'invalid' | undefined;
+/** What recording an end needs of an execution, whatever it asks for. */
+export interface Recorded {
+  readonly request: RoutedRequest;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly attempts: readonly Attempt[];
 }
 
 /** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
 export function settleAttempt(
   services: RuntimeServices,
-  execution: ChatExecution,
+  execution: Recorded & { readonly attemptsBefore: number },
   attempt: Attempt,
-  answer: Answer,
+  answer: AttemptAnswer,
   facts?: AnswerFacts,
 ): void {
   const { outcome } = attempt;
   const { generation, endpoint } = answer;
-  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measurementOf(attempt, answer, facts));
+  const { operation } = execution.request;
+  const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
+  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
   else services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation });
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   if (!services.events.heard('attempt')) return;
@@ -70,31 +74,50 @@ function warnOfRefusedKey(
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: Answer, { needs }: NormalizedRequest): Usage | undefined {
-  const reported = call.tracker.usage;
+function usageOfFailed({ call, endpoint }: AttemptAnswer, request: RoutedRequest): Usage | undefined {
+  const { usage: reported, serviceTier, outputImages } = call.reported;
   if (reported === undefined) return undefined;
-  return settleUsage(endpoint, reported, { promptTokens: 0, completionTokens: 0, images: needs.images }).usage;
+  return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
+    .usage;
 }
 
-/** Records that a request was answered: the sticky session and the `result` event. */
+/** What a bill needs of a request, whole or streamed, so that both cost the same. */
+export function billingOf(
+  { needs, created }: Pick<RoutedRequest, 'needs' | 'created'>,
+  serviceTier: string | null | undefined,
+): Omit<Estimate, 'completionTokens' | 'outputImages'> {
+  return { promptTokens: likelyPromptTokens(needs.promptTokens), images: needs.images, at: created, serviceTier };
+}
+
+/** Records that a chat request was answered: the sticky session and the `result` event. */
 export function settleResult(
   services: RuntimeServices,
   execution: Execution,
   answer: Answer,
   facts: AnswerFacts,
 ): void {
-  const { request } = execution;
-  services.sticky.remember(request, answer.endpoint, facts.usage)?.catch(() => {
+  services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
     services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
   });
+  announceResult(services, execution, answer, facts);
+}
+
+/** Emits the `result` event. */
+export function announceResult(
+  services: RuntimeServices,
+  execution: Recorded,
+  answer: Pick<Answer, 'endpoint'>,
+  facts: AnswerFacts,
+): void {
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
-    request: factsOf(request),
+    request: factsOf(execution.request),
     provider: answer.endpoint.provider,
     model: answer.endpoint.model,
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
     usage: facts.usage,
+    costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
 }
@@ -102,7 +125,7 @@ export function settleResult(
 /** Records that a request failed, or that its caller went away. */
 export function settleError(
   services: RuntimeServices,
-  execution: Execution,
+  execution: Recorded,
   error: Pick<RouterError, 'status' | 'errorType'>,
   committed: boolean,
 ): void {
@@ -118,9 +141,10 @@ export function settleError(
 }
 
 /** The facts about a request that events carry. */
-export function factsOf(request: NormalizedRequest): RequestFacts {
+export function factsOf(request: RoutedRequest): RequestFacts {
   return {
     id: request.id,
+    operation: request.operation,
     ...(request.within === undefined ? {} : { parent: request.within.parent }),
     account: request.account.id,
     requested: request.requested,
@@ -131,8 +155,14 @@ export function factsOf(request: NormalizedRequest): RequestFacts {
   };
 }
 
-function measurementOf(attempt: Attempt, answer: Answer, facts: AnswerFacts | undefined): Measurement {
-  const tokens = facts?.usage.completion_tokens;
+/** Embeddings generate nothing: their speed is that of reading. */
+function measurementOf(
+  attempt: Attempt,
+  answer: Pick<AttemptAnswer, 'startedAt' | 'firstTokenAt' | 'result'>,
+  operation: Operation,
+  facts: AnswerFacts | undefined,
+): Measurement {
+  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
   const streamed = answer.result === undefined;
   const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
   return {

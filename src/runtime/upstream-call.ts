@@ -1,4 +1,4 @@
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { type AttemptFailure, type FailureKind, failure } from '../core/fallback/failure.ts';
 import { FAILURE_RULES } from '../core/fallback/failure-rules.ts';
 import { ResultCollector } from '../core/stream/collect.ts';
 import { type StreamPiece, commits } from '../core/stream/pieces.ts';
@@ -13,8 +13,9 @@ import {
   type ProviderReply,
   failedReply,
 } from '../providers/provider.ts';
-import { Deadline, type Phase } from './deadline.ts';
+import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
+import type { CallResult, Reported } from './attempt-call.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** What one upstream call needs. */
@@ -30,17 +31,12 @@ export interface UpstreamCallOptions {
   readonly onSending: CallProgress['sending'];
 }
 
-/** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
-export type CallResult =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: UpstreamResult }
-  | { readonly type: 'committed'; readonly firstTokenAt: number };
+/** Ways of failing that mean nothing after the end of an answer. */
+const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
+const QUIET: ReadonlySet<FailureKind> = new Set(['connection', 'timeout']);
 
-/** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
-const CALL_OVER = new DOMException('The call is over', 'AbortError');
-
-/** Marks a wait that was ended by the clock or by the caller. */
-const INTERRUPTED = Symbol('interrupted');
+/** How long usage and the end mark are waited for once every choice has ended. */
+const LAST_WORDS_MS = 5_000;
 
 /** Pieces that say nothing to the caller may come this often before the first that does. */
 const MAX_SILENT_PIECES = 100_000;
@@ -54,30 +50,32 @@ const MAX_SILENT_READS = 100_000;
 export class UpstreamCall {
   readonly tracker = new StreamTracker();
   readonly #options: UpstreamCallOptions;
-  readonly #controller = new AbortController();
-  readonly #deadline: Deadline;
-  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
   #held: readonly StreamPiece[] = [];
   /** Native pieces before the commit: the caller gets them with the first content. */
   #natives: StreamPiece[] | undefined;
   #silentReads = 0;
-  #interruption: AttemptFailure | undefined;
-  #wake: (() => void) | undefined;
 
   constructor(options: UpstreamCallOptions) {
     this.#options = options;
-    this.#deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+    const { environment, deadlineAt, signal } = options;
+    this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
+  }
+
+  /** What the provider said so far of what it will charge for. */
+  get reported(): Reported {
+    const { usage, facts, images } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images };
   }
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
   async open(): Promise<CallResult> {
-    const { signal, call, provider } = this.#options;
-    signal.addEventListener('abort', this.#onCallerAbort);
-    if (signal.aborted) this.#onCallerAbort();
+    const { call, provider } = this.#options;
+    this.#watch.begin();
     this.#awaitAnswer();
     try {
-      const reply = await this.#waitFor(() => this.#ask(provider, call));
+      const reply = await this.#watch.waitFor(() => this.#ask(provider, call));
       return await this.#receive(reply);
     } catch {
       return this.#failed(misbehaviour());
@@ -91,21 +89,21 @@ export class UpstreamCall {
       this.#held = [];
       return held;
     }
-    this.#deadline.enter('idle', this.#options.timeouts.idleMs);
+    const { idleMs } = this.#options.timeouts;
+    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
     const pieces = await this.#readPieces();
-    this.#deadline.pause();
-    return pieces;
+    this.#watch.deadline.pause();
+    return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
   }
 
   /** Frees everything; the provider is told if it is still at work. */
   close(): void {
-    this.#deadline.clear();
-    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
+    this.#watch.end();
     this.#cancelStream();
   }
 
   #receive(reply: ProviderReply | typeof INTERRUPTED): CallResult | Promise<CallResult> {
-    if (reply === INTERRUPTED) return this.#failed(this.#interruption ?? expired('total'));
+    if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.call.request.stream;
     if (reply.type === 'stream') {
@@ -121,15 +119,15 @@ export class UpstreamCall {
 
   async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
     const progress: CallProgress = {
-      connecting: () => this.#deadline.enter('connect', this.#options.timeouts.connectMs),
+      connecting: () => this.#watch.deadline.enter('connect', this.#options.timeouts.connectMs),
       connected: () => this.#awaitAnswer(),
       sending: this.#options.onSending,
     };
     try {
-      const reply: unknown = await provider.chat({ ...call, signal: this.#controller.signal, progress });
+      const reply: unknown = await provider.chat({ ...call, signal: this.#watch.signal, progress });
       if (!isReply(reply)) return failedReply(misbehaviour());
       // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
-      if (this.#interruption !== undefined && reply.type === 'stream') reply.stream.cancel();
+      if (this.#watch.isInterrupted && reply.type === 'stream') reply.stream.cancel();
       return reply;
     } catch {
       return failedReply(misbehaviour());
@@ -146,8 +144,8 @@ export class UpstreamCall {
 
   #awaitAnswer(): void {
     const { timeouts, call } = this.#options;
-    if (call.request.stream) this.#deadline.enter('first_token', timeouts.firstTokenMs);
-    else this.#deadline.enter('answer', timeouts.answerMs);
+    if (call.request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
+    else this.#watch.deadline.enter('answer', timeouts.answerMs);
   }
 
   async #untilCommit(): Promise<CallResult> {
@@ -169,8 +167,8 @@ export class UpstreamCall {
   #committed(held: readonly StreamPiece[]): CallResult {
     this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
     this.#natives = undefined;
-    this.#deadline.liftTotal();
-    this.#deadline.pause();
+    this.#watch.deadline.liftTotal();
+    this.#watch.deadline.pause();
     return { type: 'committed', firstTokenAt: this.#options.environment.now() };
   }
 
@@ -178,7 +176,7 @@ export class UpstreamCall {
     const collector = new ResultCollector();
     while (!this.tracker.ended) {
       const pieces = await this.#readPieces();
-      if (pieces === undefined) break;
+      if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
       for (const piece of pieces) {
         const problem = this.#observe(piece);
         if (problem !== undefined) return this.#failed(problem);
@@ -203,7 +201,7 @@ export class UpstreamCall {
 
   #failed(reason: AttemptFailure): CallResult {
     this.close();
-    this.#controller.abort(CALL_OVER);
+    this.#watch.abort();
     return { type: 'failed', failure: reason };
   }
 
@@ -216,46 +214,24 @@ export class UpstreamCall {
     return undefined;
   }
 
+  /**
+   * Whether a stream that fails in one of these ways had nothing to say any more: an answer that has ended is whole, and
+   * several wires have no end mark.
+   */
+  #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
+    const [only, ...more] = pieces ?? [];
+    if (!this.tracker.finishing || more.length > 0 || typeof only !== 'object') return false;
+    return only.type === 'failure' && ways.has(only.failure.kind);
+  }
+
   /** Pieces from the provider; an interruption comes as a failure piece. */
   async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
-    const pieces = await this.#waitFor(() => piecesOf(stream));
-    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#interruption ?? expired('total') }];
+    const pieces = await this.#watch.waitFor(() => piecesOf(stream));
+    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
     this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
     return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
-  }
-
-  /** Waits for the provider, but not longer than the clock and the caller allow. */
-  #waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
-    if (this.#interruption !== undefined) return Promise.resolve(INTERRUPTED);
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(INTERRUPTED);
-      start().then(resolve, reject);
-    });
-  }
-
-  #interrupt(reason: AttemptFailure): void {
-    if (this.#interruption !== undefined) return;
-    this.#interruption = reason;
-    this.#cancelStream();
-    this.#controller.abort(CALL_OVER);
-    this.#wake?.();
-  }
-}
-
-function expired(phase: Phase): AttemptFailure {
-  switch (phase) {
-    case 'connect':
-      return failure('timeout', 'The provider did not take the connection in time');
-    case 'first_token':
-      return failure('timeout', 'The provider did not begin its answer in time');
-    case 'answer':
-      return failure('timeout', 'The provider did not finish its answer in time');
-    case 'idle':
-      return failure('timeout', 'The provider stopped in the middle of its answer');
-    case 'total':
-      return failure('deadline', 'The request took longer than it may');
   }
 }
 
@@ -265,10 +241,6 @@ function endless(): AttemptFailure {
 
 function endedInError(): AttemptFailure {
   return failure('server', 'The provider ended its answer with an error');
-}
-
-function misbehaviour(): AttemptFailure {
-  return failure('adapter', 'The provider could not be called');
 }
 
 /** What is wrong with a whole answer, if anything: one without content to it is none. */

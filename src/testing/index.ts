@@ -15,11 +15,14 @@ export { startFaultUpstream } from './fault-upstream/fault-upstream.ts';
 export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream/fault-upstream.ts';
 export { FAULTS } from './fault-upstream/faults.ts';
 export type { FaultId } from './fault-upstream/faults.ts';
+export type { FaultWire, WireError } from './fault-upstream/wire.ts';
+export type { FaultWireName } from './fault-upstream/wires.ts';
 export { HOST_HEADER, adapterChecks } from './adapter-checks.ts';
 export type { AdapterCheck } from './adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from './adapter-control.ts';
 export type { AdapterControl, HeldCall } from './adapter-control.ts';
 export { providerChecks, providerChecksFor } from './provider-checks.ts';
+export { scriptedVector } from './provider-checks/scripted-vector.ts';
 export type { ProviderCheck } from './provider-checks/check.ts';
 export type {
   ProviderAbility,
@@ -29,3 +32,9 @@ export type {
   ScriptedToolCall,
   ScriptedUsage,
 } from './provider-checks/harness.ts';
+export { batchStoreChecks, batchStoreChecksFor } from './batch-store-checks.ts';
+export type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/check.ts';
+export { faultyStore } from './batch-store-checks/faulty-store.ts';
+export type { FaultKind, FaultyStore } from './batch-store-checks/faulty-store.ts';
+export { stateStoreChecks, stateStoreChecksFor } from './state-store-checks.ts';
+export type { StateStoreCheck, StateStoreHarness } from './state-store-checks.ts';

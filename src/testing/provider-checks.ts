@@ -1,6 +1,7 @@
 import { answerChecks } from './provider-checks/answer-checks.ts';
 import { cancellationChecks } from './provider-checks/cancellation-checks.ts';
 import type { ProviderCheck } from './provider-checks/check.ts';
+import { embeddingChecks } from './provider-checks/embedding-checks.ts';
 import { failureChecks } from './provider-checks/failure-checks.ts';
 import type { ProviderHarness } from './provider-checks/harness.ts';
 
@@ -19,7 +20,12 @@ import type { ProviderHarness } from './provider-checks/harness.ts';
  * for (const { name, run } of providerChecksFor(harness)) it(name, () => run(harness));
  * ```
  */
-export const providerChecks: readonly ProviderCheck[] = [...answerChecks, ...failureChecks, ...cancellationChecks];
+export const providerChecks: readonly ProviderCheck[] = [
+  ...answerChecks,
+  ...failureChecks,
+  ...cancellationChecks,
+  ...embeddingChecks,
+];
 
 /** The checks that mean something for a provider with these abilities. */
 export function providerChecksFor({ abilities }: Pick<ProviderHarness, 'abilities'>): readonly ProviderCheck[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CatalogProvider, buildCatalog } from '../../src/catalog/catalog.ts';
+import { buildCatalog } from '../../src/catalog/catalog.ts';
+import type { CatalogProvider } from '../../src/catalog/catalog-provider.ts';
 import { latestOfFamily } from '../../src/catalog/latest.ts';
 
 function provider(
@@ -16,6 +17,7 @@ describe('an endpoint', () => {
     expect(catalog.endpoints('alpha/one')).toEqual([
       {
         id: 'alpha#alpha/one',
+        canEmbed: false,
         model: 'alpha/one',
         provider: 'alpha',
         providerName: 'ALPHA',
@@ -23,6 +25,7 @@ describe('an endpoint', () => {
         upstreamModel: 'one',
         tier: 'default',
         parameters: undefined,
+        dialects: [],
         toolChoices: undefined,
         inputModalities: undefined,
         outputModalities: undefined,

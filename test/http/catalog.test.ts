@@ -1,7 +1,9 @@
-import { type ModelCard, createRouter } from 'signalbox';
+import { type ModelCard, type Plugin, type Router, createRouter } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { fedProvider } from '../support/fed-provider.ts';
 import { type Answered, send } from '../support/http-call.ts';
+import { standIn } from '../support/plugins.ts';
 
 const first = fedProvider({
   slug: 'first',
@@ -28,6 +30,7 @@ const second = fedProvider({
 });
 const router = createRouter({
   providers: [first, second],
+  plugins: [],
   models: {
     'acme/one': { name: 'Acme One', description: 'The first.', created: 1_700_000_000, aliases: ['acme/uno'] },
     'acme/unserved': { name: 'Nobody serves it' },
@@ -72,6 +75,7 @@ describe('GET /models', () => {
       supported_parameters: expect.arrayContaining(['temperature', 'tools', 'seed']) as unknown,
       default_parameters: null,
       supported_voices: null,
+      knowledge_cutoff: null,
       links: { details: '/models/acme/one/endpoints' },
     });
   });
@@ -144,6 +148,70 @@ describe('GET /models', () => {
     const { status, error } = await get('/models', query);
     expect(status).toBe(400);
     expect(error).toEqual({ code: 400, message, metadata: { error_type: 'invalid_request' } });
+  });
+});
+
+describe('router models', () => {
+  const chooser: Plugin = { ...standIn('chooser'), models: ['router/chooser', 'router/other'] };
+  const routing = createRouter({ providers: [first], plugins: [chooser] });
+  const read = (path: string, query = ''): Promise<Answered> =>
+    send(routing, { method: 'GET', path, query, remoteAddress: '8.8.8.8' });
+  const idsFor = async (query: string): Promise<readonly string[]> =>
+    ((await read('/models', query)).json['data'] as readonly ModelCard[]).map(({ id }) => id);
+
+  it('are listed after the models for the plugins that are there, without a price of their own', async () => {
+    expect(await idsFor('')).toEqual([...ALL, 'router/chooser', 'router/other']);
+    const { json } = await read('/model/router/chooser');
+    expect(json['data']).toMatchObject({
+      id: 'router/chooser',
+      context_length: null,
+      pricing: { prompt: '-1', completion: '-1' },
+      architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'], modality: 'text+image->text' },
+    });
+    const { json: endpoints } = await read('/models/router/chooser/endpoints');
+    expect(endpoints['data']).toMatchObject({ id: 'router/chooser', endpoints: [] });
+    expect((await read('/model/router/unknown')).status).toBe(404);
+  });
+
+  it.each([
+    ['model_authors=router', ['router/chooser', 'router/other']],
+    ['q=chooser', ['router/chooser']],
+    ['providers=first', ALL],
+    ['context=1', ['acme/one', 'acme/two']],
+    ['max_price=1000', ALL],
+    ['output_modalities=image&q=router', []],
+  ])('take filters: %s', async (query, expected) => {
+    expect(await idsFor(query)).toEqual(expected);
+  });
+});
+
+describe('prices that change with time', () => {
+  const price = {
+    prompt: 1,
+    completion: 1,
+    audioPrompt: 40,
+    changes: [{ from: Date.UTC(2026, 0, 1) / 1_000, price: { prompt: 5, completion: 5 } }],
+  };
+  const at = (startAt: number): Router =>
+    createRouter({
+      plugins: [],
+      providers: [fedProvider({ models: { 'acme/one': { price } } })],
+      models: { 'acme/one': { knowledgeCutoff: '2025-06' } },
+      environment: fakeEnvironment({ startAt }),
+    });
+
+  it('are listed, filtered and shown as they are now', async () => {
+    const [before, after] = [at(Date.UTC(2025, 11, 31)), at(Date.UTC(2026, 0, 1))];
+    const listed = async (own: Router, query = ''): Promise<unknown> =>
+      (await send(own, { method: 'GET', path: '/models', query })).json['data'];
+    expect(await listed(before)).toMatchObject([
+      { pricing: { prompt: '0.000001', audio: '0.00004' }, knowledge_cutoff: '2025-06' },
+    ]);
+    expect(await listed(after)).toMatchObject([{ pricing: { prompt: '0.000005' } }]);
+    expect(await listed(before, 'min_price=5')).toEqual([]);
+    expect(await listed(after, 'min_price=5')).toHaveLength(1);
+    const { json } = await send(after, { method: 'GET', path: '/models/acme/one/endpoints' });
+    expect(json['data']).toMatchObject({ endpoints: [{ pricing: { prompt: '0.000005' } }] });
   });
 });
 

@@ -4,7 +4,7 @@ import { GOOD_END, fedProvider } from '../support/fed-provider.ts';
 import { type Answered, type CallInit, chatBody, send } from '../support/http-call.ts';
 
 const SITE = 'https://app.example.com';
-const EXPOSED = 'X-Generation-Id, x-request-id, Retry-After';
+const EXPOSED = 'X-Generation-Id, x-request-id, request-id, Retry-After';
 
 async function call(cors: Cors | undefined, init: CallInit): Promise<Answered> {
   const provider = fedProvider({
@@ -50,7 +50,8 @@ describe('a page of a named site', () => {
       'access-control-expose-headers': EXPOSED,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
-        'Authorization, Content-Type, x-api-key, x-session-id, HTTP-Referer, X-Title, X-Router-Metadata, ' +
+        'Authorization, Content-Type, x-api-key, anthropic-version, anthropic-beta, ' +
+        'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories',
       'access-control-max-age': '600',

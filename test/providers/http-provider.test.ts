@@ -219,8 +219,6 @@ describe('an adapter that fails', () => {
     httpProvider({
       slug: 'up',
       name: 'Up',
-      models: {},
-      acceptsAnyModel: true,
       codec: {
         path: () => '/chat',
         encode: () => ({}),
@@ -233,8 +231,6 @@ describe('an adapter that fails', () => {
         ...codec,
       },
       baseURL: 'http://127.0.0.1:9/v1',
-      authorization: () => [],
-      headers: [],
     });
 
   it.each<readonly [name: string, codec: Partial<Codec>]>([

@@ -21,7 +21,7 @@ const WITHOUT_END_MARK: Fault = {
   does: 'says everything but the end mark',
   async play(exchange) {
     await exchange.begin();
-    await exchange.write(exchange.finish('stop'));
+    await exchange.write(exchange.wire.ending(exchange).slice(0, -1).join(''));
     await exchange.silence();
   },
 };

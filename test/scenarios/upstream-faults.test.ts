@@ -1,22 +1,32 @@
 import type { Transport } from 'signalbox';
-import { FAULTS, type FaultId } from 'signalbox/testing';
+import { FAULTS, type FaultId, type FaultWireName } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { createTransport } from '../../src/providers/transport/fetch.ts';
 import {
+  AI_SDK_FAULTY,
   ALONE,
   BACKED,
   type FaultCell,
-  type FaultCellOptions,
+  type FaultyProviderFactory,
   MAIN_MOUNTS,
   ask,
   startFaultCell,
 } from '../support/fault-cell.ts';
 import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
-import { type FaultRow, type Outcome, type Phase, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
+import {
+  AI_SDK_DEVIATIONS,
+  type FaultRow,
+  type Outcome,
+  type Phase,
+  UPSTREAM_FAULT_TABLE,
+} from './upstream-fault-table.ts';
 
 /** Mounts that only differ from the main ones in how a body is read get a part of the table. */
 const FURTHER_MOUNTS = ['express4', 'express behind express.json'];
 const FURTHER_FAULTS = new Set<FaultId>(['U-10', 'U-14', 'U-20', 'U-27', 'U-37', 'U-53', 'U-60', 'U-61', 'U-66']);
+
+/** Faults whose outcome depends on how a wire is read; the others are the transport's business alone. */
+const WIRE_FAULTS = /^U-(?:1[3-5]|19|2[0-9]|3[0-9]|4[0-5]|5[37]|6[0567])/;
 
 /** Content chunks before a fault that comes after the commit, and what they say. */
 const AFTER_CHUNKS = 3;
@@ -26,14 +36,22 @@ const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
 /** Large enough that it cannot all be on its way before an answer comes. */
 const LARGE_PROMPT = 'x'.repeat(8_000_000);
 
-vi.setConfig({ maxConcurrency: 16 });
+/** Faults of hundreds of megabytes: side by side, they would make everything else wait. */
+const HEAVY_FAULTS = /^U-(?:42|55)/;
+
+// Nothing here waits for long, but on a busy machine many things that run side by side end late.
+vi.setConfig({ maxConcurrency: 16, testTimeout: 120_000 });
 
 /** Where a router stands, and the part of the table that is tried there. */
 interface Stand {
   readonly name: string;
   readonly mount: string;
   readonly rows: readonly FaultRow[];
-  readonly transport?: Transport;
+  readonly transport?: Transport | undefined;
+  /** Default `chat`. */
+  readonly wire?: FaultWireName | undefined;
+  /** Default: the provider of that wire. */
+  readonly provider?: FaultyProviderFactory | undefined;
 }
 
 const STANDS: readonly Stand[] = [
@@ -50,16 +68,37 @@ const STANDS: readonly Stand[] = [
     // Such a body is passed on as it is by fetch itself, so it is no fault there.
     rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => fault !== 'U-56-unknown'),
   },
+  {
+    name: 'node, a provider of the Messages API',
+    mount: 'node',
+    wire: 'anthropic',
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
+  },
+  {
+    name: "node, a provider of Google's wire",
+    mount: 'node',
+    wire: 'google',
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault)),
+  },
+  {
+    name: 'node, a model of the AI SDK',
+    mount: 'node',
+    provider: AI_SDK_FAULTY,
+    // Members that it does not know are not looked at by the SDK, however deep they are.
+    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => WIRE_FAULTS.test(fault) && !fault.startsWith('U-67')).map(
+      (row) => AI_SDK_DEVIATIONS.find(({ fault }) => fault === row.fault) ?? row,
+    ),
+  },
 ];
 
-describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
+describe.each(STANDS)('$name', ({ rows, ...stand }) => {
   const cells = rows.flatMap((row) =>
     (Object.entries(row.outcomes) as [Phase, Outcome][]).map(([phase, outcome]) => ({ row, phase, outcome })),
   );
 
-  describe.concurrent.each(cells)('$row.fault, $phase', ({ row, phase, outcome }) => {
+  const play = ({ row, phase, outcome }: Cell): void => {
     it(`${FAULTS[row.fault].does}: ${describeOutcome(outcome)}`, async () => {
-      await using cell = await startCell({ mount, transport }, row, phase);
+      await using cell = await startCell(stand, row, phase);
       const stream = phase !== 'whole';
       const request = {
         stream,
@@ -68,18 +107,30 @@ describe.each(STANDS)('$name', ({ mount, rows, transport }) => {
       await check(await ask(cell.mounted, { ...request, model: ALONE }), outcome);
       await checkBacked(await ask(cell.mounted, { ...request, model: BACKED }), outcome, cell);
     });
-  });
+  };
+
+  describe.concurrent.each(cells.filter(({ row }) => !HEAVY_FAULTS.test(row.fault)))('$row.fault, $phase', play);
+  describe.each(cells.filter(({ row }) => HEAVY_FAULTS.test(row.fault)))('$row.fault, $phase', play);
 });
 
+/** One row of the table in one phase. */
+interface Cell {
+  readonly row: FaultRow;
+  readonly phase: Phase;
+  readonly outcome: Outcome;
+}
+
 function startCell(
-  stand: Pick<FaultCellOptions, 'mount' | 'transport'>,
+  { mount, transport, wire, provider }: Omit<Stand, 'name' | 'rows'>,
   row: FaultRow,
   phase: Phase,
 ): Promise<FaultCell> {
   return startFaultCell({
-    ...stand,
+    mount,
+    transport,
+    provider,
     impatient: row.impatient ?? false,
-    upstream: { fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
+    upstream: { wire, fault: row.fault, afterChunks: phase === 'stream after commit' ? AFTER_CHUNKS : 0 },
   });
 }
 

@@ -1,7 +1,25 @@
-import { type Router, type RouterConfig, type Transport, createRouter, openaiCompatible } from 'signalbox';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import {
+  type EndpointDeclaration,
+  type Provider,
+  type Router,
+  type RouterConfig,
+  type Transport,
+  anthropic,
+  createRouter,
+  fromAiSdk,
+  google,
+  openaiCompatible,
+} from 'signalbox';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
-import { type FaultUpstream, type FaultUpstreamOptions, startFaultUpstream } from 'signalbox/testing';
+import {
+  type FaultUpstream,
+  type FaultUpstreamOptions,
+  type FaultWireName,
+  startFaultUpstream,
+} from 'signalbox/testing';
 import { MOUNTS, type Mounted } from './mounts.ts';
+import { turnClock } from './turn-clock.ts';
 
 /** Key of the faulty provider. No client may ever see it. */
 export const FAULTY_KEY = 'sk-faulty-4f9c2b71d8e6';
@@ -15,10 +33,13 @@ export const HEALTHY_TEXT = 'An answer from the second provider';
 /** Waits of faults are a hundredth of what they would be. */
 const TIME_SCALE = 0.01;
 
-/** Long enough for everything that is not a fault of time, also on a busy machine. */
+/** One clock for all cells: it counts turns of the event loop, which they share. */
+const CLOCK = turnClock();
+
+/** Long enough for everything that is not a fault of time. */
 const PATIENT = { connectMs: 20_000, firstTokenMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 60_000 };
-/** A hundredth of the defaults, or what a busy machine needs for a healthy answer if that is more. */
-const IMPATIENT = { connectMs: 600, firstTokenMs: 600, answerMs: 600, idleMs: 600, totalMs: 60_000 };
+/** What a healthy answer needs, and no more. */
+const IMPATIENT = { connectMs: 300, firstTokenMs: 300, answerMs: 300, idleMs: 300, totalMs: 60_000 };
 
 /** A mounted router with a faulty provider, and a healthy one behind it for half of its models. */
 export interface FaultCell extends AsyncDisposable {
@@ -35,6 +56,8 @@ export interface FaultCellOptions {
   /** Address of the faulty provider, when it is not the upstream's own. */
   readonly baseURL?: string;
   readonly impatient?: boolean;
+  /** Makes the faulty provider. Default: the one of the wire that its upstream speaks. */
+  readonly provider?: FaultyProviderFactory | undefined;
   /** Default: undici, as on Node. */
   readonly transport?: Transport | undefined;
   readonly config?: Partial<RouterConfig>;
@@ -45,13 +68,39 @@ export const ALONE = 'acme/alone';
 /** Model that both providers serve, the faulty one first. */
 export const BACKED = 'acme/backed';
 
+/** What every provider can be told. */
+export interface FaultyProvider {
+  readonly slug: string;
+  readonly name: string;
+  readonly apiKey: string;
+  readonly baseURL: string;
+  readonly transport: Transport | undefined;
+  readonly models: { readonly [ALONE]: EndpointDeclaration; readonly [BACKED]: EndpointDeclaration };
+}
+
+/** Makes the faulty provider. */
+export type FaultyProviderFactory = (options: FaultyProvider) => Provider;
+
+/** A model of the AI SDK as the faulty provider. */
+export const AI_SDK_FAULTY: FaultyProviderFactory = ({ slug, name, apiKey, baseURL }) => {
+  const server = createOpenAICompatible({ name: slug, baseURL, apiKey, includeUsage: true });
+  return fromAiSdk({ slug, name, models: { [ALONE]: server('alone'), [BACKED]: server('backed') } });
+};
+
+/** Providers by the wire that their upstream speaks. */
+const PROVIDERS: Readonly<Record<FaultWireName, FaultyProviderFactory>> = {
+  chat: openaiCompatible,
+  anthropic,
+  google,
+};
+
 /** Starts both providers, a router and a mount. */
 export async function startFaultCell(options: FaultCellOptions = {}): Promise<FaultCell> {
   const faulty = await startFaultUpstream({ timeScale: TIME_SCALE, ...options.upstream });
   const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
   const router = createRouter({
     providers: [
-      openaiCompatible({
+      (options.provider ?? PROVIDERS[options.upstream?.wire ?? 'chat'])({
         slug: 'faulty',
         name: 'Faulty',
         apiKey: FAULTY_KEY,
@@ -66,6 +115,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
     // One try for each endpoint: a repetition would only slow a cell down.
     fallback: { triesPerEndpoint: 1 },
     on: { warning: () => {} },
+    environment: CLOCK,
     // A comment before the first token would commit the status.
     keepAlive: { firstMs: 60_000 },
     ...options.config,

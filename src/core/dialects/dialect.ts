@@ -55,6 +55,15 @@ export interface DialectContext {
   readonly created: number;
   /** Makes a random text of letters and digits, for ids that the chat form does not have. */
   readonly randomText: (length: number) => string;
+  /** How names that hold a brand are spelled in this answer. */
+  readonly spelling: DialectSpelling;
+}
+
+/** Names that hold a brand (gaps 0.2). */
+export interface DialectSpelling {
+  readonly metadataField: 'router_metadata' | 'openrouter_metadata';
+  /** Text of comments that keep a quiet stream open. */
+  readonly processing: string;
 }
 
 /** Writes one stream in a dialect. Holds the state of that stream; gives server-sent events as text, or nothing. */
@@ -64,6 +73,8 @@ export interface DialectStreamWriter {
    * same: once one has come, chunks only matter for what a native piece cannot know, such as cost.
    */
   write(item: ChatChunk | NativePiece): string;
+  /** A plain content chunk, by its escaped text. A shorter way to write the commonest thing; default: none. */
+  text?(escaped: string): string;
   /** Keeps a quiet connection open. */
   keepAlive(): string;
   /** The stream was whole. */
@@ -78,6 +89,8 @@ export interface DialectStreamWriter {
  */
 export interface Dialect {
   readonly name: DialectName;
+  /** A second header in which its clients look for the id of the request. */
+  readonly requestIdHeader?: string | undefined;
   /** Checks a body and translates it. Faults name paths of the dialect. */
   toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest>;
   /** Writes a whole answer. */
@@ -86,4 +99,11 @@ export interface Dialect {
   streamWriter(context: DialectContext): DialectStreamWriter;
   /** Writes the body of an error answer. */
   error(error: DialectError): JsonObject;
+  /** The HTTP status that its clients expect for an error. Default: the error's own. */
+  status?(error: DialectError): number;
+  /**
+   * The whole answer that an error is in this dialect, or undefined for one that is an error here too. Streams write
+   * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
+   */
+  absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;
 }

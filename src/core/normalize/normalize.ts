@@ -7,6 +7,7 @@ import type { PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
+import { checkOperation } from './check-operation.ts';
 import { normalizeMessages } from './messages.ts';
 import { deriveNeeds } from './needs.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
@@ -42,7 +43,11 @@ export interface RequestContext {
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
   readonly within?: NormalizedRequest['within'];
+  /** Rules of the request that this one is a part of. */
+  readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
+  /** Value of the header `x-anthropic-beta`. */
+  readonly anthropicBeta?: string | undefined;
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -58,6 +63,8 @@ export function normalizeChatRequest(
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
   const resolved = resolveTargets(models, facts);
   if (!resolved.ok) return resolved;
+  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
+  if (wrong !== undefined) return failed(wrong);
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const { functions, server } = sortTools(request.tools);
@@ -72,6 +79,7 @@ export function normalizeChatRequest(
   };
   return passed({
     ...asking,
+    operation: 'chat',
     id: context.id,
     created: context.created,
     stream: request.stream ?? false,
@@ -85,7 +93,7 @@ export function normalizeChatRequest(
     cache: cacheOptions(request),
     serviceTier: tierOf(request.service_tier),
     needs: deriveNeeds(asking),
-    preferences: normalizePreferences(request, policiesOf(context.account, facts)),
+    preferences: normalizePreferences(request, [...policiesOf(context.account, facts), ...(context.policies ?? [])]),
     plugins: requestedPlugins(request, resolved.value.online),
     session: session.value,
     endUser: context.endUser,
@@ -96,16 +104,21 @@ export function normalizeChatRequest(
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
     native: context.native,
+    anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),
   });
 }
 
-function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
+/** The rules that hold for an account's requests. */
+export function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
   return account.policy === undefined ? [facts.policy] : [facts.policy, account.policy];
 }
 
 /** `model` first, then `models`; without either, the default. */
-function requestedModels(request: ChatRequest, fallback: string | undefined): readonly RequestedModel[] {
+export function requestedModels(
+  request: Pick<ChatRequest, 'model' | 'models'>,
+  fallback: string | undefined,
+): readonly RequestedModel[] {
   const list = (request.models ?? []).map((slug, index) => ({ slug, path: `models[${index}]` }));
   if (request.model != null) return [{ slug: request.model, path: 'model' }, ...list];
   if (list.length > 0 || fallback === undefined) return list;
@@ -141,6 +154,12 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
   return entries;
 }
 
-function objectOf(value: unknown): JsonObject | undefined {
+/** Names in a comma list; what cannot be one must not get into a header of ours. */
+function betasOf(list: string | undefined): readonly string[] | undefined {
+  return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
+}
+
+/** A JSON object, or nothing. */
+export function objectOf(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }

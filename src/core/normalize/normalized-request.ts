@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Operation } from '../../catalog/operation.ts';
 import type { Modality, ParameterName, ToolChoiceKind } from '../../catalog/parameters.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -30,6 +31,11 @@ export interface ModelTarget {
   readonly router?: string | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
+  /**
+   * Endpoints that get a shortened prompt, so that its length excludes none of them. They are tried behind those that
+   * take the whole prompt, unless the request orders providers by name.
+   */
+  readonly shortened?: readonly Endpoint[] | undefined;
 }
 
 /**
@@ -144,8 +150,18 @@ export interface CacheOptions {
   readonly options?: JsonObject | undefined;
 }
 
-/** A request after parsing: no nulls, no aliases, no deprecated fields, defaults applied. */
-export interface NormalizedRequest {
+/** Where a request stands that a plugin or server tool makes. */
+export interface Within {
+  /** Generation id of the request that it is a part of. */
+  readonly parent: string;
+  readonly depth: number;
+  /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
+  readonly by: readonly string[];
+}
+
+/** What routing, attempts and accounting need of a request, whatever it asks for. */
+export interface RoutedRequest {
+  readonly operation: Operation;
   /** Generation id. */
   readonly id: string;
   /** Unix seconds. */
@@ -153,25 +169,13 @@ export interface NormalizedRequest {
   readonly stream: boolean;
   /** What the caller asked for, for `router_metadata`. */
   readonly requested: string;
-  readonly messages: readonly Message[];
   readonly targets: readonly ModelTarget[];
-  readonly parameters: RequestParameters;
-  readonly tools: readonly FunctionTool[];
-  readonly serverTools: readonly ServerTool[];
-  readonly toolChoice?: ToolChoice | undefined;
-  readonly maxToolSteps: number;
-  readonly stopConditions: readonly StopCondition[];
-  readonly responseFormat?: ResponseFormat | undefined;
+  /** Absent where the operation has none. */
+  readonly tools?: readonly FunctionTool[];
   readonly reasoning?: ReasoningRequest | undefined;
-  readonly outputModalities?: readonly Modality[] | undefined;
-  /** Voice and format of audio output, and image options: opaque to us. */
-  readonly audio?: JsonObject | undefined;
-  readonly imageConfig?: JsonObject | undefined;
-  readonly cache: CacheOptions;
   readonly serviceTier?: RequestedTier | undefined;
   readonly needs: Needs;
   readonly preferences: Preferences;
-  readonly plugins: readonly PluginEntry[];
   readonly session: Session;
   /** Keyed hash that stands for the end user upstream. */
   readonly endUser: string;
@@ -179,11 +183,32 @@ export interface NormalizedRequest {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
-  readonly echoUpstreamBody: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
-  readonly within?: { readonly parent: string; readonly depth: number } | undefined;
+  readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** Beta features that the caller wants of Anthropic. */
+  readonly anthropicBetas?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
+}
+
+/** A chat request after parsing: no nulls, no aliases, no deprecated fields, defaults applied. */
+export interface NormalizedRequest extends RoutedRequest {
+  readonly operation: 'chat';
+  readonly messages: readonly Message[];
+  readonly parameters: RequestParameters;
+  readonly tools: readonly FunctionTool[];
+  readonly serverTools: readonly ServerTool[];
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly maxToolSteps: number;
+  readonly stopConditions: readonly StopCondition[];
+  readonly responseFormat?: ResponseFormat | undefined;
+  readonly outputModalities?: readonly Modality[] | undefined;
+  /** Voice and format of audio output, and image options: opaque to us. */
+  readonly audio?: JsonObject | undefined;
+  readonly imageConfig?: JsonObject | undefined;
+  readonly cache: CacheOptions;
+  readonly plugins: readonly PluginEntry[];
+  readonly echoUpstreamBody: boolean;
 }

@@ -8,7 +8,10 @@ import type { Session } from './normalized-request.ts';
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then
  * `prompt_cache_key`. Where there is none, {@link conversationKey} stands in.
  */
-export function findSession(request: ChatRequest, header: string | undefined): Checked<Session> {
+export function findSession(
+  request: Pick<ChatRequest, 'session_id' | 'prompt_cache_key'>,
+  header: string | undefined,
+): Checked<Session> {
   if (header !== undefined && header.length > MAX_SESSION_ID_LENGTH) {
     return failed(faultAt('x-session-id', `must have at most ${MAX_SESSION_ID_LENGTH} characters`));
   }

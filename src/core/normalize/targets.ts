@@ -135,14 +135,20 @@ function routerTarget(slug: string, requested: string): ModelTarget {
 function unknownModel(slug: string, requested: string, context: TargetContext): RequestFault {
   const hint = authorOf(slug) === 'router' ? ': it needs a plugin that this router does not have' : '';
   const message = `${shortened(requested)} is not a valid model ID${hint}`;
-  return fault('model_not_found', message, requested, context);
+  return targetFault('model_not_found', message, requested, context);
 }
 
 function batchOnly(requested: string, context: TargetContext): RequestFault {
-  return fault('wrong_endpoint', `${shortened(requested)} can only be used in batches`, requested, context);
+  return targetFault('wrong_endpoint', `${shortened(requested)} can only be used in batches`, requested, context);
 }
 
-function fault(code: AvailabilityCode, message: string, requested: string, context: TargetContext): RequestFault {
+/** A fault that is about a model of the request. */
+export function targetFault(
+  code: AvailabilityCode,
+  message: string,
+  requested: string,
+  context: Pick<TargetContext, 'docsUrl'>,
+): RequestFault {
   const availability: Availability = {
     code,
     retryable: false,

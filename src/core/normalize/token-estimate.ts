@@ -6,6 +6,11 @@ export function fewestTokens(characters: number): number {
   return Math.floor(characters / 8);
 }
 
+/** The likely number of tokens in a prompt of which only the floor is known, for prices and estimates. */
+export function likelyPromptTokens(fewest: number): number {
+  return fewest * 2;
+}
+
 /** The likely number of tokens in a text, for usage that a provider did not report. */
 export function likelyTokens(text: string): number {
   return Math.ceil(quarterTokens(text) / 4);

@@ -1,4 +1,5 @@
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { bareToolName } from './tool-names.ts';
 
@@ -55,6 +56,7 @@ function turnOf(
       id: detail.tool_call_id ?? `server_${prefix}_${position}`,
       type: 'function',
       function: { name: nameOf(detail), arguments: textOf(detail.arguments) || '{}' },
+      ...(isJsonObject(detail.extra_content) ? { extra_content: detail.extra_content } : {}),
     },
     textOf(detail.result),
   ]);

@@ -1,7 +1,9 @@
+import type { RouterError } from '../../errors.ts';
 import type { Annotation, OutputImage } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ServerTool } from '../../protocol/tools.ts';
+import type { NormalizedRequest, RequestParameters } from '../normalize/normalized-request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
 
 /** How a model sees a server tool: as a function. */
@@ -22,12 +24,16 @@ export interface ToolOutcome {
   readonly images?: readonly OutputImage[] | undefined;
   /** What the call used and cost, besides its inner calls, which are counted by themselves. */
   readonly used?: ServiceUse | undefined;
+  /** Ends the whole request with this error. For what makes any answer worthless; everything else is a result. */
+  readonly fails?: RouterError | undefined;
 }
 
 /** What a server tool knows besides its arguments. */
-export interface ToolContext extends Omit<PluginContext, 'state' | 'stage' | 'used'> {
+export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | 'used' | 'onError'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
+  /** Name under which the model knows the tool. */
+  readonly name: string;
   /** Counted from 1 over all calls of this tool in this request. */
   readonly use: number;
 }
@@ -55,14 +61,28 @@ export interface ServerToolDefinition<Options = unknown> {
    */
   readonly repeatable?: boolean | undefined;
 
-  /** The function that the model is shown. */
+  /**
+   * Leaves the work to the provider where every endpoint of the request can do it: gives the parameters that ask for
+   * it, and the function is not offered. Asked before {@link ServerToolDefinition.describe}; pure. Default: never.
+   */
+  native?(options: Options, request: NormalizedRequest): RequestParameters | undefined;
+
+  /**
+   * The function that the model is shown.
+   *
+   * @throws {@link RouterError} when this request cannot have the tool.
+   */
   describe(options: Options, request: NormalizedRequest): ToolFunction;
 
   /**
    * Name of the function, for tools that may be offered several times. Default: the type without its prefix. Letters
-   * that function names may not have become `_`, and a number is added where two would be the same.
+   * that function names may not have become `_`, and a number is added where two would be the same. Two entries of a
+   * request for which it gives the same name are a 400.
    */
   nameOf?(options: Options): string | undefined;
+
+  /** Server tools that its own calls of models will offer. They are checked like those of the request. */
+  innerTools?(options: Options): readonly ServerTool[];
 
   /** Calls that one request may make; further ones get an error as their result. Default: no limit of its own. */
   maxUses?(options: Options): number | undefined;
@@ -73,6 +93,9 @@ export interface ServerToolDefinition<Options = unknown> {
    * @param args - What the model gave, parsed; not checked against the schema: models make mistakes.
    */
   execute(args: JsonObject, options: Options, context: ToolContext): Awaitable<ToolOutcome>;
+
+  /** Frees what the tool holds. Called by `router.close()`; may be called more than once. */
+  close?(): Awaitable<void>;
 }
 
 /** Gives a server tool back as it is, with the type of its options found by the compiler. */

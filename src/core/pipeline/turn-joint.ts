@@ -46,6 +46,7 @@ export class TurnJoint {
         result,
         tool_call_id: call.id,
         index: this.#nextIndex - 1,
+        ...(call.extra_content === undefined ? {} : { extra_content: call.extra_content }),
       };
     });
     return { type: 'delta', index: 0, delta: { reasoning_details: details } };

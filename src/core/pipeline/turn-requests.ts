@@ -25,7 +25,12 @@ export function nextTurn(
     content: content === '' ? null : content,
     ...(reasoning === null ? {} : { reasoning }),
     ...(details === undefined ? {} : { reasoning_details: details }),
-    tool_calls: answered.map(({ call: { id, function: called } }) => ({ id, type: 'function', function: called })),
+    tool_calls: answered.map(({ call: { id, function: called, extra_content: extra } }) => ({
+      id,
+      type: 'function',
+      function: called,
+      ...(extra === undefined ? {} : { extra_content: extra }),
+    })),
   };
   const results = answered.map(({ call, result }): Message => ({
     role: 'tool',

@@ -1,8 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { serves } from '../../catalog/operation.ts';
 import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
-import { supports, takesParameter } from './capability.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
+import { type Capability, capabilityIn, isAllowed, parameterCapability, toolChoiceCapability } from './capability.ts';
+import { isShortened } from './shortened.ts';
+import { requestRates } from './request-price.ts';
 import type { ExclusionReason } from './route-plan.ts';
 import type { SelectionPolicy } from './world.ts';
 
@@ -10,11 +13,13 @@ import type { SelectionPolicy } from './world.ts';
 export interface Exclusion {
   readonly reason: ExclusionReason;
   readonly detail?: string | undefined;
+  /** True when nobody declared whether the endpoint can do it. */
+  readonly undeclared?: boolean | undefined;
 }
 
 type Filter = (
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ) => Exclusion | undefined;
@@ -32,6 +37,7 @@ const FILTERS: readonly Filter[] = [
   serviceTier,
   dialect,
   modalities,
+  dimensions,
   tools,
   mandatoryReasoning,
   requiredParameters,
@@ -42,7 +48,7 @@ const FILTERS: readonly Filter[] = [
 /** The first rule that an endpoint breaks, and how far it came; undefined when it qualifies. */
 export function firstExclusion(
   endpoint: Endpoint,
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -69,6 +75,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'dialect',
   'input_modality',
   'output_modality',
+  'dimensions',
   'tools',
   'tool_choice',
   'reasoning',
@@ -80,7 +87,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'plugin',
 ];
 
-function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function allowedProviders(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   for (const list of preferences.only) {
     if (selectorIndex(list, endpoint) < 0) return { reason: 'allowed_providers', detail: 'not in only' };
   }
@@ -89,23 +96,23 @@ function allowedProviders(endpoint: Endpoint, { preferences }: NormalizedRequest
   return ignored ? { reason: 'allowed_providers', detail: 'in ignore' } : undefined;
 }
 
-function dataPolicy(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function dataPolicy(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   if (preferences.denyDataCollection && endpoint.dataCollection) return { reason: 'data_policy:training' };
   return preferences.zeroDataRetention && !endpoint.zeroDataRetention ? { reason: 'data_policy:zdr' } : undefined;
 }
 
-function distillable(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function distillable(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   return preferences.distillableOnly && endpoint.distillable !== true ? { reason: 'distillable' } : undefined;
 }
 
-function quantization(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
+function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   const wanted = preferences.quantizations;
   if (wanted === undefined || accepts(wanted, endpoint.quantization)) return undefined;
   return { reason: 'quantization', detail: endpoint.quantization };
 }
 
 /** Some things can only be said in the caller's own dialect. */
-function dialect(endpoint: Endpoint, { native }: NormalizedRequest): Exclusion | undefined {
+function dialect(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
   if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
   return { reason: 'dialect', detail: native.requiredBy };
 }
@@ -117,18 +124,21 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
   return own === 'mxfp8' && wanted.has('fp8');
 }
 
-/** An endpoint without a price cannot show that it is cheap enough. */
-function maxPrice(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclusion | undefined {
-  const limits = preferences.maxPrice;
+/**
+ * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
+ * from; the unit of `audio` is a token, as in `GET /models`.
+ */
+function maxPrice(endpoint: Endpoint, request: RoutedRequest): Exclusion | undefined {
+  const limits = request.preferences.maxPrice;
   if (limits === undefined) return undefined;
-  const { price } = endpoint;
-  if (price === undefined) return { reason: 'max_price', detail: 'price unknown' };
+  const rates = requestRates(endpoint, request);
+  if (rates === undefined) return { reason: 'max_price', detail: 'price unknown' };
   const own = {
-    prompt: price.prompt,
-    completion: price.completion,
-    request: price.request ?? 0,
-    image: price.image ?? 0,
-    audio: price.audioPrompt ?? 0,
+    prompt: rates.prompt,
+    completion: rates.completion,
+    request: rates.request ?? 0,
+    image: rates.image ?? 0,
+    audio: (rates.audioPrompt ?? (hearsAudio(endpoint) ? rates.prompt : 0)) / 1e6,
   };
   for (const unit of PRICE_UNITS) {
     const limit = limits[unit];
@@ -137,12 +147,17 @@ function maxPrice(endpoint: Endpoint, { preferences }: NormalizedRequest): Exclu
   return undefined;
 }
 
+/** Without a price of its own, audio costs what text costs. */
+function hearsAudio({ inputModalities }: Endpoint): boolean {
+  return capabilityIn(inputModalities, 'audio') === 'yes';
+}
+
 const PRICE_UNITS = ['prompt', 'completion', 'request', 'image', 'audio'] as const;
 
 /** Which tiers are eligible depends on the request and on the variant of the slug (gaps 2.7). */
 function serviceTier(
   endpoint: Endpoint,
-  { serviceTier: wanted, preferences }: NormalizedRequest,
+  { serviceTier: wanted, preferences }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -156,27 +171,53 @@ function serviceTier(
   return admitted ? undefined : excluded;
 }
 
-function modalities(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
-  const input = needs.inputModalities.find((one) => !supports(endpoint.inputModalities, one, policy));
-  if (input !== undefined) return { reason: 'input_modality', detail: input };
-  const output = needs.outputModalities.find((one) => !supports(endpoint.outputModalities, one, policy));
-  return output === undefined ? undefined : { reason: 'output_modality', detail: output };
+function modalities(
+  endpoint: Endpoint,
+  { operation, needs }: RoutedRequest,
+  policy: SelectionPolicy,
+): Exclusion | undefined {
+  const served = serves(endpoint, operation);
+  // Chat is what models are for: only a declaration keeps one from it.
+  const mayServe = served === 'yes' || (served === 'unknown' && (operation === 'chat' || isAllowed(served, policy)));
+  if (!mayServe) return incapable('output_modality', operation === 'chat' ? 'text' : operation, served);
+  for (const one of needs.inputModalities) {
+    const known = capabilityIn(endpoint.inputModalities, one);
+    if (!isAllowed(known, policy)) return incapable('input_modality', one, known);
+  }
+  for (const one of needs.outputModalities) {
+    const known = capabilityIn(endpoint.outputModalities, one);
+    if (!isAllowed(known, policy)) return incapable('output_modality', one, known);
+  }
+  return undefined;
 }
 
-function tools(endpoint: Endpoint, { needs }: NormalizedRequest, policy: SelectionPolicy): Exclusion | undefined {
+/** Vectors of another length are of no use, so unlike other parameters this one is never left out. */
+function dimensions(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
+  if (!needs.parameters.includes('dimensions')) return undefined;
+  const known = parameterCapability(endpoint, 'dimensions');
+  return isAllowed(known, policy) ? undefined : incapable('dimensions', 'they cannot be chosen there', known);
+}
+
+function tools(endpoint: Endpoint, { needs }: RoutedRequest, policy: SelectionPolicy): Exclusion | undefined {
   if (!needs.tools) return undefined;
-  if (!takesParameter(endpoint, 'tools', policy)) {
-    return policy.toolSupport === 'exclude' ? { reason: 'tools' } : undefined;
+  const known = parameterCapability(endpoint, 'tools');
+  if (!isAllowed(known, policy)) {
+    return policy.toolSupport === 'exclude' ? incapable('tools', undefined, known) : undefined;
   }
-  const choice = needs.toolChoice;
-  if (choice === undefined || endpoint.toolChoices === undefined || endpoint.toolChoices.has(choice)) return undefined;
-  return { reason: 'tool_choice', detail: choice };
+  if (needs.toolChoice === undefined) return undefined;
+  const choosing = toolChoiceCapability(endpoint, needs.toolChoice);
+  return isAllowed(choosing, policy) ? undefined : incapable('tool_choice', needs.toolChoice, choosing);
+}
+
+/** What an endpoint cannot do, or, under a strict policy, may be unable to do. */
+function incapable(reason: ExclusionReason, detail: string | undefined, known: Capability): Exclusion {
+  return { reason, detail, ...(known === 'unknown' ? { undeclared: true } : {}) };
 }
 
 /** A model that always reasons cannot be told not to; `~author/family-latest` takes the lowest effort instead. */
 function mandatoryReasoning(
   endpoint: Endpoint,
-  { reasoning }: NormalizedRequest,
+  { reasoning }: RoutedRequest,
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
@@ -186,21 +227,30 @@ function mandatoryReasoning(
 
 function requiredParameters(
   endpoint: Endpoint,
-  { needs, preferences }: NormalizedRequest,
+  { needs, preferences }: RoutedRequest,
   policy: SelectionPolicy,
 ): Exclusion | undefined {
   if (!preferences.requireParameters) return undefined;
-  const missing = needs.parameters.find((name) => !takesParameter(endpoint, name, policy));
-  return missing === undefined ? undefined : { reason: 'require_parameters', detail: missing };
+  for (const name of needs.parameters) {
+    const known = parameterCapability(endpoint, name);
+    if (!isAllowed(known, policy)) return incapable('require_parameters', name, known);
+  }
+  return undefined;
 }
 
-function outputLimit(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function outputLimit(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
   const { maxOutputTokens: limit } = endpoint;
   if (limit === undefined || needs.outputTokens === undefined || needs.outputTokens <= limit) return undefined;
   return { reason: 'max_output_tokens', detail: String(limit) };
 }
 
-function contextLength(endpoint: Endpoint, { needs }: NormalizedRequest): Exclusion | undefined {
+function contextLength(
+  endpoint: Endpoint,
+  { needs }: RoutedRequest,
+  _policy: SelectionPolicy,
+  target: ModelTarget,
+): Exclusion | undefined {
+  if (isShortened(target, endpoint)) return undefined;
   const { contextLength: limit, maxPromptTokens } = endpoint;
   if (maxPromptTokens !== undefined && needs.promptTokens > maxPromptTokens) {
     return { reason: 'context_length', detail: String(maxPromptTokens) };

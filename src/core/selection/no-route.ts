@@ -1,6 +1,6 @@
 import type { Availability, AvailabilityCode, ErrorType } from '../../protocol/error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { progressOf } from './filters.ts';
 import type { ExclusionReason, Rejection, RoutePlan } from './route-plan.ts';
 
@@ -14,7 +14,7 @@ export interface NoRoute {
 }
 
 /** Explains an empty plan by the last obstacle of the endpoint that came furthest (gaps 3.7, 7.4, 7.5). */
-export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docsUrl: string): NoRoute {
+export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl: string): NoRoute {
   const furthest = plan.rejected.reduce<Rejection | undefined>(
     (best, one) => (best === undefined || progressOf(one.reason) > progressOf(best.reason) ? one : best),
     undefined,
@@ -42,7 +42,7 @@ export function explainNoRoute(plan: RoutePlan, request: NormalizedRequest, docs
 }
 
 /** As they were sent. A router model that leads to several models is told once. */
-function requestedModels({ requested }: RoutePlan, { targets }: NormalizedRequest): readonly string[] {
+function requestedModels({ requested }: RoutePlan, { targets }: RoutedRequest): readonly string[] {
   return targets.length === 0 ? [requested] : [...new Set(targets.map((target) => target.requested))];
 }
 
@@ -57,7 +57,7 @@ interface Described {
   readonly metadata?: JsonObject;
 }
 
-function describe(furthest: Rejection | undefined, plan: RoutePlan, request: NormalizedRequest): Described {
+function describe(furthest: Rejection | undefined, plan: RoutePlan, request: RoutedRequest): Described {
   const none = `No endpoints found for ${plan.requested}`;
   if (furthest === undefined) return { code: 'no_endpoints', message: nothingAtAll(plan, request) };
   switch (furthest.reason) {
@@ -111,13 +111,13 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Nor
 const RESTRICTED = 'No models match your request and model restrictions';
 
 /** There was nothing that a filter could have left out. */
-function nothingAtAll({ requested }: RoutePlan, { targets }: NormalizedRequest): string {
+function nothingAtAll({ requested }: RoutePlan, { targets }: RoutedRequest): string {
   const none = `No endpoints found for ${requested}`;
   if (targets.length === 0) return RESTRICTED;
   return targets[0]?.model === 'router/free' ? `${none}: none of the models here is known to cost nothing` : none;
 }
 
-function disableTools({ tools }: NormalizedRequest): string {
+function disableTools({ tools = [] }: RoutedRequest): string {
   const [tool] = tools;
   return tool === undefined ? '' : `Try disabling "${tool.function.name}".`;
 }
@@ -138,17 +138,20 @@ function fieldOf(reason: ExclusionReason): string {
   return fields[reason] ?? reason;
 }
 
-function contextTooLong(plan: RoutePlan, { needs }: NormalizedRequest): NoRoute {
+function contextTooLong(plan: RoutePlan, { needs, operation }: RoutedRequest): NoRoute {
   const limits = plan.rejected.filter((one) => one.reason === 'context_length').map((one) => Number(one.detail));
   const maximum = Math.max(...limits);
   const output = needs.outputTokens ?? 0;
+  const advice =
+    operation === 'chat'
+      ? 'Shorten the messages, lower max_completion_tokens, or use the context-compression plugin.'
+      : 'Split the longest input into several.';
   return {
     status: 400,
     errorType: 'context_length_exceeded',
     message:
       `The longest context of ${plan.requested} is ${maximum} tokens, but this request needs at least ` +
-      `${needs.promptTokens + output} (${needs.promptTokens} of text input, ${output} in the output). ` +
-      'Shorten the messages, lower max_completion_tokens, or use the context-compression plugin.',
+      `${needs.promptTokens + output} (${needs.promptTokens} of text input, ${output} in the output). ${advice}`,
     metadata: { provider_name: null },
   };
 }

@@ -2,9 +2,10 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/provider-selector.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type Ranked, ownKeysAround, rankEndpoints } from './rank.ts';
 import type { PlanStep, Rejection, RoutePlan } from './route-plan.ts';
+import { wholePromptsFirst } from './shortened.ts';
 import { usableTargets } from './usable.ts';
 import type { World } from './world.ts';
 
@@ -12,7 +13,7 @@ import type { World } from './world.ts';
  * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are
  * tried. The same inputs always give the same plan; `explain` and the live path both call this.
  */
-export function planRoute(request: NormalizedRequest, world: World): RoutePlan {
+export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const candidates = request.targets.map((target) =>
     usableTargets([target], request, world.policy, rejected).flatMap(({ endpoints }) => endpoints),
@@ -38,7 +39,7 @@ function rankTarget(
   target: ModelTarget,
   index: number,
   endpoints: readonly Endpoint[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
 ): readonly PlanStep[] {
   const strategy = strategyOf(target, index, request);
@@ -47,32 +48,34 @@ function rankTarget(
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sort);
-  return ranked.map((one) => ({ ...one, target: index, strategy }));
+  const steps = ranked.map((one) => ({ ...one, target: index, strategy }));
+  return target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
-function strategyOf({ strategy, router }: ModelTarget, index: number, { targets }: NormalizedRequest): RoutingStrategy {
+function strategyOf({ strategy, router }: ModelTarget, index: number, { targets }: RoutedRequest): RoutingStrategy {
   return index === 0 || (router !== undefined && router === targets[0]?.router) ? strategy : 'fallback';
 }
 
 /** One sort over the endpoints of all requested models (`partition: 'none'`). */
 function rankTogether(
-  request: NormalizedRequest,
+  request: RoutedRequest,
   candidates: readonly (readonly Endpoint[])[],
   world: World,
 ): readonly PlanStep[] {
   const [first] = request.targets;
   const indexOf = new Map(candidates.flatMap((list, index) => list.map((endpoint) => [endpoint, index] as const)));
   const ranked = rankEndpoints(candidates.flat(), request, world, first && sortOf(request, first));
-  return ranked.map((one) => {
+  const steps = ranked.map((one) => {
     const index = indexOf.get(one.endpoint) ?? 0;
     const target = request.targets[index];
     return { ...one, target: index, strategy: target === undefined ? 'direct' : strategyOf(target, index, request) };
   });
+  return request.targets.some((target) => target.shortened !== undefined) ? wholePromptsFirst(steps, request) : steps;
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
-function sortOf({ preferences, serviceTier }: NormalizedRequest, target: ModelTarget): SortKey | undefined {
+function sortOf({ preferences, serviceTier }: RoutedRequest, target: ModelTarget): SortKey | undefined {
   const asked = preferences.sort ?? target.sort;
   if (asked !== undefined || serviceTier === undefined) return asked;
   if (serviceTier === 'priority') return 'throughput';
@@ -83,7 +86,7 @@ function sortOf({ preferences, serviceTier }: NormalizedRequest, target: ModelTa
 /** `allow_fallbacks: false` keeps the first candidate, or those named in `order` (gaps 3.1). */
 function withinFallbacks(
   steps: readonly PlanStep[],
-  { preferences }: NormalizedRequest,
+  { preferences }: RoutedRequest,
   rejected: Rejection[],
 ): readonly PlanStep[] {
   if (preferences.allowFallbacks) return steps;

@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { blendedPrice } from '../../catalog/price.ts';
 import { selectorIndex } from '../../catalog/provider-selector.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { stabilityOf } from '../fallback/health.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { areComparable, toolQualities } from './exacto.ts';
+import { requestPrice } from './request-price.ts';
 import { sortEndpoints } from './sort.ts';
 import { hasThresholds, meetsThresholds } from './thresholds.ts';
 import { pickByPrice } from './weighted-pick.ts';
@@ -23,7 +23,7 @@ export interface Ranked {
  */
 export function rankEndpoints(
   endpoints: readonly Endpoint[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
@@ -46,7 +46,7 @@ export function ownKeysAround(
 
 function rankGroup(
   endpoints: readonly Endpoint[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
@@ -60,7 +60,7 @@ function rankGroup(
 function ordered(
   endpoints: readonly Endpoint[],
   order: readonly string[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
 ): readonly Ranked[] {
   const named = order.flatMap((_, position) =>
@@ -77,7 +77,7 @@ function ordered(
 /** With `service_tier: 'priority'` the priority endpoints come first, each group by itself (gaps 2.7). */
 function tiered(
   endpoints: readonly Endpoint[],
-  { serviceTier }: NormalizedRequest,
+  { serviceTier }: RoutedRequest,
   rank: (group: readonly Endpoint[]) => readonly Ranked[],
 ): readonly Ranked[] {
   if (serviceTier !== 'priority') return rank(endpoints);
@@ -88,26 +88,31 @@ function tiered(
 
 function thresholded(
   endpoints: readonly Endpoint[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
   const rank = (group: readonly Endpoint[]): readonly Ranked[] =>
-    sort === undefined ? balanced(group, request, world) : sorted(group, sort, world);
+    sort === undefined ? balanced(group, request, world) : sorted(group, sort, request, world);
   if (!hasThresholds(request.preferences)) return rank(endpoints);
   const meets = (endpoint: Endpoint): boolean => meetsThresholds(endpoint, request.preferences, world);
   return [...rank(endpoints.filter(meets)), ...rank(endpoints.filter((endpoint) => !meets(endpoint)))];
 }
 
-function sorted(endpoints: readonly Endpoint[], sort: SortKey, world: World): readonly Ranked[] {
-  return sortEndpoints(endpoints, sort, world).map((endpoint) => ({ endpoint, why: `sort: ${sort}` }));
+function sorted(
+  endpoints: readonly Endpoint[],
+  sort: SortKey,
+  request: RoutedRequest,
+  world: World,
+): readonly Ranked[] {
+  return sortEndpoints(endpoints, sort, request, world).map((endpoint) => ({ endpoint, why: `sort: ${sort}` }));
 }
 
 /**
  * The default: stable endpoints before unstable ones; among the stable ones the first by a price-weighted draw and
  * the others by price. Requests with tools put endpoints with clearly bad tool calls behind the others.
  */
-function balanced(endpoints: readonly Endpoint[], request: NormalizedRequest, world: World): readonly Ranked[] {
+function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: 'only endpoint' }));
   const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
   const classes = endpoints.map((endpoint) => {
@@ -117,8 +122,11 @@ function balanced(endpoints: readonly Endpoint[], request: NormalizedRequest, wo
   });
   const ranked: Ranked[] = [];
   for (const level of [...new Set(classes)].sort((left, right) => left - right)) {
-    const group = byPrice(endpoints.filter((_, index) => classes[index] === level));
-    const first = pickByPrice(group, world.roll);
+    const group = byPrice(
+      endpoints.filter((_, index) => classes[index] === level),
+      request,
+    );
+    const first = pickByPrice(group, world.roll, (endpoint) => requestPrice(endpoint, request));
     if (first !== undefined) ranked.push({ endpoint: first, why: level === 0 ? 'weighted by price' : DEMOTED });
     for (const endpoint of group) {
       if (endpoint !== first) ranked.push({ endpoint, why: level === 0 ? 'next by price' : DEMOTED });
@@ -129,9 +137,9 @@ function balanced(endpoints: readonly Endpoint[], request: NormalizedRequest, wo
 
 const DEMOTED = 'behind the others: recent failures or bad tool calls';
 
-function byPrice(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+function byPrice(endpoints: readonly Endpoint[], request: RoutedRequest): readonly Endpoint[] {
   return [...endpoints].sort(
-    (left, right) => (blendedPrice(left.price) ?? Infinity) - (blendedPrice(right.price) ?? Infinity) || 0,
+    (left, right) => (requestPrice(left, request) ?? Infinity) - (requestPrice(right, request) ?? Infinity) || 0,
   );
 }
 

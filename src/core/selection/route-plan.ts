@@ -12,6 +12,7 @@ export type ExclusionReason =
   | 'require_parameters'
   | 'input_modality'
   | 'output_modality'
+  | 'dimensions'
   | 'tools'
   | 'tool_choice'
   | 'reasoning'
@@ -39,6 +40,8 @@ export interface Rejection {
   readonly reason: ExclusionReason;
   /** What exactly did not fit, for example `image` or `context 8,192`. */
   readonly detail?: string | undefined;
+  /** True when the endpoint was left out because nobody declared whether it can do it. */
+  readonly undeclared?: boolean | undefined;
 }
 
 /** The whole decision about one request, before anybody is called. */

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/parameters.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { takesParameter } from './capability.ts';
 import type { SelectionPolicy } from './world.ts';
 
@@ -10,7 +10,7 @@ const PREFERRED: readonly ParameterName[] = ['response_format', 'structured_outp
 /** The endpoints that have every preferred ability the request uses, or all of them where none has one. */
 export function preferCapable(
   endpoints: readonly Endpoint[],
-  { needs }: NormalizedRequest,
+  { needs }: RoutedRequest,
   policy: SelectionPolicy,
 ): readonly Endpoint[] {
   let left = endpoints;

@@ -1,16 +1,21 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { blendedPrice } from '../../catalog/price.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';
 import { latencyOf, throughputOf } from './performance.ts';
+import { type PricedRequest, requestPrice } from './request-price.ts';
 import type { World } from './world.ts';
 
 /** Window of the measures that preferences look at. */
 export const PREFERENCE_WINDOW_MS = 300_000;
 
 /** Sorts stably: equal endpoints keep their order, and what nobody measured or priced comes last. */
-export function sortEndpoints(endpoints: readonly Endpoint[], key: SortKey, world: World): readonly Endpoint[] {
-  const value = valueFor(key, endpoints, world);
+export function sortEndpoints(
+  endpoints: readonly Endpoint[],
+  key: SortKey,
+  request: PricedRequest,
+  world: World,
+): readonly Endpoint[] {
+  const value = valueFor(key, endpoints, request, world);
   const valued = endpoints.map((endpoint) => ({ endpoint, value: value(endpoint) ?? Infinity }));
   return valued.sort((left, right) => compare(left.value, right.value)).map(({ endpoint }) => endpoint);
 }
@@ -23,11 +28,12 @@ function compare(left: number, right: number): number {
 function valueFor(
   key: SortKey,
   endpoints: readonly Endpoint[],
+  request: PricedRequest,
   world: World,
 ): (endpoint: Endpoint) => number | undefined {
   switch (key) {
     case 'price':
-      return (endpoint) => blendedPrice(endpoint.price);
+      return (endpoint) => requestPrice(endpoint, request);
     case 'latency':
       return (endpoint) => medianLatency(endpoint, world);
     case 'throughput':

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { accountEndpoints } from './account-endpoints.ts';
 import { firstExclusion } from './filters.ts';
 import type { Rejection } from './route-plan.ts';
@@ -18,7 +18,7 @@ export interface UsableTarget {
  */
 export function usableTargets(
   targets: readonly ModelTarget[],
-  request: NormalizedRequest,
+  request: RoutedRequest,
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly UsableTarget[] {

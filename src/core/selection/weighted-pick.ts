@@ -6,10 +6,15 @@ import { blendedPrice } from '../../catalog/price.ts';
  * Where some cost nothing, only those are picked from, all alike. An unknown price counts as the dearest known one.
  *
  * @param roll - Random number from 0 (included) to 1 (excluded).
+ * @param priceOf - Price that endpoints are compared by. Default: that of a short prompt.
  */
-export function pickByPrice(endpoints: readonly Endpoint[], roll: number): Endpoint | undefined {
+export function pickByPrice(
+  endpoints: readonly Endpoint[],
+  roll: number,
+  priceOf: (endpoint: Endpoint) => number | undefined = (endpoint) => blendedPrice(endpoint.price),
+): Endpoint | undefined {
   if (endpoints.length <= 1) return endpoints[0];
-  const prices = endpoints.map((endpoint) => blendedPrice(endpoint.price));
+  const prices = endpoints.map(priceOf);
   const dearest = prices.reduce<number>((most, price) => Math.max(most, price ?? 0), 0);
   const weights = prices.map((price) => weightOf(price ?? dearest));
   const free = weights.includes(Infinity);

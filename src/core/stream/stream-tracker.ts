@@ -21,6 +21,7 @@ export class StreamTracker {
   #ended = false;
   /** Quarters of a token in everything the model wrote. */
   #quarters = 0;
+  #images = 0;
 
   /** Looks at a piece that is not plain text; that goes to {@link StreamTracker.countText}. */
   observe(piece: Exclude<StreamPiece, string>): void {
@@ -28,6 +29,7 @@ export class StreamTracker {
       case 'delta':
         if (piece.delta.tool_calls?.length) this.#toolCalls.add(piece.index);
         this.#quarters += quartersOf(piece.delta);
+        this.#images += piece.delta.images?.length ?? 0;
         break;
       case 'finish':
         if (!this.#finishes.has(piece.index) || piece.reason === 'content_filter') {
@@ -75,6 +77,11 @@ export class StreamTracker {
   /** The likely number of tokens in everything the model wrote, for usage that the provider did not report. */
   get likelyTokens(): number {
     return Math.ceil(this.#quarters / 4);
+  }
+
+  /** Images that the model made, for prices per image. */
+  get images(): number {
+    return this.#images;
   }
 
   /** Judges the stream when nothing more will come. A stream that just stops is cut off, never finished. */

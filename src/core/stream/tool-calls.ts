@@ -1,9 +1,11 @@
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
+import type { ToolCallExtra } from '../../protocol/tool-call-extra.ts';
 
 interface OpenCall {
   id: string;
   name: string;
+  extra: ToolCallExtra | undefined;
   readonly pieces: string[];
 }
 
@@ -16,11 +18,12 @@ export class ToolCallCollector {
     for (const delta of deltas) {
       let call = this.#calls.get(delta.index);
       if (call === undefined) {
-        call = { id: '', name: '', pieces: [] };
+        call = { id: '', name: '', extra: undefined, pieces: [] };
         this.#calls.set(delta.index, call);
       }
       if (delta.id) call.id ||= delta.id;
       if (delta.function?.name) call.name ||= delta.function.name;
+      call.extra ??= delta.extra_content;
       if (delta.function?.arguments) call.pieces.push(delta.function.arguments);
     }
   }
@@ -34,6 +37,7 @@ export class ToolCallCollector {
         index,
         type: 'function',
         function: { name: call.name, arguments: call.pieces.join('') || '{}' },
+        ...(call.extra === undefined ? {} : { extra_content: call.extra }),
       }));
   }
 }

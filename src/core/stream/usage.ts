@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { nanoFromUsd, priceUsage, usdFromNano } from '../../catalog/cost.ts';
+import { type Cost, type CostPart, nanoFromUsd, priceUsage, usdFromNano } from '../../catalog/cost.ts';
+import { billedTier, ratesAt } from '../../catalog/price-at.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { CostDetails, Usage } from '../../protocol/usage.ts';
 import type { ReportedUsage } from './pieces.ts';
@@ -9,13 +10,25 @@ export interface Settlement {
   readonly usage: Usage;
   /** Undefined when neither the provider reported a cost nor a price is known. */
   readonly costNanoUsd?: number | undefined;
+  /**
+   * What the provider charges for, part by part. Absent when it reported a cost itself, or when no price is known.
+   * The parts add up to `upstream_inference_cost`.
+   */
+  readonly costParts?: readonly CostPart[] | undefined;
 }
 
-/** Where the numbers come from when a provider reported none. */
+/** What a bill needs besides the usage report, and where the counts come from when a provider reported none. */
 export interface Estimate {
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** Images in the request. */
   readonly images: number;
+  /** Images in the answer. Default 0. */
+  readonly outputImages?: number | undefined;
+  /** Unix seconds of the request, for prices that change with time. */
+  readonly at: number;
+  /** The tier in which the provider says it served. Default: that of the endpoint. */
+  readonly serviceTier?: string | null | undefined;
 }
 
 /**
@@ -25,7 +38,7 @@ export interface Estimate {
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
   const counted = reported ?? estimated(estimate);
   const { reportedCost, reportedCostDetails, ...usage } = counted;
-  const priced = endpoint.price && priceUsage(endpoint.price, usage, estimate.images);
+  const priced = reportedCost === undefined ? costOf(endpoint, usage, estimate) : undefined;
   const upstream = reportedCost === undefined ? priced?.totalNanoUsd : nanoFromUsd(reportedCost);
   const byok = endpoint.byok !== undefined;
   const base = { ...usage, ...(reported === undefined ? { estimated: true } : {}), is_byok: byok };
@@ -33,12 +46,9 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   const charged = byok ? 0 : upstream;
   const split: CostDetails = isJsonObject(reportedCostDetails)
     ? reportedCostDetails
-    : reportedCost === undefined && priced !== undefined
-      ? {
-          upstream_inference_prompt_cost: usdFromNano(priced.promptNanoUsd),
-          upstream_inference_completions_cost: usdFromNano(priced.completionNanoUsd),
-        }
-      : {};
+    : priced === undefined
+      ? {}
+      : splitOf(priced);
   return {
     usage: {
       ...base,
@@ -46,6 +56,26 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
       cost_details: { ...split, upstream_inference_cost: usdFromNano(upstream) },
     },
     costNanoUsd: charged,
+    costParts: priced?.parts,
+  };
+}
+
+function costOf(endpoint: Endpoint, usage: Usage, estimate: Estimate): Cost | undefined {
+  if (endpoint.price === undefined) return undefined;
+  const own = endpoint.variant === 'batch' ? 'batch' : endpoint.tier;
+  const rates = ratesAt(endpoint.price, {
+    at: estimate.at,
+    promptTokens: usage.prompt_tokens,
+    otherTier: billedTier(own, estimate.serviceTier),
+  });
+  return rates && priceUsage(rates, usage, { input: estimate.images, output: estimate.outputImages ?? 0 });
+}
+
+function splitOf({ promptNanoUsd, completionNanoUsd, toolsNanoUsd }: Cost): CostDetails {
+  return {
+    upstream_inference_prompt_cost: usdFromNano(promptNanoUsd),
+    upstream_inference_completions_cost: usdFromNano(completionNanoUsd),
+    ...(toolsNanoUsd > 0 ? { server_tool_cost: usdFromNano(toolsNanoUsd) } : {}),
   };
 }
 

@@ -2,9 +2,10 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Model } from '../../catalog/model.ts';
 import { modelPatterns } from '../../catalog/model-patterns.ts';
-import { blendedPrice } from '../../catalog/price.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import { requestPrice } from '../../core/selection/request-price.ts';
+import type { UsableTarget } from '../../core/selection/usable.ts';
 
 /** A model that a model router may choose for a request. */
 export interface Candidate {
@@ -45,12 +46,28 @@ export function candidatesFor(
     return false;
   });
   const models = new Map(wanted.map(({ target, model }) => [target, model]));
-  return context.usable(wanted.map(({ target }) => target)).map(({ target, endpoints }) => ({
+  return usableModels(
+    wanted.map(({ target }) => target),
+    context,
+  ).map(({ target, endpoints }) => ({
     target,
     endpoints,
     model: models.get(target) ?? { id: target.model },
-    price: cheapest(endpoints),
+    price: cheapest(endpoints, request),
   }));
+}
+
+/**
+ * Models that the request can use. Where the prompt is too long for all of them, those that would do otherwise: a plugin
+ * behind this one may shorten it, and if none does, the error says what is too long.
+ */
+function usableModels(targets: readonly ModelTarget[], context: CandidatesContext): readonly UsableTarget[] {
+  const usable = context.usable(targets);
+  if (usable.length > 0) return usable;
+  const own = new Map(targets.map((target) => [target.model, target]));
+  return context
+    .usable(targets.map((target) => ({ ...target, shortened: target.endpoints })))
+    .map(({ target, endpoints }) => ({ target: own.get(target.model) ?? target, endpoints }));
 }
 
 interface Served {
@@ -70,7 +87,7 @@ function servedModels({ catalog, target: targetOf }: CandidatesContext): readonl
     const variant = target?.endpoints[0]?.variant;
     if (target === undefined || variant === 'batch') return [];
     const writesText = target.endpoints.some(({ outputModalities }) => outputModalities?.has('text') !== false);
-    return [{ model, target, writesText, isUsual: variant === undefined }];
+    return [{ model, target, writesText, isUsual: variant === undefined && model.status !== 'deprecated' }];
   });
   SERVED.set(catalog, served);
   return served;
@@ -78,8 +95,8 @@ function servedModels({ catalog, target: targetOf }: CandidatesContext): readonl
 
 const SERVED = new WeakMap<Catalog, readonly Served[]>();
 
-function cheapest(endpoints: readonly Endpoint[]): number | undefined {
-  const prices = endpoints.flatMap((endpoint) => blendedPrice(endpoint.price) ?? []);
+function cheapest(endpoints: readonly Endpoint[], request: NormalizedRequest): number | undefined {
+  const prices = endpoints.flatMap((endpoint) => requestPrice(endpoint, request) ?? []);
   return prices.length === 0 ? undefined : Math.min(...prices);
 }
 

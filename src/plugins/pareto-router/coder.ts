@@ -1,4 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { requestRates } from '../../core/selection/request-price.ts';
 import type { ParetoRouterEntry } from '../../protocol/model-router-options.ts';
 import type { Candidate } from '../model-choice/candidates.ts';
 
@@ -18,8 +20,12 @@ export type PriceSource = NonNullable<ParetoRouterEntry['price_source']>;
  * What a million input tokens of a model cost. `prompt` is the cheapest endpoint's price; `weighted_avg` is the average
  * over its endpoints, each weighted as often as load balancing would pick it, by 1/price² (gaps 3.3).
  */
-export function inputPrice(endpoints: readonly Endpoint[], source: PriceSource): number | undefined {
-  const prices = endpoints.flatMap((endpoint) => endpoint.price?.prompt ?? []);
+export function inputPrice(
+  endpoints: readonly Endpoint[],
+  source: PriceSource,
+  request: NormalizedRequest,
+): number | undefined {
+  const prices = endpoints.flatMap((endpoint) => requestRates(endpoint, request)?.prompt ?? []);
   if (prices.length === 0) return undefined;
   const lowest = Math.min(...prices);
   if (source === 'prompt' || lowest === 0) return lowest;

@@ -59,7 +59,7 @@ function choose(
   const coders = [...(scores.size > 0 ? scores : scoresByPrice(candidates))].map(([candidate, own]): Coder => ({
     candidate,
     score: own,
-    price: inputPrice(candidate.endpoints, source),
+    price: inputPrice(candidate.endpoints, source, request),
   }));
   const found = cap === undefined ? codersOfTier(coders, tierOf(score), speedsFor(nitro, context)) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);

@@ -1,35 +1,35 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { failure } from '../../core/fallback/failure.ts';
 import { ToolCallCollector } from '../../core/stream/tool-calls.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { parseJson } from '../parse-json.ts';
-import { failureInBand } from '../upstream-failure.ts';
+import type { DecodedResult } from '../codec.ts';
+import { readJsonAnswer } from '../read-json-answer.ts';
+import type { OriginalId } from '../tool-ids.ts';
+import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
+import type { Dialect } from './dialect.ts';
 import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
-import type { StreamContext } from './stream-decoder.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 
-/** A decoded answer, or what is wrong with it. */
-export type DecodedResult =
-  | { readonly ok: true; readonly result: UpstreamResult }
-  | { readonly ok: false; readonly failure: AttemptFailure };
+/** What decoding one answer depends on. */
+export interface DecodeContext extends ErrorContext {
+  readonly dialect: Dialect;
+  /** Beginning of ids for tool calls that came without one. */
+  readonly idPrefix: string;
+  /** The caller's id of a tool call. Default: the one that came. */
+  readonly originalId?: OriginalId | undefined;
+}
 
 /**
  * Decodes a whole answer of the chat completions wire. A body that is HTML, empty, not JSON, an error in disguise or
  * without choices is a failure, whatever status it came with.
  */
-export function decodeResult(body: string, context: StreamContext): DecodedResult {
-  const text = body.trim();
-  if (text === '') return bad('The provider sent an empty answer');
-  if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
-  const value = parseJson(text);
-  if (value === undefined) return bad('The provider sent an answer that is not valid JSON');
-  // Google's compatible layer puts errors into an array.
-  const parsed: unknown = Array.isArray(value) ? value[0] : value;
-  if (!isJsonObject(parsed)) return bad('The provider sent an answer without choices');
+export function decodeResult(body: string, context: DecodeContext): DecodedResult {
+  const answer = readJsonAnswer(body, 'choices');
+  if (!answer.ok) return answer;
+  const parsed = answer.value;
   const error = errorInside(parsed);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
@@ -56,13 +56,13 @@ function decodeChoice(
   choice: JsonObject,
   position: number,
   result: JsonObject,
-  context: StreamContext,
+  context: DecodeContext,
 ): Choice | undefined {
   const message = isJsonObject(choice['message']) ? choice['message'] : undefined;
   const native = textOf(choice['finish_reason']) ?? null;
   if (message === undefined) return undefined;
   const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
-  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`);
+  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`, context.originalId);
   if (calls === undefined) return undefined;
   const { content, refusal, reasoning, ...rest } = decodeContent(message);
   const citations = [...(rest.annotations ?? []), ...decodeCitations(result['citations'])];
@@ -87,9 +87,10 @@ function decodeChoice(
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
   newId: (index: number) => string,
+  originalId: OriginalId | undefined,
 ): readonly ResultToolCall[] | undefined {
   const found: unknown = entries ?? (isJsonObject(legacy) ? [{ function: legacy }] : []);
-  const indexer = new ToolCallIndexer(newId);
+  const indexer = new ToolCallIndexer(newId, originalId);
   const fragments = indexer.read(
     Array.isArray(found) ? found.filter(isJsonObject).map((entry, index) => ({ ...entry, index })) : [],
   );

@@ -31,14 +31,30 @@ export interface Dialect {
   readonly messageNames?: boolean | undefined;
   /** Whether images may be asked for in `original` detail; otherwise it is sent as `high`. Default false. */
   readonly originalImages?: boolean | undefined;
+  /** Whether its models read PDFs in file parts, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
   /** Service tiers that may be asked for. Default none. */
   readonly serviceTiers?: readonly string[] | undefined;
   /** Whether `prompt_cache_key` and `prompt_cache_options` are known. Default false. */
   readonly promptCacheFields?: boolean | undefined;
+  /** Whether fields that routers add to OpenAI's Responses are known there. Default false. */
+  readonly responsesExtensions?: boolean | undefined;
   /** Parameters this vendor never takes, whatever the model. */
   readonly unsupported?: readonly ParameterName[] | undefined;
+  /** How embeddings are asked for. */
+  readonly embeddings?: EmbeddingDialect | undefined;
   /** Whether completion tokens leave reasoning tokens out although they are billed. Default false. */
   readonly reasoningOutsideCompletion?: boolean | undefined;
+}
+
+/** How a server's embeddings differ from those of others. Data only. */
+export interface EmbeddingDialect {
+  /** Whether vectors may be asked for in base64. Default false: nothing is said, and either form is understood. */
+  readonly base64?: boolean | undefined;
+  /** Field of the vectors' length. Default `dimensions`. */
+  readonly dimensionsField?: 'dimensions' | 'output_dimension' | undefined;
+  /** Whether `user` may be sent. Default true. */
+  readonly user?: boolean | undefined;
 }

@@ -46,7 +46,7 @@ export function encodeReasoning(
 }
 
 /** The effort that comes closest to a budget of reasoning tokens. */
-function effortOfBudget(budget: number | undefined, maxTokens: number | undefined): ReasoningEffort | undefined {
+export function effortOfBudget(budget: number | undefined, maxTokens: number | undefined): ReasoningEffort | undefined {
   if (budget === undefined) return undefined;
   if (maxTokens === undefined) return 'medium';
   return SHARES.find(([share]) => budget / maxTokens >= share)?.[1] ?? 'minimal';

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Dialect } from './dialect.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -51,9 +52,16 @@ function encodeParameters({ parameters, tools }: NormalizedRequest, dialect: Dia
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
     else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
+    else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
   }
   return encoded;
+}
+
+/** This wire has no words for domains and counts, which codecs of others take from the same place. */
+function encodeSearch(options: JsonObject): JsonObject {
+  const { allowed_domains: _, blocked_domains: __, max_uses: ___, ...known } = options;
+  return known;
 }
 
 function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
@@ -110,14 +118,24 @@ function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBod
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
-function encodeTier(
+export function encodeTier(
   { serviceTier }: NormalizedRequest,
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
 ): EncodedBody {
-  const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
+  const undeclared = hasUndeclaredTier(endpoint, serviceTier) ? serviceTier : undefined;
   const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
+}
+
+/** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
+function hasUndeclaredTier(
+  { parameters, unknownParameters, price, origins }: Endpoint,
+  tier: NormalizedRequest['serviceTier'],
+): boolean {
+  const isKnown = (tier === 'priority' || tier === 'flex') && price?.serviceTiers?.[tier] !== undefined;
+  if (isKnown && origins?.price !== undefined) return false;
+  return parameters === undefined || unknownParameters !== undefined;
 }
 
 function encodeStream({ streamOptions, padsChunks }: Dialect): EncodedBody {

@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.ts';
+import type { NativeDialect } from './native-dialects.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {
@@ -11,6 +12,8 @@ export interface VendorPreset {
   readonly apiKeyVariables: readonly string[];
   /** True: an endpoint that stores or trains on prompts by default. */
   readonly dataCollection?: boolean | undefined;
+  /** Shapes besides chat completions that the vendor speaks at its own address. */
+  readonly nativeDialects?: readonly NativeDialect[] | undefined;
   readonly dialect: Dialect;
 }
 
@@ -27,9 +30,12 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.openai.com/v1',
     baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
+    nativeDialects: ['responses'],
     dialect: {
+      readsFiles: true,
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
+      embeddings: { base64: true },
       developerRole: true,
       padsChunks: true,
       originalImages: true,
@@ -105,6 +111,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['MISTRAL_API_KEY'],
     dialect: {
       userField: 'none',
+      embeddings: { user: false, dimensionsField: 'output_dimension' },
       streamOptions: false,
       seedField: 'random_seed',
       forcedTool: 'any',
@@ -142,8 +149,12 @@ export const VENDOR_PRESETS = {
     name: 'OpenRouter',
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
+    nativeDialects: ['responses'],
     dialect: {
+      readsFiles: true,
+      responsesExtensions: true,
       reasoning: 'reasoning',
+      embeddings: { base64: true },
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',
       originalImages: true,
@@ -165,7 +176,7 @@ export const VENDOR_PRESETS = {
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
-    dialect: { ...LOCAL, reasoningHistory: 'reasoning_content' },
+    dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
     slug: 'lmstudio',
@@ -178,6 +189,8 @@ export const VENDOR_PRESETS = {
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  readsFiles: true,
+  embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
   efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],

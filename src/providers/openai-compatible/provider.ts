@@ -1,10 +1,11 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import type { ConfigProblem } from '../../errors.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import type { Dialect } from './dialect.ts';
+import { NATIVE_DIALECTS, type NativeDialect, nativeCodecs } from './native-dialects.ts';
 
 /** Models of a provider: id in this router to how the provider offers it. */
 export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
@@ -25,6 +26,11 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /**
+   * Shapes besides chat completions that this server speaks itself: callers who ask in one of them get its own words.
+   * Default: what the vendor speaks at its own address, and none at any other.
+   */
+  readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -50,46 +56,31 @@ export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable>
 export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
-  const problems = checkOptions(options);
-  if (problems.length > 0) throw new ConfigError(problems);
-  const { slug, models, keyHeader } = options;
-  return httpProvider<Extract<keyof Models, string>>({
-    slug,
-    name: options.name ?? slug,
-    models: models ?? ({} as Models),
-    acceptsAnyModel: models === undefined,
-    dataCollection: options.dataCollection,
-    zeroDataRetention: options.zeroDataRetention,
-    codec: chatCompletionsCodec(options.dialect ?? {}),
-    baseURL: options.baseURL.replace(/\/+$/, ''),
-    query: options.query,
-    apiKey: options.apiKey,
-    authorization: (key) => (keyHeader === undefined ? ['authorization', `Bearer ${key}`] : [keyHeader, key]),
-    headers: [
-      'content-type',
-      'application/json',
-      'accept-encoding',
-      'identity',
-      ...Object.entries(options.headers ?? {}).flat(),
-    ],
-    transport: options.transport,
-  });
+  const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
+  const { dialect = {}, nativeDialects = [], keyHeader } = options;
+  return httpProvider<Extract<keyof Models, string>>(
+    {
+      slug,
+      name,
+      models,
+      dataCollection,
+      zeroDataRetention,
+      readsFiles: dialect.readsFiles,
+      codec: chatCompletionsCodec(dialect),
+      dialectCodecs: nativeCodecs(nativeDialects, dialect),
+      baseURL,
+      query,
+      apiKey,
+      authorization: keyHeader === undefined ? undefined : (key) => [keyHeader, key],
+      headers,
+      transport,
+    },
+    dialectProblems(options),
+  );
 }
 
-function checkOptions(options: OpenAiCompatibleOptions): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const where = `providers.${options.slug}`;
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
-    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
-  }
-  const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
-  } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
-    problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
-  }
-  if (options.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
-    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
-  }
-  return problems;
+function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
+  if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
+  const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
+  return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
 }

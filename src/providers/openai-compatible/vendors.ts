@@ -24,12 +24,14 @@ function vendor(preset: VendorPreset): VendorFactory {
         },
       ]);
     }
+    const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
     return openaiCompatible({
       ...options,
       slug: preset.slug,
       name: options.name ?? preset.name,
       dataCollection: options.dataCollection ?? preset.dataCollection,
-      baseURL: options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL,
+      nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
+      baseURL,
       dialect: preset.dialect,
       apiKey,
     }) as unknown as Provider<ModelIds<Models>>;
@@ -100,11 +102,8 @@ export function azure<const Models extends ModelTable>(
   });
 }
 
-/**
- * The providers whose keys are in the environment. Servers without keys are left out, since nothing says that they
- * are there.
- */
-export function providersFromEnvironment(): readonly Provider[] {
+/** The vendors whose keys are in the environment. */
+export function vendorsFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => keyFromEnvironment(preset) !== undefined)
     .map((preset) => vendor(preset)());

@@ -35,6 +35,13 @@ const LARGE = {
   implicitCaching: true,
 } as const;
 
+const EMBEDDING = {
+  contextLength: 8_192,
+  parameters: ['dimensions', 'input_type'],
+  inputModalities: ['text'],
+  outputModalities: ['embeddings'],
+} as const;
+
 /**
  * The models that the simulated provider has when it is given none. They differ in price, speed, abilities and data
  * policy, so that every rule of routing has something to choose from.
@@ -67,6 +74,10 @@ export const SIMULATED_MODELS = {
       price: { prompt: 0.625, completion: 2.5, cacheRead: 0.0625 },
       reasoning: { mandatory: true },
     },
+  ],
+  'simulated/embedding': [
+    { ...EMBEDDING, price: { prompt: 0.02, completion: 0 } },
+    { ...EMBEDDING, region: 'eu', price: { prompt: 0.022, completion: 0 }, zeroDataRetention: true },
   ],
 } as const satisfies ModelTable;
 

@@ -10,7 +10,7 @@ export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
   readonly slug?: string | undefined;
   /** Display name. Default `Simulated`. */
   readonly name?: string | undefined;
-  /** Models on offer. Default: `simulated/small`, `simulated/large` and `simulated/reasoner`. */
+  /** Models on offer. Default: `simulated/small`, `simulated/large`, `simulated/reasoner` and `simulated/embedding`. */
   readonly models?: Models | undefined;
   /** Same seed and same messages, same answer. Default 1. */
   readonly seed?: number | undefined;

@@ -1,10 +1,19 @@
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import type { JsonValue } from '../../protocol/json.ts';
 import { systemEnvironment } from '../../runtime/environment.ts';
 import type { ModelTable } from '../openai-compatible/provider.ts';
-import { type Provider, type ProviderCall, type ProviderReply, failedReply } from '../provider.ts';
+import {
+  type EmbeddingCall,
+  type EmbeddingReply,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+  failedReply,
+} from '../provider.ts';
 import { Chance } from './chance.ts';
+import { embedInputs } from './embedder.ts';
 import { SIMULATED_MODELS, type SimulatedModel } from './models.ts';
 import { type SimulatedOptions, checkOptions } from './options.ts';
 import { type Outcome, Outcomes } from './outcomes.ts';
@@ -42,21 +51,42 @@ export function simulated<const Models extends ModelTable = never>(
   const jitter = new Chance(seed).fork('pace');
   const running = new Set<Pace>();
 
-  function paceOf({ endpoint, signal }: ProviderCall): Pace {
+  function paceOf({ endpoint, signal }: Pick<ProviderCall, 'endpoint' | 'signal'>): Pace {
     const factor = speedFactor(endpoint);
     const speed = { firstTokenMs: firstTokenMs / factor, tokensPerSecond: tokensPerSecond * factor };
     return new Pace(environment, speed, jitter, signal);
   }
 
-  async function chat(call: ProviderCall): Promise<ProviderReply> {
-    const { request, endpoint, progress } = call;
-    const outcome = outcomes.next();
+  /** Lets a call begin; gives the pace it keeps and how it is let go. */
+  function begin(call: Pick<ProviderCall, 'endpoint' | 'signal'>): { pace: Pace; release: () => void } {
     const pace = paceOf(call);
     const release = (): void => {
       running.delete(pace);
       pace.stop(CALL_OVER);
     };
     running.add(pace);
+    return { pace, release };
+  }
+
+  async function embed({ request, endpoint, signal, progress }: EmbeddingCall): Promise<EmbeddingReply> {
+    const outcome = outcomes.next();
+    const { pace, release } = begin({ endpoint, signal });
+    try {
+      progress.sending(() => ({ model: endpoint.upstreamModel, input: request.inputs as JsonValue }));
+      const stopped = await pace.wait(outcome.type === 'hang' ? undefined : pace.firstTokenMs());
+      if (stopped !== undefined) return failedReply(stopped);
+      if (outcome.type === 'failed' || outcome.type === 'broken') return failedReply(outcome.failure);
+      const embedded = embedInputs(request, endpoint, seed);
+      return embedded.ok ? { type: 'embedded', result: embedded.result } : failedReply(embedded.failure);
+    } finally {
+      release();
+    }
+  }
+
+  async function chat(call: ProviderCall): Promise<ProviderReply> {
+    const { request, endpoint, progress } = call;
+    const outcome = outcomes.next();
+    const { pace, release } = begin(call);
     let reply: ProviderReply | undefined;
     try {
       progress.sending(() => upstreamBody(request, endpoint));
@@ -94,6 +124,7 @@ export function simulated<const Models extends ModelTable = never>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     chat,
+    embed,
     close() {
       for (const pace of running) pace.stop(CLOSED);
       return Promise.resolve();

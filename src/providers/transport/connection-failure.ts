@@ -51,6 +51,11 @@ export function connectionFailure(error: unknown): AttemptFailure {
   return failure('connection', `The connection to the provider failed${detail}`);
 }
 
+/** True when something in an error or its causes names a fault of sockets, TLS or HTTP. */
+export function hasConnectionCode(error: unknown): boolean {
+  return codeOf(error) !== undefined;
+}
+
 /** Follows `cause` and the members of an AggregateError to the first error with a code. */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;

@@ -5,9 +5,8 @@ import type { PluginAnswer } from '../../core/pipeline/plugin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import { scatter } from '../../core/stream/scatter.ts';
-import { settleUsage } from '../../core/stream/usage.ts';
+import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution } from '../execution.ts';
 import type { RuntimeServices } from '../services.ts';
 import { heldCall } from './held-call.ts';
@@ -53,9 +52,10 @@ export class AnsweredExecution implements Execution {
     return Promise.resolve(this.request.stream ? answer : { ...answer, result });
   }
 
-  usage(): Usage {
+  bill(): Settlement {
     const reported = this.#answer.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-    return settleUsage(this.#endpoint, reported, { promptTokens: 0, completionTokens: 0, images: 0 }).usage;
+    const none = { promptTokens: 0, completionTokens: 0, images: 0, at: this.request.created };
+    return settleUsage(this.#endpoint, reported, none);
   }
 
   settle(): Attempt {

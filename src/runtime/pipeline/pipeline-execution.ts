@@ -9,17 +9,16 @@ import { type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts'
 import type { PluginAnswer } from '../../core/pipeline/plugin.ts';
 import { withoutNative } from '../../core/pipeline/without-native.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import { RouterError } from '../../errors.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { JsonValue } from '../../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/usage.ts';
 import { ChatExecution } from '../chat-execution.ts';
-import type { Answer, Execution } from '../execution.ts';
+import type { Answer, Counted, Execution } from '../execution.ts';
 import { errorOfFault, withContext } from '../router-errors.ts';
 import type { RuntimeServices } from '../services.ts';
-import type { AnswerFacts } from '../settle.ts';
+import type { AnswerFacts } from '../attempt-call.ts';
 import { ToolLoop } from '../tool-loop/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { Ledger } from './ledger.ts';
@@ -53,8 +52,8 @@ export class PipelineExecution implements Execution {
   /** Who asks the providers. Undefined as long as nobody does. */
   #inner: Execution | undefined;
   #innerAnswer: Answer | undefined;
-  /** What the models used, without plugins and tools. */
-  #modelUsage: Usage | undefined;
+  /** What the models used and cost, without plugins and tools. */
+  #models: Settlement | undefined;
 
   constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal }: PipelineStart) {
     this.startedAt = services.environment.now();
@@ -90,18 +89,18 @@ export class PipelineExecution implements Execution {
     }
   }
 
-  usage(_answer: Answer, reported: ReportedUsage | undefined, likelyTokens: number): Usage {
+  bill(_answer: Answer, counted: Counted): Settlement {
     const { inner, answer } = this.#opened();
-    // Transforms may have added or taken away text; what counts is what the model wrote.
-    const counted = answer.result === undefined ? answer.call.tracker.likelyTokens : likelyTokens;
-    this.#modelUsage = inner.usage(answer, answer.call.tracker.usage ?? reported, counted);
-    return this.#ledger.total(this.#modelUsage);
+    this.#models = inner.bill(answer, answer.result === undefined ? countedIn(answer) : counted);
+    const { usage, costParts } = this.#models;
+    // Parts of a cost add up to it; what plugins and tools cost is not among them.
+    return { usage: this.#ledger.total(usage), ...(this.#ledger.hasCosts ? {} : { costParts }) };
   }
 
   settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
     const { inner, answer } = this.#opened();
     if ('failure' in end) return inner.settle(answer, end);
-    return inner.settle(answer, { facts: { ...end.facts, usage: this.#modelUsage ?? end.facts.usage } });
+    return inner.settle(answer, { facts: { ...end.facts, usage: this.#models?.usage ?? end.facts.usage } });
   }
 
   abandon(_answer: Answer): void {
@@ -115,6 +114,10 @@ export class PipelineExecution implements Execution {
     return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
   }
 
+  get errorMetadata(): JsonObject {
+    return this.#ledger.errorMetadata;
+  }
+
   async polish(result: ChatResult): Promise<ChatResult> {
     try {
       return await this.#plugins.onResult(result, this.#request);
@@ -126,7 +129,8 @@ export class PipelineExecution implements Execution {
   /** Errors of ours tell what happened until then; who threw them knows only a part of it. */
   #explained(error: unknown): unknown {
     if (!RouterError.isInstance(error)) return error;
-    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false) });
+    const { errorMetadata: metadata } = this.#ledger;
+    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false), metadata });
   }
 
   /** Everything that happens before the first provider is asked. */
@@ -146,7 +150,11 @@ export class PipelineExecution implements Execution {
     const prepare = this.#plugins.prepares
       ? (one: NormalizedRequest, endpoint: Endpoint) => this.#plugins.onAttempt(one, endpoint)
       : undefined;
-    const { tools } = offer.value;
+    const { tools, native } = offer.value;
+    if (native.length > 0) {
+      const summary = 'left to the provider';
+      this.#ledger.stage('server-tools', { type: 'server_tools', summary, data: { mode: 'native', tools: native } });
+    }
     if (tools.size > 0) {
       const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare };
       return new ToolLoop(this.#services, options);
@@ -194,6 +202,12 @@ export class PipelineExecution implements Execution {
     if (this.#inner === undefined || this.#innerAnswer === undefined) throw new RangeError('nobody has answered yet');
     return { inner: this.#inner, answer: this.#innerAnswer };
   }
+}
+
+/** What the model itself sent: transforms may have added to it or taken away. */
+function countedIn({ call: { tracker } }: Answer): Counted {
+  const { usage, likelyTokens, images, facts } = tracker;
+  return { reported: usage, likelyTokens, images, serviceTier: facts.serviceTier };
 }
 
 /** Metadata of a request that ended before anything was planned. */

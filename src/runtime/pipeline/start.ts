@@ -1,6 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
-import { pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate.ts';
+import { faultInBody, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
+import { pathOfPlugin } from '../../core/pipeline/locate.ts';
 import { type OfferedTool, type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -20,18 +21,22 @@ export interface PreparedRequest {
   readonly plugins: readonly ActivePlugin[];
   /** Server tools that the caller offers, by function name. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Types of the server tools whose work the provider does by itself. */
+  readonly nativeTools: readonly string[];
   readonly pathOfTool: PathOfTool;
 }
 
 /**
  * Finds the plugins and server tools of a request.
  *
+ * @param own - The body as its caller sent it, in whatever dialect: errors name its paths.
  * @throws {@link RouterError} when one is unknown here, or its options are wrong.
  */
 export function preparePipeline(
   services: RuntimeServices,
   request: NormalizedRequest,
   body: ChatRequest,
+  own: unknown = body,
 ): PreparedRequest {
   const { registry } = services;
   const chosen = choosePlugins(request, {
@@ -40,13 +45,14 @@ export function preparePipeline(
     inner: depthOf(request) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
-  const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(body, type, occurrence);
+  const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
-    return { request, plugins: chosen.value, tools: NO_TOOLS, pathOfTool };
+    return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
   const offer = offerTools(request, registry, pathOfTool);
-  if (!offer.ok) throw errorOfFault(offer.fault);
-  return { request, plugins: chosen.value, tools: offer.value.tools, pathOfTool };
+  if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
+  const { tools, native: nativeTools } = offer.value;
+  return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
 }
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
@@ -55,10 +61,10 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 /** Begins a request. One that nothing but providers takes part in goes to them by the shortest way. */
 export async function startExecution(
   services: RuntimeServices,
-  { request, plugins, tools, pathOfTool }: PreparedRequest,
+  { request, plugins, tools, nativeTools, pathOfTool }: PreparedRequest,
   signal: AbortSignal,
 ): Promise<Execution> {
-  if (plugins.length > 0 || tools.size > 0) {
+  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) {
     return new PipelineExecution(services, { request, plugins, pathOfTool, signal });
   }
   const plain = withoutServerCalls(request);

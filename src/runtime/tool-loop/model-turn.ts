@@ -6,17 +6,17 @@ import { type FinishPiece, type StreamPiece, commits } from '../../core/stream/p
 import { scatter } from '../../core/stream/scatter.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
-import type { Usage } from '../../protocol/usage.ts';
-import type { ChatExecution } from '../chat-execution.ts';
-import type { Answer, AnswerCall } from '../execution.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
+import type { ChatAnswer, ChatExecution } from '../chat-execution.ts';
+import type { AnswerCall } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
 
 /** A turn that is over. */
 export interface FinishedTurn {
-  readonly answer: Answer;
+  readonly answer: ChatAnswer;
   readonly message: ResultMessage;
   readonly finishes: readonly FinishPiece[];
-  readonly usage: Usage;
+  readonly bill: Settlement;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface FinishedTurn {
 export class ModelTurn {
   readonly execution: ChatExecution;
   readonly #serverNames: ReadonlySet<string>;
-  #answer: Answer | undefined;
+  #answer: ChatAnswer | undefined;
   #call: AnswerCall = heldCall([]);
   #tracker = new StreamTracker();
   #collector = new ResultCollector();
@@ -40,7 +40,7 @@ export class ModelTurn {
   }
 
   /** The answer that is being read. */
-  get answer(): Answer | undefined {
+  get answer(): ChatAnswer | undefined {
     return this.#answer;
   }
 
@@ -49,7 +49,7 @@ export class ModelTurn {
    *
    * @throws Like {@link ChatExecution.run}.
    */
-  async open(): Promise<Answer> {
+  async open(): Promise<ChatAnswer> {
     const answer = await this.execution.run();
     this.#answer = answer;
     this.#call = answer.result === undefined ? answer.call : heldCall(scatter(answer.result));
@@ -88,13 +88,15 @@ export class ModelTurn {
     const finishes = end.ok ? end.finishes : [];
     for (const finish of finishes) this.#collector.add(finish);
     const message = this.#collector.result().choices[0]?.message ?? NOTHING;
-    const usage = this.execution.usage(answer, this.#tracker.usage, this.#tracker.likelyTokens);
+    const { usage: reported, likelyTokens, images, facts } = this.#tracker;
+    const bill = this.execution.bill(answer, { reported, likelyTokens, images, serviceTier: facts.serviceTier });
+    const { usage, costParts } = bill;
     const finishReason = finishes[0]?.reason ?? null;
     const toolCalls = judgeToolCalls(message.tool_calls, request.tools);
     answer.call.close();
     this.#answer = undefined;
-    this.execution.settle(answer, { facts: { usage, finishReason, toolCalls } });
-    return { answer, message, finishes, usage };
+    this.execution.settle(answer, { facts: { usage, costParts, finishReason, toolCalls } });
+    return { answer, message, finishes, bill };
   }
 
   /** Settles the turn as failed. */
@@ -137,7 +139,7 @@ export class ModelTurn {
     return left === undefined ? undefined : [left];
   }
 
-  #opened(): Answer {
+  #opened(): ChatAnswer {
     if (this.#answer === undefined) throw new RangeError('a turn has been opened before it ends');
     return this.#answer;
   }

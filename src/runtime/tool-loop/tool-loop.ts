@@ -13,13 +13,13 @@ import { type FinishPiece, type StreamPiece, commits } from '../../core/stream/p
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import { ChatExecution } from '../chat-execution.ts';
 import type { Answer, Execution } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import type { RuntimeServices } from '../services.ts';
-import type { AnswerFacts } from '../settle.ts';
+import type { AnswerFacts } from '../attempt-call.ts';
 import { type FinishedTurn, ModelTurn } from './model-turn.ts';
 import { LoopedCall } from './looped-call.ts';
 import { type FinishedCall, runTools } from './run-tools.ts';
@@ -60,6 +60,8 @@ export class ToolLoop implements Execution {
   #next: NormalizedRequest;
   #toolsOff = false;
   #progress: LoopProgress = NO_PROGRESS;
+  /** Of all turns; undefined once one of them has none. */
+  #costParts: Settlement['costParts'] = [];
   #last: Answer | undefined;
   /** What is shown together with the next content, so that a failure before it can still be an ordinary error. */
   #held: StreamPiece[] = [];
@@ -94,7 +96,7 @@ export class ToolLoop implements Execution {
       for (const piece of pieces) collector.add(piece);
     }
     const answer = this.#lastAnswer();
-    return { ...answer, call: heldCall([]), result: { ...collector.result(), usage: this.usage() } };
+    return { ...answer, call: heldCall([]), result: { ...collector.result(), usage: this.bill().usage } };
   }
 
   /**
@@ -117,8 +119,9 @@ export class ToolLoop implements Execution {
     return undefined;
   }
 
-  usage(): Usage {
-    return this.#progress.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  bill(): Settlement {
+    const usage = this.#progress.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    return { usage, costParts: this.#costParts };
   }
 
   settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
@@ -183,6 +186,7 @@ export class ToolLoop implements Execution {
     const calls = (turn.message.tool_calls ?? []).map(withId(this.#progress.steps));
     const ours = calls.filter((call) => this.#names.has(call.function.name));
     const left = stepsLeft(this.request, this.#progress);
+    this.#costParts = turn.bill.costParts && this.#costParts && [...this.#costParts, ...turn.bill.costParts];
     this.#progress = progressAfter(this.#progress, turn, calls, ours.length);
     const isLast = ours.length === 0 || this.#toolsOff;
     if (!isLast) {
@@ -192,10 +196,16 @@ export class ToolLoop implements Execution {
       const finished = await runTools(ours, run, left);
       this.#keep(finished);
       this.#next = nextTurn(this.#next, turn.message, finished, this.#names);
-      this.#toolsOff = isLoopOver(this.request, this.#progress);
+      this.#toolsOff = isLoopOver(this.request, this.#progressWithTools());
     }
     // A function of the caller ends the turn: what it gives is needed to go on.
     if (isLast || calls.length > ours.length) this.#end(turn.finishes, calls.length > ours.length);
+  }
+
+  /** What conditions look at: tools may cost more than the model that calls them. */
+  #progressWithTools(): LoopProgress {
+    const { usage } = this.#progress;
+    return { ...this.#progress, usage: usage && this.#options.ledger.total(usage) };
   }
 
   /** What calls leave in the answer besides what the model makes of them. */
@@ -238,7 +248,7 @@ export class ToolLoop implements Execution {
 
 function progressAfter(
   before: LoopProgress,
-  { usage, finishes }: FinishedTurn,
+  { bill: { usage }, finishes }: FinishedTurn,
   calls: readonly ResultToolCall[],
   steps: number,
 ): LoopProgress {

@@ -1,6 +1,6 @@
-import { chunkEvent } from './answers.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
+import type { WireError } from './wire.ts';
 
 const PIECE = 64 * 1024;
 const ENDLESS_BYTES = 300_000_000;
@@ -16,7 +16,10 @@ export const BODY_FAULTS = {
   'U-39-unknown': inDisguise({ message: 'Something went wrong', code: 'strange' }),
   'U-40-empty': bodyOf('nothing', ''),
   'U-40-object': bodyOf('an empty object', '{}'),
-  'U-40-no-choices': bodyOf('an empty list of choices', '{"id":"x","object":"chat.completion","choices":[]}'),
+  'U-40-no-choices': {
+    does: 'answers 200 with an answer in which there is nothing',
+    play: (exchange) => exchange.reply(200, exchange.wire.emptyCompletion(exchange)),
+  },
   'U-41-invalid': bodyOf('something that is not JSON', 'I am sorry, I cannot answer in JSON'),
   'U-41-truncated': {
     does: 'answers 200 with half a JSON object, in good order',
@@ -88,10 +91,10 @@ function bodyOf(what: string, body: string): Fault {
   return { does: `answers 200 with ${what}`, play: (exchange) => exchange.reply(200, body) };
 }
 
-function inDisguise(error: { message: string; code: number | string }): Fault {
+function inDisguise(error: WireError): Fault {
   return {
     does: `answers 200 with an error of code ${error.code} in the body`,
-    play: (exchange) => exchange.reply(200, { error }),
+    play: (exchange) => exchange.reply(200, exchange.wire.errorBody(error)),
   };
 }
 
@@ -113,17 +116,15 @@ function host(exchange: FaultExchange): string {
 /** Parses everywhere, and overflows the stack of whoever walks it or writes it out again. */
 function nested(depth: number): Fault {
   const details = `[{"type":"reasoning.text","data":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
-  const PLACE = '"nested-here"';
+  const PLACE = 'nested-here';
   return {
     does: `answers with JSON nested ${depth} deep`,
     async play(exchange) {
-      if (!exchange.streaming) {
-        const message = { role: 'assistant', content: exchange.text, reasoning_details: 'nested-here' };
-        const choices = [{ index: 0, message, finish_reason: 'stop' }];
-        return exchange.reply(200, JSON.stringify({ ...exchange.completion, choices }).replace(PLACE, details));
-      }
+      const { completion, event } = exchange.wire.holding(exchange, PLACE);
+      const nest = (text: string): string => text.replace(JSON.stringify(PLACE), details);
+      if (!exchange.streaming) return exchange.reply(200, nest(JSON.stringify(completion)));
       await exchange.begin();
-      await exchange.write(chunkEvent(exchange.model, { reasoning_details: 'nested-here' }).replace(PLACE, details));
+      await exchange.write(nest(event));
       exchange.response.end(exchange.ending);
     },
   };

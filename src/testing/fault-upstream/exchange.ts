@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { DONE_EVENT, chunkEvent, completion, event, roleEvent, streamEvents, wordsOf } from './answers.ts';
 import type { FaultSettings, RecordedRequest } from './fault.ts';
+import { type FaultWire, type WireError, wordsOf } from './wire.ts';
 
 /** What an exchange is made of. */
 export interface FaultExchangeOptions {
@@ -11,6 +11,7 @@ export interface FaultExchangeOptions {
   readonly socket: Socket;
   readonly response: ServerResponse;
   readonly settings: FaultSettings;
+  readonly wire: FaultWire;
   /** What a good answer says. */
   readonly text: string;
   /** Factor for all waits. */
@@ -30,6 +31,7 @@ export class FaultExchange {
   readonly response: ServerResponse;
   readonly afterChunks: number;
   readonly cutAt: number | undefined;
+  readonly wire: FaultWire;
   readonly text: string;
   readonly #timeScale: number;
   readonly #onEnd: () => void;
@@ -41,6 +43,7 @@ export class FaultExchange {
     this.response = options.response;
     this.afterChunks = options.settings.afterChunks ?? 0;
     this.cutAt = options.settings.cutAt;
+    this.wire = options.wire;
     this.text = options.text;
     this.#timeScale = options.timeScale;
     this.#onEnd = options.onEnd;
@@ -48,23 +51,22 @@ export class FaultExchange {
 
   /** True when the request asks for a stream. */
   get streaming(): boolean {
-    return this.#member('stream') === true;
+    return this.wire.streams(this.request);
   }
 
   /** Model that the request asks for. */
   get model(): string {
-    const model = this.#member('model');
-    return typeof model === 'string' ? model : 'unknown';
+    return this.wire.modelOf(this.request) ?? 'unknown';
   }
 
   /** A good whole answer, to be sent or spoiled. */
   get completion(): Record<string, unknown> {
-    return completion(this);
+    return this.wire.completion(this);
   }
 
   /** A good stream, to be sent or spoiled. */
   get streamBody(): string {
-    return streamEvents(this).join('');
+    return this.#events.join('');
   }
 
   /** Body of a good answer in the form that was asked for. */
@@ -80,7 +82,7 @@ export class FaultExchange {
   /** Answers as a good provider does. */
   answer(headers: Readonly<Record<string, string | string[]>> = {}): void {
     this.response.writeHead(200, { 'content-type': this.contentType, ...headers });
-    if (this.streaming) for (const one of streamEvents(this)) this.response.write(one);
+    if (this.streaming) for (const one of this.#events) this.response.write(one);
     this.response.end(this.streaming ? undefined : this.body);
   }
 
@@ -104,30 +106,26 @@ export class FaultExchange {
   /** Chunks of a stream that come before the fault. */
   get opening(): string {
     const words = wordsOf(this.text).slice(0, this.afterChunks);
-    return [roleEvent(this.model), ...words.map((word) => this.chunk(word))].join('');
+    return [...this.wire.opening(this), ...words.map((word) => this.chunk(word))].join('');
   }
 
   /** A chunk with some text. */
   chunk(text: string): string {
-    return chunkEvent(this.model, { content: text });
-  }
-
-  /** A chunk with a finish reason. */
-  finish(reason: string): string {
-    return chunkEvent(this.model, {}, reason);
+    return this.wire.chunk(this, text);
   }
 
   /** The end of a good stream. */
   get ending(): string {
-    return this.finish('stop') + DONE_EVENT;
+    return this.wire.ending(this).join('');
   }
 
   /** Fails inside the stream, or with a status where nothing was said yet. */
-  async refuse(status: number, error: object, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    if (!this.streaming || this.afterChunks === 0) return this.reply(status, { error }, headers);
+  async refuse(status: number, error: WireError, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (!this.streaming || this.afterChunks === 0) {
+      return this.reply(status, this.wire.errorBody(error, status), headers);
+    }
     await this.begin();
-    await this.write(event({ error: { code: status, ...error } }));
-    this.response.end(DONE_EVENT);
+    this.response.end(this.wire.errorEvents(error, status));
   }
 
   /** Writes a piece of the body and waits until it has left. */
@@ -190,8 +188,8 @@ export class FaultExchange {
     this.socket.resetAndDestroy();
   }
 
-  #member(name: string): unknown {
-    const { body } = this.request;
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
+  get #events(): readonly string[] {
+    const words = wordsOf(this.text).map((word) => this.chunk(word));
+    return [...this.wire.opening(this), ...words, ...this.wire.ending(this)];
   }
 }

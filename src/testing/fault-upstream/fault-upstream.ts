@@ -2,6 +2,7 @@ import type { CertificateKind } from './certificate.ts';
 import type { Fault, FaultSettings, RecordedRequest } from './fault.ts';
 import type { FaultId } from './faults.ts';
 import { RunningUpstream } from './running-upstream.ts';
+import type { FaultWireName } from './wires.ts';
 
 /** What an upstream does with one request: a fault by its number, one of your own, or `ok` for a good answer. */
 export type FaultStep = FaultId | 'ok' | Fault;
@@ -14,11 +15,13 @@ export interface FaultUpstreamOptions extends FaultSettings {
   readonly text?: string | undefined;
   /** Factor for all waits; 0.01 makes ten seconds a tenth of one. Default 1. */
   readonly timeScale?: number | undefined;
+  /** The wire it speaks. Default `chat`. */
+  readonly wire?: FaultWireName | undefined;
   /** Has `ok` answered over TLS, with this certificate. */
   readonly certificate?: CertificateKind | undefined;
 }
 
-/** A server on loopback that plays a provider of the chat completions wire, with faults. */
+/** A server on loopback that plays a provider, with faults. */
 export interface FaultUpstream extends AsyncDisposable {
   /** Address for a provider's `baseURL`, ending in `/v1`. Begins with `https` while a fault of TLS is played. */
   readonly baseURL: string;

@@ -102,7 +102,7 @@ export const FRAMING_FAULTS = {
   'U-57-second-response': {
     does: 'answers well and sends a second answer right behind it',
     async play(exchange) {
-      const forged = JSON.stringify({ ...exchange.completion, choices: [{ message: { content: 'forged' } }] });
+      const forged = JSON.stringify(exchange.wire.completion({ model: exchange.model, text: 'forged' }));
       await exchange.raw(respond(exchange, exchange.body) + respond(exchange, forged));
     },
   },

@@ -6,6 +6,8 @@ import { FaultExchange } from './exchange.ts';
 import type { Fault, FaultSettings, RecordedRequest } from './fault.ts';
 import type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream.ts';
 import { FAULTS } from './faults.ts';
+import type { FaultWire } from './wire.ts';
+import { FAULT_WIRES } from './wires.ts';
 
 type Recording = { -readonly [Name in keyof RecordedRequest]: RecordedRequest[Name] };
 
@@ -28,6 +30,7 @@ const DEFAULT_TEXT = 'The quick brown fox jumps over the lazy dog';
 export class RunningUpstream implements FaultUpstream {
   readonly text: string;
   readonly requests: Recording[] = [];
+  readonly #wire: FaultWire;
   readonly #timeScale: number;
   readonly #http: HttpServer;
   readonly #secure: Secure;
@@ -44,6 +47,7 @@ export class RunningUpstream implements FaultUpstream {
 
   constructor(options: FaultUpstreamOptions, server: HttpServer, secure: Secure) {
     this.text = options.text ?? DEFAULT_TEXT;
+    this.#wire = FAULT_WIRES[options.wire ?? 'chat'];
     this.#timeScale = options.timeScale ?? 1;
     this.#http = server;
     this.#secure = secure;
@@ -157,6 +161,7 @@ export class RunningUpstream implements FaultUpstream {
       socket,
       response,
       settings: this.#settings,
+      wire: this.#wire,
       text: this.text,
       timeScale: this.#timeScale,
       onEnd: finish,

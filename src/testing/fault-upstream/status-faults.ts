@@ -1,4 +1,4 @@
-import type { Fault } from './fault.ts';
+import type { Fault, RecordedRequest } from './fault.ts';
 
 interface ProviderError {
   readonly message: string;
@@ -70,11 +70,19 @@ function refusal(status: number, error: ProviderError, headers: Record<string, s
   return {
     does: `answers ${status}: ${error.message}`,
     play: (exchange) => {
-      const key = String(exchange.request.headers['authorization'] ?? '').replace(/^Bearer /, '');
-      return exchange.refuse(status, { ...error, message: `${error.message} (${key})` }, headers);
+      const message = `${error.message} (${keyOf(exchange.request)})`;
+      return exchange.refuse(status, { ...error, message }, headers);
     },
   };
 }
+
+/** The key of a request, wherever its wire has it. */
+function keyOf({ headers }: RecordedRequest): string {
+  const named = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+  return String(named ?? '').replace(/^Bearer /, '');
+}
+
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
 /** What stands between a provider and the world answers, with a page. */
 function edge(status: number): Fault {

@@ -1,4 +1,3 @@
-import { DONE_EVENT } from './answers.ts';
 import type { Fault } from './fault.ts';
 
 const SECOND = 1_000;
@@ -77,15 +76,11 @@ export const TIMING_FAULTS = {
     },
   },
   'U-66': {
-    does: 'ends its answer with the finish reason "error"',
+    does: 'says at the end of its answer that it failed',
     async play(exchange) {
-      if (!exchange.streaming) {
-        const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error' };
-        return exchange.reply(200, { ...exchange.completion, choices: [choice] });
-      }
+      if (!exchange.streaming) return exchange.reply(200, exchange.wire.failedCompletion(exchange));
       await exchange.begin();
-      await exchange.write(exchange.finish('error'));
-      exchange.response.end(DONE_EVENT);
+      exchange.response.end(exchange.wire.failedEnding(exchange));
     },
   },
 } as const satisfies Record<string, Fault>;

@@ -1,7 +1,7 @@
-import { buildCatalog } from '../../catalog/catalog.ts';
+import { type Catalog, buildCatalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import { normalizeChatRequest } from '../../core/normalize/normalize.ts';
+import { type RequestContext, type RouterFacts, normalizeChatRequest } from '../../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { FinishPiece, ReportedUsage, StreamPiece } from '../../core/stream/pieces.ts';
@@ -80,16 +80,35 @@ function summarize(pieces: readonly StreamPiece[]): Outcome {
 
 /** A request for the first model of a provider, as the router would hand it over. */
 function requestFor(provider: Provider, { stream, body }: Asking): { request: NormalizedRequest; endpoint: Endpoint } {
-  const [model = `${provider.slug}/check`] = Object.keys(provider.models);
+  const [model = `${provider.slug}/check`] = modelsOf(provider);
   const checked = normalizeChatRequest(
     { model, messages: [{ role: 'user', content: PROMPT }], stream, ...body },
-    { id: 'gen-1-check', created: 1, account: { id: 'check' }, endUser: 'user_check', wantsMetadata: false },
-    { catalog: buildCatalog([provider]), policy: {}, presets: {}, routerModels: new Set(), docsUrl: '' },
+    CHECK_CONTEXT,
+    routerFacts(buildCatalog([provider])),
   );
   if (!checked.ok) throw new Error(`the check's own request is wrong: ${checked.fault.message}`);
   const endpoint = checked.value.targets[0]?.endpoints[0];
   if (endpoint === undefined) throw new Error('the provider under check must declare a model, or accept any');
   return { request: checked.value, endpoint };
+}
+
+/** What comes with every request of a check besides its body. */
+export const CHECK_CONTEXT: RequestContext = {
+  id: 'gen-1-check',
+  created: 1,
+  account: { id: 'check' },
+  endUser: 'user_check',
+  wantsMetadata: false,
+};
+
+/** What a router with nothing but this catalog knows. */
+export function routerFacts(catalog: Catalog): RouterFacts {
+  return { catalog, policy: {}, presets: {}, routerModels: new Set(), docsUrl: '' };
+}
+
+/** Models that a provider declares. */
+export function modelsOf({ models }: Provider): readonly string[] {
+  return Object.keys(models);
 }
 
 function ignore(): void {}

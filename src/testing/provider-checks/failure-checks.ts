@@ -1,46 +1,7 @@
-import type { FailureKind } from '../../core/fallback/failure.ts';
 import { ask } from './ask.ts';
 import { type ProviderCheck, check, expectHolds, expectSame } from './check.ts';
+import { NONSENSE, STATUS_KINDS } from './failures.ts';
 import type { ProviderHarness, ScriptedExchange } from './harness.ts';
-
-/** What a status without any further word means. */
-const KINDS: readonly (readonly [status: number, kind: FailureKind])[] = [
-  [400, 'invalid_request'],
-  [401, 'credentials'],
-  [402, 'quota'],
-  [403, 'credentials'],
-  [404, 'model_not_found'],
-  [408, 'timeout'],
-  [409, 'conflict'],
-  [413, 'too_large'],
-  [422, 'unprocessable'],
-  [429, 'rate_limited'],
-  [500, 'server'],
-  [502, 'server'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded'],
-];
-
-/** Bodies that are no answer, each with a good status. */
-const NONSENSE: readonly (readonly [contentType: string, body: string])[] = [
-  ['application/json', ''],
-  ['application/json', '   \n'],
-  ['application/json', '{'],
-  ['application/json', '{}'],
-  ['application/json', '[]'],
-  ['application/json', 'null'],
-  ['application/json', '"text"'],
-  ['application/json', '7'],
-  ['application/json', '{"choices":7,"content":7,"candidates":7}'],
-  ['text/html', '<!doctype html><title>Sign in</title>'],
-  ['text/event-stream', ''],
-  ['text/event-stream', 'data: \u0000\n\n'],
-  ['text/event-stream', 'data: {\n\n'],
-  ['text/event-stream', '<!doctype html><title>Sign in</title>'],
-  ['text/plain', 'It works!'],
-  ['application/octet-stream', '\u0000\u0001\u0002'],
-];
 
 const SAID = { text: ['Half', ' an answer'] };
 
@@ -59,7 +20,7 @@ type Judge = (failure: NonNullable<Awaited<ReturnType<typeof ask>>['failure']>, 
 /** Checks of everything that goes wrong. */
 export const failureChecks: readonly ProviderCheck[] = [
   check('tells what each status means', [], async (harness) => {
-    for (const [status, kind] of KINDS) {
+    for (const [status, kind] of STATUS_KINDS) {
       await failures(harness, { type: 'error', status, message: 'It did not work' }, (failure) => {
         expectSame([failure.kind, failure.status], [kind, status], `the kind and status of ${status}`);
       });

@@ -49,6 +49,15 @@ export type ScriptedExchange =
   | { readonly type: 'unfinished'; readonly answer: ScriptedAnswer; readonly ending: 'end' | 'cut' | 'hang' }
   /** Streams the same, then an error as its wire has it inside streams, and ends. */
   | { readonly type: 'stream error'; readonly answer: ScriptedAnswer; readonly message: string }
+  /**
+   * Answers calls for embeddings with `scriptedVector` of each input, in the length that is asked for. Only asked of an
+   * upstream with the ability `embeddings`; one without `bytes` may answer with vectors of its own.
+   */
+  | {
+      readonly type: 'embeddings';
+      /** Counted for each input, where the wire counts. */
+      readonly tokensPerInput: number;
+    }
   /** Takes the request and never answers. */
   | { readonly type: 'silence' }
   /** Sends this body, whatever it is. Only asked of an upstream with the ability `bytes`. */
@@ -59,8 +68,9 @@ export type ScriptedExchange =
  *
  * - `bytes`: its upstream speaks HTTP, so bodies can be cut and made nonsense of, and requests can be looked at.
  * - `cancellation`: an abort reaches its upstream.
+ * - `embeddings`: it has `embed`, and a model that makes embeddings.
  */
-export type ProviderAbility = 'reasoning' | 'tools' | 'usage' | 'bytes' | 'cancellation';
+export type ProviderAbility = 'reasoning' | 'tools' | 'usage' | 'bytes' | 'cancellation' | 'embeddings';
 
 /** A provider under check, and its upstream. */
 export interface ProviderHarness {

@@ -9,6 +9,7 @@ const IMAGE = { type: 'image_url', image_url: { url: 'https://example.com/a.png'
 describe('a normalised request', () => {
   it('has everything that nobody said', () => {
     expect(scene.request()).toEqual({
+      operation: 'chat',
       id: 'gen-test',
       created: 1_700_000_000,
       stream: false,

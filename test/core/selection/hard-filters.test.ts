@@ -64,8 +64,8 @@ describe('max_price', () => {
     [{ request: 0.01 }, ['cheap', 'dear']],
     [{ image: 0.001 }, ['cheap']],
     [{ image: '0.002' }, ['cheap', 'dear']],
-    [{ audio: 39 }, ['cheap']],
-    [{ audio: 40 }, ['cheap', 'dear']],
+    [{ audio: 0.000039 }, ['cheap']],
+    [{ audio: '0.00004' }, ['cheap', 'dear']],
   ];
   it.each(cases)('%j accepts %j', (max_price, expected) => {
     const plan = scene.plan({ provider: { max_price } });

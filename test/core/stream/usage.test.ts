@@ -4,7 +4,7 @@ import { settleUsage } from '../../../src/core/stream/usage.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 
 const COUNTS = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
-const ESTIMATE = { promptTokens: 10, completionTokens: 20, images: 0 };
+const ESTIMATE = { promptTokens: 10, completionTokens: 20, images: 0, at: 0 };
 
 function endpointWith(declaration: object, own = false): Endpoint {
   const account = own ? { id: 'tester', providerKeys: { alpha: { apiKey: 'secret' } } } : { id: 'tester' };
@@ -30,6 +30,10 @@ describe('settled usage', () => {
         },
       },
       costNanoUsd: 7_000_000,
+      costParts: [
+        { item: 'prompt', units: 1_000, nanoUsd: 2_000_000 },
+        { item: 'completion', units: 500, nanoUsd: 5_000_000 },
+      ],
     });
   });
 
@@ -79,6 +83,46 @@ describe('settled usage', () => {
   it('counts the images of the request', () => {
     const withImages = endpointWith({ price: { prompt: 0, completion: 0, image: 0.01 } });
     expect(settleUsage(withImages, COUNTS, { ...ESTIMATE, images: 2 }).usage.cost).toBe(0.02);
+  });
+
+  it('is priced by the tier that served', () => {
+    const tiered = endpointWith({ price: { prompt: 2, completion: 10, serviceTiers: { flex: 0.5 } } });
+    const costIn = (serviceTier: string | undefined): number | undefined =>
+      settleUsage(tiered, COUNTS, { ...ESTIMATE, serviceTier }).usage.cost;
+    expect([costIn(undefined), costIn('default'), costIn('flex'), costIn('priority')]).toEqual([
+      0.007,
+      0.007,
+      0.0035,
+      undefined,
+    ]);
+  });
+
+  it('is priced by the default tier where a tier endpoint fell back to it', () => {
+    const offers = [
+      { price: { prompt: 2, completion: 10 } },
+      { tier: 'priority', price: { prompt: 4, completion: 20 } },
+    ] as const;
+    const { steps } = serving({ alpha: offers }).plan({ service_tier: 'priority' });
+    const [first] = steps;
+    if (first?.endpoint.tier !== 'priority') throw new Error('comes first');
+    const costIn = (serviceTier: string): number | undefined =>
+      settleUsage(first.endpoint, COUNTS, { ...ESTIMATE, serviceTier }).usage.cost;
+    expect([costIn('priority'), costIn('default')]).toEqual([0.014, 0.007]);
+  });
+
+  it('tells what the searches of the provider cost apart', () => {
+    const searching = endpointWith({ price: { prompt: 2, completion: 10, webSearch: 0.01 } });
+    const searched = { ...COUNTS, server_tool_use: { web_search_requests: 2 } };
+    expect(settleUsage(searching, searched, ESTIMATE).usage).toMatchObject({
+      cost: 0.027,
+      cost_details: { upstream_inference_cost: 0.027, server_tool_cost: 0.02 },
+    });
+    expect(settleUsage(endpointWith(priced), searched, ESTIMATE).usage).not.toHaveProperty('cost');
+  });
+
+  it('counts the images of the answer', () => {
+    const drawing = endpointWith({ price: { prompt: 0, completion: 0, outputImage: 0.04 } });
+    expect(settleUsage(drawing, COUNTS, { ...ESTIMATE, outputImages: 3 }).usage.cost).toBe(0.12);
   });
 
   it('adds up to the nano-dollar over many requests', () => {

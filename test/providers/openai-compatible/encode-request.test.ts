@@ -325,6 +325,11 @@ describe('the tier', () => {
     expect(encoded({ service_tier: 'flex' }, dialect)).toEqual({ service_tier: 'flex' });
     expect(encoded({ service_tier: 'flex' }, dialect, { parameters: [] })).toEqual({});
   });
+
+  it('is also what was asked for where a source knows single abilities only', () => {
+    const known = { abilities: { tools: true } };
+    expect(encoded({ service_tier: 'flex' }, dialect, known)).toEqual({ service_tier: 'flex' });
+  });
 });
 
 describe('reasoning', () => {

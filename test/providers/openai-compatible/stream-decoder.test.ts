@@ -201,7 +201,7 @@ describe('an error inside a stream', () => {
     ['bad_request', 'invalid_request', 400],
     ['context_length_exceeded', 'context_length', 400],
     ['content_filter', 'content_policy', 400],
-    ['overloaded_error', 'overloaded', 503],
+    ['overloaded_error', 'overloaded', 529],
     ['server_is_overloaded', 'overloaded', 503],
     ['service_unavailable_error', 'overloaded', 503],
     ['timeout_error', 'timeout', 504],

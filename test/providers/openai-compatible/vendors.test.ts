@@ -1,4 +1,14 @@
-import { ConfigError, azure, openai, openaiCompatible, ollama, providersFromEnvironment } from 'signalbox';
+import {
+  ConfigError,
+  type NativeDialect,
+  azure,
+  groq,
+  ollama,
+  openai,
+  openaiCompatible,
+  openrouter,
+  providersFromEnvironment,
+} from 'signalbox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 
@@ -18,6 +28,7 @@ function withoutKeys(): void {
   for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
     for (const name of apiKeyVariables) vi.stubEnv(name, undefined);
   }
+  vi.stubEnv('ANTHROPIC_API_KEY', undefined);
 }
 
 describe('a vendor', () => {
@@ -50,6 +61,30 @@ describe('a vendor', () => {
     expect(preset.name).not.toBe('');
     expect(new URL(preset.baseURL).protocol).toBe(preset.apiKeyVariables.length > 0 ? 'https:' : 'http:');
     expect(preset.baseURL.endsWith('/')).toBe(false);
+  });
+});
+
+describe('the dialects that a provider speaks itself', () => {
+  it('are those of the vendor at its own address, and none at any other', () => {
+    withoutKeys();
+    vi.stubEnv('OPENAI_BASE_URL', undefined);
+    expect(openai({ apiKey: 'k' }).dialects).toEqual(['responses']);
+    expect(openrouter({ apiKey: 'k' }).dialects).toEqual(['responses']);
+    expect(groq({ apiKey: 'k' }).dialects).toEqual([]);
+    expect(openai({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }).dialects).toEqual([]);
+    vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/v1');
+    expect(openai({ apiKey: 'k' }).dialects).toEqual([]);
+  });
+
+  it('are those that are said', () => {
+    expect(openai({ apiKey: 'k', nativeDialects: [] }).dialects).toEqual([]);
+    const there = { baseURL: 'http://127.0.0.1:1/v1', nativeDialects: ['responses'] as const };
+    expect(openai({ apiKey: 'k', ...there }).dialects).toEqual(['responses']);
+    expect(openaiCompatible({ slug: 'up', ...there }).dialects).toEqual(['responses']);
+    const unknown = ['chat'] as unknown as NativeDialect[];
+    expect(problemsOf(() => openaiCompatible({ slug: 'up', ...there, nativeDialects: unknown }))).toEqual([
+      'providers.up.nativeDialects must be a list of "responses"',
+    ]);
   });
 });
 

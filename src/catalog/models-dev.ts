@@ -1,0 +1,143 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.ts';
+import { REASONING_EFFORTS } from '../protocol/reasoning.ts';
+import { unixSecondsOfDay } from './calendar.ts';
+import type { Abilities } from './endpoint.ts';
+import { type CatalogFacts, type EndpointFacts, type KnownInfo, type SourcedFacts, factsOf } from './facts.ts';
+import { defined } from './defined.ts';
+import { priceOfModelsDev } from './models-dev-price.ts';
+import type { Modality } from './parameters.ts';
+import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
+
+/** Name of the source, as origins show it. */
+export const MODELS_DEV = 'models.dev';
+
+/**
+ * Reads facts about models from JSON in the form of models.dev's `api.json`. Whatever it is given, it never throws:
+ * what it does not understand stays unknown, and fields that it does not know are passed over.
+ *
+ * @param date - Day on which the data was fetched, `YYYY-MM-DD`.
+ * @param slugs - Vendors to read, by our slug; others go by the source's own names. Default: those we know.
+ */
+export function parseModelsDev(
+  json: unknown,
+  date: string,
+  slugs: readonly string[] = Object.keys(VENDOR_IDS),
+): CatalogFacts {
+  const vendors = slugs.map((slug) => [slug, modelsOf(json, vendorIdOf(slug, 'modelsDev'))] as const);
+  return factsOf({ source: MODELS_DEV, date, licence: 'MIT' }, vendors);
+}
+
+function modelsOf(json: unknown, id: string | undefined): readonly (readonly [string, SourcedFacts])[] {
+  const models = objectAt(objectAt(json, id)?.['models'], undefined);
+  return Object.entries(models ?? {}).flatMap(([name, model]) =>
+    isJsonObject(model) && isModelName(name) ? [[name, factsOfModel(name, model)] as const] : [],
+  );
+}
+
+/** A name that can stand in a request. */
+function isModelName(name: string): boolean {
+  return /^[\x21-\x7e]{1,256}$/.test(name);
+}
+
+function factsOfModel(name: string, model: JsonObject): SourcedFacts {
+  return { info: infoOf(model), endpoint: endpointOf(name, model) };
+}
+
+function infoOf(model: JsonObject): KnownInfo {
+  const released = textOf(model['release_date']);
+  const status = textOf(model['status']);
+  return {
+    name: textOf(model['name']),
+    created: released === undefined ? undefined : unixSecondsOfDay(released),
+    family: textOf(model['family']),
+    knowledgeCutoff: textOf(model['knowledge']),
+    status: STATUSES.find((one) => one === status),
+  };
+}
+
+const STATUSES = ['alpha', 'beta', 'deprecated'] as const;
+
+function endpointOf(name: string, model: JsonObject): EndpointFacts {
+  const limit = objectAt(model, 'limit');
+  const modalities = objectAt(model, 'modalities');
+  const abilities = abilitiesOf(model);
+  const efforts = effortsOf(model['reasoning_options']);
+  // The source says "text" of what comes out of an embedding model, too.
+  const embeds = /embed/i.test(`${name} ${textOf(model['family']) ?? ''}`);
+  return {
+    price: priceOfModelsDev(model),
+    contextLength: limitOf(limit?.['context']),
+    maxPromptTokens: limitOf(limit?.['input']),
+    maxOutputTokens: embeds ? undefined : limitOf(limit?.['output']),
+    abilities: Object.keys(abilities).length > 0 ? abilities : undefined,
+    inputModalities: modalitiesOf(modalities?.['input']) ?? (model['attachment'] === false ? ['text'] : undefined),
+    outputModalities: embeds ? ['embeddings'] : modalitiesOf(modalities?.['output']),
+    reasoning: efforts && { efforts },
+  };
+}
+
+/** What is said of single parameters. That something is missing also says that its details are. */
+function abilitiesOf(model: JsonObject): Abilities {
+  const calls = model['tool_call'];
+  const tools = flagOf(isJsonObject(calls) ? calls['supported'] : calls);
+  const reasoning = flagOf(model['reasoning']);
+  const structured = flagOf(model['structured_output']);
+  const entries = {
+    tools,
+    tool_choice: tools === false ? false : undefined,
+    parallel_tool_calls: tools === false ? false : flagOf(isJsonObject(calls) ? calls['parallel'] : undefined),
+    reasoning,
+    reasoning_effort: reasoning === false ? false : undefined,
+    include_reasoning: reasoning === false ? false : undefined,
+    structured_outputs: structured,
+    response_format: structured === true ? true : undefined,
+    temperature: flagOf(model['temperature']),
+  };
+  return defined(entries);
+}
+
+function effortsOf(options: JsonValue | undefined): (typeof REASONING_EFFORTS)[number][] | undefined {
+  if (!Array.isArray(options)) return undefined;
+  const named = options.flatMap((option: JsonValue) =>
+    isJsonObject(option) && option['type'] === 'effort' && Array.isArray(option['values']) ? option['values'] : [],
+  );
+  const values = new Set(named);
+  const known = REASONING_EFFORTS.filter((effort) => values.has(effort));
+  return known.length > 0 ? known : undefined;
+}
+
+const MODALITIES: ReadonlyMap<unknown, Modality> = new Map<unknown, Modality>([
+  ['text', 'text'],
+  ['image', 'image'],
+  ['audio', 'audio'],
+  ['video', 'video'],
+  ['pdf', 'file'],
+  ['file', 'file'],
+]);
+
+function modalitiesOf(names: JsonValue | undefined): readonly Modality[] | undefined {
+  if (!Array.isArray(names)) return undefined;
+  const known = names.map((name: JsonValue) => MODALITIES.get(name)).filter((one) => one !== undefined);
+  return known.length > 0 ? [...new Set(known)] : undefined;
+}
+
+/** A limit of zero is how the source writes that it knows none. */
+function limitOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+function flagOf(value: JsonValue | undefined): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A member that is an object, or the value itself when no member is named. */
+function objectAt(value: unknown, name: string | undefined): JsonObject | undefined {
+  if (!isJsonObject(value)) return undefined;
+  if (name === undefined) return value;
+  const member = Object.hasOwn(value, name) ? value[name] : undefined;
+  return isJsonObject(member) ? member : undefined;
+}

@@ -1,0 +1,92 @@
+import type { BilledTier, Price, Rates } from './price.ts';
+
+/** What decides which of a price's rates hold. */
+export interface Circumstances {
+  /** Unix seconds of the request. */
+  readonly at: number;
+  readonly promptTokens: number;
+  /** Tier that served the request, where it is not the endpoint's own. */
+  readonly otherTier?: BilledTier | undefined;
+}
+
+/** The rates of a request, or undefined when nobody knows what its tier costs. */
+export function ratesAt(price: Price, circumstances: Circumstances): Rates | undefined {
+  const { at, promptTokens, otherTier } = circumstances;
+  const current = inForce(price, at);
+  if (otherTier === undefined) return ofLength(current, promptTokens);
+  const tier = (current.serviceTiers ?? price.serviceTiers)?.[otherTier];
+  if (tier === undefined) return undefined;
+  if (typeof tier === 'number') return ofLength(multipliedPrice(current, tier), promptTokens);
+  return ofLength(inForce(tier, at), promptTokens);
+}
+
+/**
+ * The tier that a provider's word for it means, where it is another than the endpoint's own. Words that mean no tier
+ * which is billed apart, and silence, are the endpoint's own.
+ */
+export function billedTier(own: BilledTier, served: string | null | undefined): BilledTier | undefined {
+  const tier = served == null ? undefined : TIER_OF_WORD.get(served.toLowerCase());
+  return tier === own ? undefined : tier;
+}
+
+const TIER_OF_WORD: ReadonlyMap<string, BilledTier> = new Map<string, BilledTier>([
+  ['default', 'default'],
+  ['standard', 'default'],
+  ['on_demand', 'default'],
+  ['priority', 'priority'],
+  ['fast', 'priority'],
+  ['flex', 'flex'],
+  ['batch', 'batch'],
+]);
+
+const MINUTES_OF_A_DAY = 1_440;
+
+function inForce(price: Price, at: number): Price {
+  const minute = Math.floor(at / 60) % MINUTES_OF_A_DAY;
+  const change = price.changes?.findLast(
+    ({ from = -Infinity, hours }) => at >= from && (hours === undefined || isWithin(minute, hours)),
+  );
+  return change?.price ?? price;
+}
+
+function isWithin(minute: number, { from, to }: { readonly from: number; readonly to: number }): boolean {
+  return from <= to ? minute >= from && minute < to : minute >= from || minute < to;
+}
+
+function ofLength(price: Price, promptTokens: number): Rates {
+  if (price.above === undefined) return price;
+  let rates: Rates = price;
+  let bound = -1;
+  for (const { promptTokens: lower, ...others } of price.above) {
+    if (promptTokens > lower && lower > bound) {
+      rates = { ...price, ...others };
+      bound = lower;
+    }
+  }
+  return rates;
+}
+
+/** Rates that are per unit and not per token; no tier changes them (gaps 8.9). */
+const PER_UNIT: ReadonlySet<string> = new Set<keyof Rates>(['request', 'image', 'outputImage', 'webSearch']);
+
+/** A price whose token rates are multiplied, for prompts of every length and at every time. */
+export function multipliedPrice(price: Price, factor: number): Price {
+  const { above, changes, serviceTiers: _, ...rates } = price;
+  return {
+    ...multiplied(rates, factor),
+    above: above?.map(({ promptTokens, ...others }) => ({ promptTokens, ...multiplied(others, factor) })),
+    changes: changes?.map((change) => ({ ...change, price: multipliedPrice(change.price, factor) })),
+  };
+}
+
+function multiplied<Some extends Partial<Rates>>(rates: Some, factor: number): Some {
+  const changed = Object.entries(rates).flatMap(([name, rate]) =>
+    typeof rate === 'number' && !PER_UNIT.has(name) ? [[name, roundedRate(rate * factor)] as const] : [],
+  );
+  return { ...rates, ...Object.fromEntries(changed) };
+}
+
+/** A millionth of a dollar per million tokens is the finest step that is billed. */
+function roundedRate(usdPerMillion: number): number {
+  return Math.round(usdPerMillion * 1e6) / 1e6;
+}

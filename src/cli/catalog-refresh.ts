@@ -1,0 +1,112 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compareFacts } from '../catalog/compare-facts.ts';
+import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
+import { mergeFacts, onlyVendors } from '../catalog/merge-facts.ts';
+import { VENDOR_IDS } from '../catalog/vendor-ids.ts';
+import { ConfigError } from '../errors.ts';
+import { LOCK_FILE } from '../runtime/known-models.ts';
+import { readLockIfThere, writeCatalogLock } from '../sources/lock-file.ts';
+import { type Command, CommandError, type CommandIo } from './command.ts';
+import { describeChanges } from './describe-changes.ts';
+import { SOURCES } from './load-source.ts';
+
+const USAGE = `[options]
+
+Writes what is known of the vendors' models (prices, limits, abilities) into a lock file, and says what changed.
+
+  --source <name>    ${Object.keys(SOURCES).join(' or ')}; may be given twice: the first wins field by field.
+                     Default: models.dev
+  --url <address>    Another address of the source's data
+  --file <path>      A copy of the source's data instead of fetching it
+  --vendors <slugs>  Only these, separated by commas; others stay in the file as they are.
+                     Default: ${Object.keys(VENDOR_IDS).join(', ')}
+  --out <path>       Default: ${LOCK_FILE}`;
+
+/** `signalbox catalog refresh`: writes the lock file. */
+export const catalogRefresh: Command = {
+  name: 'catalog refresh',
+  summary: 'Write what is known of models and prices into a lock file',
+  usage: USAGE,
+  async run(args, io) {
+    const options = parseOptions(args);
+    const path = resolve(io.folder, options.out);
+    const loaded = await loadSources(options, io);
+    const before = readOld(path, options.out, io);
+    const others = options.named ? onlyVendors(before, (slug) => !options.vendors.includes(slug)) : NO_FACTS;
+    const after = mergeFacts([loaded, others]);
+    await writeCatalogLock(path, after);
+    for (const line of describeChanges(compareFacts(before, after))) io.print(line);
+    const count = Object.values(after.vendors).reduce((sum, models) => sum + Object.keys(models).length, 0);
+    io.print(`${options.out}: ${count} models of ${Object.keys(after.vendors).length} vendors.`);
+    return 0;
+  },
+};
+
+interface RefreshOptions {
+  readonly sources: readonly string[];
+  readonly url?: string | undefined;
+  readonly file?: string | undefined;
+  readonly vendors: readonly string[];
+  /** True when the vendors were named, and not those by default. */
+  readonly named: boolean;
+  readonly out: string;
+}
+
+function parseOptions(args: readonly string[]): RefreshOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      source: { type: 'string', multiple: true },
+      url: { type: 'string' },
+      file: { type: 'string' },
+      vendors: { type: 'string' },
+      out: { type: 'string' },
+    },
+  });
+  const sources = (values.source ?? ['models.dev']).flatMap(listOf);
+  const unknown = sources.find((name) => !Object.hasOwn(SOURCES, name));
+  if (unknown !== undefined || sources.length === 0) {
+    throw new CommandError(`--source must be ${Object.keys(SOURCES).join(' or ')}, not "${unknown ?? ''}".`);
+  }
+  const { url, file } = values;
+  if (url !== undefined && file !== undefined) throw new CommandError('Give --url or --file, not both.');
+  if ((url ?? file) !== undefined && sources.length > 1) {
+    throw new CommandError('--url and --file say where one source is: give one --source with them.');
+  }
+  const named = values.vendors === undefined ? undefined : listOf(values.vendors);
+  if (named?.length === 0) throw new CommandError('--vendors must name at least one vendor.');
+  const vendors = named ?? Object.keys(VENDOR_IDS);
+  return { sources, url, file, vendors, named: named !== undefined, out: values.out ?? LOCK_FILE };
+}
+
+function listOf(text: string): readonly string[] {
+  return text.split(',').flatMap((item) => item.trim() || []);
+}
+
+/** An empty answer must not take the place of what is known. */
+async function loadSources(options: RefreshOptions, io: CommandIo): Promise<CatalogFacts> {
+  const loaded: CatalogFacts[] = [];
+  for (const name of options.sources) {
+    const facts = await SOURCES[name]?.(options, io);
+    if (facts !== undefined) loaded.push(facts);
+  }
+  const facts = mergeFacts([...loaded, NO_FACTS]);
+  const missing = options.vendors.filter((slug) => !Object.hasOwn(facts.vendors, slug));
+  if (Object.keys(facts.vendors).length === 0 || (options.named && missing.length > 0)) {
+    const names = options.named ? missing.join(', ') : 'the vendors that are known here';
+    throw new CommandError(`${options.sources.join(' and ')} knows no models of ${names}. The file was left as it is.`);
+  }
+  return facts;
+}
+
+/** What stood in the file; one that cannot be used counts as none, since refreshing is how it is put right. */
+function readOld(path: string, name: string, io: CommandIo): CatalogFacts {
+  try {
+    return readLockIfThere(path) ?? NO_FACTS;
+  } catch (error) {
+    if (!ConfigError.isInstance(error)) throw error;
+    io.complain(`${name} could not be used and is written anew: ${error.message}`);
+    return NO_FACTS;
+  }
+}

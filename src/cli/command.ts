@@ -1,0 +1,28 @@
+/** A command of the `signalbox` program. */
+export interface Command {
+  /** Words that call it, for example `catalog refresh`. */
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What `--help` prints behind the name. */
+  readonly usage: string;
+  /** Does it; gives the exit code. */
+  run(args: readonly string[], io: CommandIo): Promise<number>;
+}
+
+/** What a command may use of the process around it. */
+export interface CommandIo {
+  /** Prints a line of the result. */
+  print(line: string): void;
+  /** Prints a line of trouble. */
+  complain(line: string): void;
+  /** Folder that relative paths start from. */
+  readonly folder: string;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+/** Something that the person who called a command can put right. Its message is all that is printed. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}

@@ -1,0 +1,134 @@
+import type { Annotation, TokenLogprob } from '../../../protocol/chat-result.ts';
+import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
+import { citationOf } from './annotations.ts';
+import { type ItemPlace, type ItemStatus, type OutputItemWriter, announce, conclude } from './output-item.ts';
+
+interface TextPart {
+  readonly kind: 'text';
+  readonly pieces: string[];
+  readonly annotations: JsonObject[];
+  readonly logprobs: JsonObject[];
+}
+
+interface RefusalPart {
+  readonly kind: 'refusal';
+  readonly pieces: string[];
+}
+
+/** The message of an answer: at most one text and one refusal, in the order in which they began. */
+export class MessageWriter implements OutputItemWriter {
+  readonly outputIndex: number;
+  readonly #place: ItemPlace;
+  readonly #parts: (TextPart | RefusalPart)[] = [];
+  /** Files that were parsed for this answer; they are no citations. */
+  readonly #files: JsonValue[] = [];
+
+  constructor(place: ItemPlace) {
+    this.#place = place;
+    this.outputIndex = place.outputIndex;
+    announce(place, this.item('in_progress'));
+  }
+
+  /** Adds text, and the likelihoods of its tokens where they were asked for. */
+  text(text: string, logprobs: readonly TokenLogprob[] = []): void {
+    const part = this.#textPart();
+    const likelihoods = logprobs.map(likelihoodOf);
+    part.pieces.push(text);
+    part.logprobs.push(...likelihoods);
+    this.#tell('response.output_text.delta', part, { delta: text, logprobs: likelihoods });
+  }
+
+  /**
+   * Adds text without telling of it; the caller does that in a shorter way. Gives the members that the event has
+   * besides the text, as the inside of a JSON object.
+   */
+  addQuietly(text: string): string {
+    const part = this.#textPart();
+    part.pieces.push(text);
+    const { id, outputIndex } = this.#place;
+    return `"item_id":"${id}","output_index":${outputIndex},"content_index":${this.#parts.indexOf(part)}`;
+  }
+
+  refusal(text: string): void {
+    let part = this.#parts.find((one) => one.kind === 'refusal');
+    if (part === undefined) {
+      part = { kind: 'refusal', pieces: [] };
+      this.#open(part);
+    }
+    part.pieces.push(text);
+    this.#tell('response.refusal.delta', part, { delta: text });
+  }
+
+  annotation(annotation: Annotation): void {
+    const citation = citationOf(annotation);
+    if (citation === undefined) {
+      this.#files.push(annotation);
+      return;
+    }
+    const part = this.#textPart();
+    part.annotations.push(citation);
+    const members = { annotation_index: part.annotations.length - 1, annotation: citation };
+    this.#tell('response.output_text.annotation.added', part, members);
+  }
+
+  /** Makes sure that there is some text, if only an empty one. */
+  atLeastEmpty(): void {
+    if (this.#parts.length === 0) this.#textPart();
+  }
+
+  item(status: ItemStatus): JsonObject {
+    return {
+      id: this.#place.id,
+      type: 'message',
+      role: 'assistant',
+      status,
+      content: this.#parts.map(contentOf),
+      ...(this.#files.length === 0 ? {} : { annotations: this.#files }),
+    };
+  }
+
+  close(status: ItemStatus): void {
+    for (const part of this.#parts) {
+      const text = part.pieces.join('');
+      if (part.kind === 'refusal') this.#tell('response.refusal.done', part, { refusal: text });
+      else this.#tell('response.output_text.done', part, { text, logprobs: part.logprobs });
+      this.#tell('response.content_part.done', part, { part: contentOf(part) });
+    }
+    conclude(this.#place, this.item(status));
+  }
+
+  #textPart(): TextPart {
+    const known = this.#parts.find((part) => part.kind === 'text');
+    if (known !== undefined) return known;
+    const part: TextPart = { kind: 'text', pieces: [], annotations: [], logprobs: [] };
+    this.#open(part);
+    return part;
+  }
+
+  #open(part: TextPart | RefusalPart): void {
+    this.#parts.push(part);
+    this.#tell('response.content_part.added', part, { part: contentOf(part) });
+  }
+
+  #tell(type: string, part: TextPart | RefusalPart, members: JsonObject): void {
+    const { emit, id, outputIndex } = this.#place;
+    emit(type, { item_id: id, output_index: outputIndex, content_index: this.#parts.indexOf(part), ...members });
+  }
+}
+
+/** A part as it is now. A copy: what was told must not change afterwards. */
+function contentOf(part: TextPart | RefusalPart): JsonObject {
+  const text = part.pieces.join('');
+  if (part.kind === 'refusal') return { type: 'refusal', refusal: text };
+  return { type: 'output_text', text, annotations: [...part.annotations], logprobs: [...part.logprobs] };
+}
+
+/** Strict clients refuse a token without bytes. */
+function likelihoodOf({ token, logprob, bytes, top_logprobs: others }: TokenLogprob): JsonObject {
+  return {
+    token,
+    logprob,
+    bytes: bytes ?? [],
+    top_logprobs: others.map((other) => ({ token: other.token, logprob: other.logprob, bytes: other.bytes ?? [] })),
+  };
+}

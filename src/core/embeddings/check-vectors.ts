@@ -1,0 +1,36 @@
+import { type AttemptFailure, failure } from '../fallback/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../normalize/normalized-embedding-request.ts';
+import type { UpstreamEmbeddings } from './upstream-embeddings.ts';
+
+/** Largest number that a 32-bit float holds. What is beyond it would turn into infinity in base64. */
+const MAX_FLOAT32 = 3.4028234663852886e38;
+
+/**
+ * What is wrong with an answer, if anything. A missing vector, one too many or one of another length would be stored
+ * next to the wrong text, and nobody would ever notice; so each of these is a failure of the provider.
+ */
+export function flawOfVectors(
+  { vectors }: UpstreamEmbeddings,
+  { inputs, dimensions }: Pick<NormalizedEmbeddingRequest, 'inputs' | 'dimensions'>,
+): AttemptFailure | undefined {
+  if (vectors.length !== inputs.length) {
+    return bad(`The number of vectors that the provider sent is ${vectors.length}, not ${inputs.length}`);
+  }
+  const length = dimensions ?? vectors[0]?.length ?? 0;
+  if (length === 0) return bad('The provider sent an empty vector');
+  for (const vector of vectors) {
+    if (vector.length !== length) return bad(`The provider sent a vector of length ${vector.length}, not ${length}`);
+    // Not every(): holes in a sparse array would be passed over, and this loop is the hot one.
+    for (let index = 0; index < length; index += 1) {
+      const number: unknown = vector[index];
+      if (typeof number !== 'number' || !(Math.abs(number) <= MAX_FLOAT32)) {
+        return bad('The provider sent a vector with something in it that is no number');
+      }
+    }
+  }
+  return undefined;
+}
+
+function bad(message: string): AttemptFailure {
+  return failure('bad_response', message);
+}

@@ -1,0 +1,95 @@
+import { asEmbeddingEndpoint } from '../../catalog/operation.ts';
+import type { ParameterName } from '../../catalog/parameters.ts';
+import { itemsOf } from '../../protocol/embedding-input.ts';
+import type { EmbeddingRequest } from '../../protocol/embedding-request.ts';
+import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { checkOperation } from './check-operation.ts';
+import { type RequestContext, type RouterFacts, objectOf, policiesOf, requestedModels } from './normalize.ts';
+import type { NormalizedEmbeddingRequest } from './normalized-embedding-request.ts';
+import { normalizePreferences } from './preferences.ts';
+import { findSession } from './session.ts';
+import { type SurveyedInputs, surveyInputs } from './survey-inputs.ts';
+import { resolveTargets } from './targets.ts';
+
+/** Fields that this contract knows; all others pass through to the provider. */
+const KNOWN = new Set<string>([
+  'input',
+  'model',
+  'models',
+  'encoding_format',
+  'dimensions',
+  'input_type',
+  'user',
+  'session_id',
+  'metadata',
+  'provider',
+  'trace',
+  'stream',
+] satisfies (keyof EmbeddingRequest)[]);
+
+/** Turns a checked request for embeddings into the form that everything behind it works with. */
+export function normalizeEmbeddingRequest(
+  request: EmbeddingRequest,
+  context: RequestContext,
+  facts: RouterFacts,
+): Checked<NormalizedEmbeddingRequest> {
+  const models = requestedModels(request, undefined);
+  if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
+  const resolved = resolveTargets(models, facts);
+  if (!resolved.ok) return resolved;
+  if (resolved.value.online) {
+    return failed(faultAt('model', 'must not end in :online, because nothing is searched for embeddings'));
+  }
+  const wrong = checkOperation(resolved.value.targets, 'embeddings', models, facts);
+  if (wrong !== undefined) return failed(wrong);
+  const session = findSession(request, context.sessionHeader);
+  if (!session.ok) return session;
+  const inputs = itemsOf(request.input);
+  const survey = surveyInputs(inputs);
+  return passed({
+    operation: 'embeddings',
+    id: context.id,
+    created: context.created,
+    stream: false,
+    requested: models[0]?.slug ?? '',
+    inputs,
+    encodingFormat: request.encoding_format ?? 'float',
+    dimensions: request.dimensions ?? undefined,
+    inputType: request.input_type ?? undefined,
+    likelyTokens: survey.likelyTokens,
+    targets: resolved.value.targets.map((target) => ({
+      ...target,
+      endpoints: target.endpoints.map(asEmbeddingEndpoint),
+    })),
+    needs: needsOf(request, survey),
+    preferences: normalizePreferences({ provider: request.provider }, policiesOf(context.account, facts)),
+    session: session.value,
+    endUser: context.endUser,
+    account: context.account,
+    metadata: request.metadata ?? undefined,
+    trace: objectOf(request.trace),
+    wantsMetadata: context.wantsMetadata,
+    extra: extraOf(request),
+  });
+}
+
+function needsOf(request: EmbeddingRequest, survey: SurveyedInputs): NormalizedEmbeddingRequest['needs'] {
+  const parameters: ParameterName[] = [];
+  if (request.dimensions != null) parameters.push('dimensions');
+  if (request.input_type != null) parameters.push('input_type');
+  return {
+    inputModalities: survey.modalities,
+    outputModalities: [],
+    tools: false,
+    parameters,
+    promptTokens: survey.longest,
+    images: survey.images,
+  };
+}
+
+function extraOf(request: EmbeddingRequest): JsonObject {
+  const extra = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(request)) if (!KNOWN.has(name)) extra[name] = value;
+  return extra as JsonObject;
+}

@@ -1,0 +1,176 @@
+import { decodeEntities } from './html-entities.ts';
+import { attributeOf, htmlTokens } from './html-tokens.ts';
+
+/** What a page says, without what it looks like. */
+export interface ReadablePage {
+  readonly title?: string | undefined;
+  /** Markdown. */
+  readonly content: string;
+}
+
+/** Elements that stand around what a page is about. */
+const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'select', 'button', 'dialog']);
+/** Elements that begin and end a paragraph. */
+const BLOCKS = new Set([
+  ...'p div section article main body ul ol dl dt dd li table thead tbody tr blockquote pre figure figcaption'.split(
+    ' ',
+  ),
+  ...'address details summary hr fieldset h1 h2 h3 h4 h5 h6'.split(' '),
+  ...AROUND,
+]);
+const HEADING = /^h([1-6])$/;
+const MAX_TITLE_LENGTH = 300;
+
+/**
+ * Reads a page without a parser: scripts, styles and what stands around the content are left out, headings, lists,
+ * links and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it.
+ */
+export function readHtml(html: string, baseURL: string): ReadablePage {
+  const writer = new TextWriter(baseURL);
+  const content = contentOf(html);
+  let title = '';
+  let inTitle = false;
+  let around = 0;
+  for (const token of htmlTokens(html.slice(0, content.start))) {
+    if (token.type === 'text' && inTitle) title ||= token.text;
+    inTitle = token.type === 'open' && token.name === 'title';
+  }
+  for (const token of htmlTokens(html.slice(content.start, content.end))) {
+    if (token.type === 'text') {
+      if (inTitle) title ||= token.text;
+      else if (around === 0) writer.text(token.text);
+      inTitle = false;
+      continue;
+    }
+    const { name } = token;
+    inTitle = token.type === 'open' && name === 'title';
+    if (AROUND.has(name)) around = Math.max(0, around + (token.type === 'open' ? 1 : -1));
+    else if (around > 0) continue;
+    else if (token.type === 'open') writer.open(name, token.attributes);
+    else writer.close(name);
+    if (BLOCKS.has(name)) writer.block();
+  }
+  const text = writer.finish();
+  // A page that puts everything into what usually stands around the content is read as a whole.
+  const whole = text === '' && content.end > content.start ? bareText(html) : text;
+  return {
+    title: decodeEntities(title).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_LENGTH) || undefined,
+    content: whole,
+  };
+}
+
+/** The part of the page that it says is its content, if there is exactly one such part. */
+function contentOf(html: string): { readonly start: number; readonly end: number } {
+  for (const name of ['main', 'article']) {
+    const open = new RegExp(`<${name}[\\s>]`, 'i').exec(html)?.index ?? -1;
+    if (open < 0 || new RegExp(`<${name}[\\s>]`, 'i').test(html.slice(open + 1))) continue;
+    const close = lastMatch(html, new RegExp(`</${name}`, 'gi'));
+    if (close > open) return { start: open, end: close };
+  }
+  return { start: 0, end: html.length };
+}
+
+function lastMatch(text: string, pattern: RegExp): number {
+  let last = -1;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) last = found.index;
+  return last;
+}
+
+function bareText(html: string): string {
+  const texts: string[] = [];
+  let inTitle = false;
+  for (const token of htmlTokens(html)) {
+    if (token.type === 'text' && !inTitle) texts.push(token.text);
+    inTitle = token.type === 'open' && token.name === 'title';
+  }
+  return decodeEntities(texts.join(' ')).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Puts texts together as lines of Markdown. */
+class TextWriter {
+  readonly #lines: string[] = [];
+  readonly #baseURL: string;
+  #line: string[] = [];
+  #prefix = '';
+  #preformatted = 0;
+  /** Target of the link that is open, and where in the line its text begins. */
+  #link: { readonly href: string; readonly from: number } | undefined;
+
+  constructor(baseURL: string) {
+    this.#baseURL = baseURL;
+  }
+
+  text(raw: string): void {
+    const text = decodeEntities(raw);
+    if (this.#preformatted > 0) this.#line.push(text);
+    else this.#line.push(text.replaceAll(/\s+/g, ' '));
+  }
+
+  open(name: string, attributes: string): void {
+    const heading = HEADING.exec(name)?.[1];
+    if (heading !== undefined) {
+      this.block();
+      this.#prefix = `${'#'.repeat(Number(heading))} `;
+    } else if (name === 'li') {
+      this.block();
+      this.#prefix = '- ';
+    } else if (name === 'br') this.#line.push('\n');
+    else if (name === 'td' || name === 'th') this.#line.push(' | ');
+    else if (name === 'pre') {
+      this.block();
+      this.#preformatted += 1;
+    } else if (name === 'a') this.#link = this.#linkTo(attributeOf(attributes, 'href'));
+    else if (name === 'img') this.#line.push(attributeOf(attributes, 'alt') ?? '');
+  }
+
+  close(name: string): void {
+    if (name === 'a') this.#endLink();
+    else if (name === 'pre' && this.#preformatted > 0) {
+      this.block();
+      this.#preformatted -= 1;
+    }
+  }
+
+  /** Ends the paragraph. */
+  block(): void {
+    this.#endLink();
+    const joined = this.#line.join('');
+    const text = this.#preformatted > 0 ? joined.replace(/^\n+|\s+$/g, '') : tidy(joined);
+    this.#line = [];
+    if (text === '') return;
+    const line = this.#preformatted > 0 ? `\`\`\`\n${text}\n\`\`\`` : `${this.#prefix}${text}`;
+    const follows = this.#prefix === '- ' && this.#lines.at(-1)?.startsWith('- ') === true;
+    if (this.#lines.length > 0 && !follows) this.#lines.push('');
+    this.#lines.push(line);
+    this.#prefix = '';
+  }
+
+  finish(): string {
+    this.block();
+    return this.#lines.join('\n');
+  }
+
+  #linkTo(href: string | undefined): { readonly href: string; readonly from: number } | undefined {
+    this.#endLink();
+    if (href === undefined || href.startsWith('#') || !URL.canParse(href, this.#baseURL)) return undefined;
+    const url = new URL(href, this.#baseURL);
+    return /^https?:$/.test(url.protocol) ? { href: url.href, from: this.#line.length } : undefined;
+  }
+
+  #endLink(): void {
+    const link = this.#link;
+    this.#link = undefined;
+    if (link === undefined) return;
+    const text = this.#line.splice(link.from).join('').trim();
+    if (text !== '') this.#line.push(`[${text}](${link.href})`);
+  }
+}
+
+/** One space between words, none at the ends of lines, no empty cells at the edges of a row. */
+function tidy(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.replaceAll(/ {2,}/g, ' ').trim().replace(/^\| /, ''))
+    .filter((line) => line !== '')
+    .join('\n');
+}

@@ -1,0 +1,89 @@
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { RouterError } from '../../errors.ts';
+import { echo } from '../../protocol/echo.ts';
+import type { SearchEngine } from '../ports/search-engine.ts';
+import { SEARCH_VARIABLES } from './engines-from-environment.ts';
+import { type NativeSearchWish, canSearchItself, searchesItself } from './native-search.ts';
+
+/** Who searches. */
+export type SearchChoice =
+  /** The provider that answers. */
+  | { readonly type: 'native' }
+  /** We, with the first of these that answers. */
+  | { readonly type: 'engines'; readonly engines: readonly SearchEngine[] };
+
+/** What the choice depends on. */
+export interface SearchWish extends NativeSearchWish {
+  /** Id of an engine, `native`, or `auto`, which is the default. */
+  readonly engine?: string | undefined;
+}
+
+/**
+ * Chooses who searches (gaps 2.2, 5.4). An engine that is named is used; `native` is the provider's own search; and
+ * `auto` is that where all endpoints of all models have it, else the router's engines.
+ *
+ * @param insist - Whether `native` is meant for every endpoint, so that those without a search are left out.
+ * @returns Undefined when nobody can.
+ */
+export function chooseSearch(
+  request: Pick<NormalizedRequest, 'targets' | 'tools'>,
+  wish: SearchWish,
+  engines: readonly SearchEngine[],
+  insist: boolean,
+): SearchChoice | undefined {
+  const { engine = 'auto' } = wish;
+  const named = engines.find(({ id }) => id === engine);
+  if (named !== undefined) return { type: 'engines', engines: [named] };
+  if (engine === 'native' && insist) return { type: 'native' };
+  const { targets } = request;
+  const endpoints = targets.flatMap((target) => target.endpoints);
+  const able = endpoints.filter((endpoint) => canSearchItself(endpoint, wish, request)).length;
+  // A router model has no endpoints yet; which it will get, nobody knows here.
+  if (able > 0 && able === endpoints.length && targets.every((target) => target.endpoints.length > 0)) {
+    return { type: 'native' };
+  }
+  if (engines.length > 0) return { type: 'engines', engines };
+  return insist && (able > 0 || targets.some((target) => target.endpoints.length === 0))
+    ? { type: 'native' }
+    : undefined;
+}
+
+/** The endpoints that can search by themselves as a request wants it, target by target. */
+export function withNativeSearch(
+  request: Pick<NormalizedRequest, 'targets' | 'tools'>,
+  wish: SearchWish,
+): readonly ModelTarget[] {
+  const { targets } = request;
+  const able = (endpoint: ModelTarget['endpoints'][number]): boolean => canSearchItself(endpoint, wish, request);
+  const kept = targets
+    .map((target) => ({ ...target, endpoints: target.endpoints.filter(able) }))
+    .filter((target) => target.endpoints.length > 0);
+  if (kept.length > 0) return kept;
+  if (!targets.some((target) => target.endpoints.some(searchesItself))) throw nobodySearches(targets);
+  throw new RouterError({
+    status: 400,
+    errorType: 'invalid_request',
+    message:
+      "The provider's own search cannot do this: it takes no such domain filters, or no functions beside it. Leave them " +
+      'out, or choose another engine than native',
+  });
+}
+
+/** The error of a request for a search that nobody can make. */
+export function nobodySearches(targets: readonly ModelTarget[]): RouterError {
+  const models = targets.map(({ model }) => model).join(', ');
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: `No endpoints found that support web search for ${models}, and this router has no search engine. ${HOW_TO_CONFIGURE}`,
+  });
+}
+
+const HOW_TO_CONFIGURE = `Set one of ${SEARCH_VARIABLES.join(', ')} in the environment, or pass engines to web() and webSearchTool()`;
+
+/** What is wrong with the name of an engine; undefined when nothing is. */
+export function problemOfEngine(engine: string | undefined, engines: readonly SearchEngine[]): string | undefined {
+  const known = ['auto', 'native', ...engines.map(({ id }) => id)];
+  if (engine === undefined || known.includes(engine)) return undefined;
+  return `must be one of the engines of this router (${known.join(', ')}), not ${echo(engine)}. ${HOW_TO_CONFIGURE}`;
+}

@@ -1,0 +1,147 @@
+import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { OptionsCheck } from '../../protocol/options.ts';
+import {
+  type SearchContextSize,
+  type SearchMode,
+  type UserLocation,
+  parseWebSearchOptions,
+} from '../../protocol/web-options.ts';
+import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
+import type { SearchEngine } from '../ports/search-engine.ts';
+import { chooseSearch, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
+import { citationsOf } from '../search/cite.ts';
+import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
+import { nativeOptions } from '../search/native-search.ts';
+import { shownResult, UNTRUSTED_PAGES } from '../search/quote-results.ts';
+import { runSearch } from '../search/run-search.ts';
+import { ResultBudget } from './result-budget.ts';
+
+/** Options of {@link webSearchTool}. */
+export interface WebSearchToolOptions {
+  /**
+   * Search engines, the preferred one first; when one does not answer, the next is asked. Default: those of the
+   * environment, see {@link searchEnginesFromEnvironment}.
+   */
+  readonly engines?: readonly SearchEngine[] | undefined;
+  /** Milliseconds that one search may take, all engines together. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a request says about `router:web_search`. */
+export interface WebSearchOptions {
+  readonly engine?: string | undefined;
+  readonly mode?: SearchMode | undefined;
+  readonly maxResults: number;
+  readonly maxUses?: number | undefined;
+  readonly maxTotalResults: number;
+  readonly contextSize?: SearchContextSize | undefined;
+  readonly maxCharacters?: number | undefined;
+  readonly domains: DomainFilter;
+  readonly location?: UserLocation | undefined;
+}
+
+const DEFAULT_RESULTS = 5;
+const DEFAULT_TOTAL_RESULTS = 50;
+const MAX_QUERY_LENGTH = 1_000;
+
+/**
+ * The server tool `router:web_search` and its short forms (gaps 2.1, 2.2): the model searches when and as often as it
+ * wants to. Where every endpoint of the request has a search of its own, the provider does it.
+ */
+export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDefinition<WebSearchOptions> {
+  const engines = options.engines ?? searchEnginesFromEnvironment();
+  const budget = new ResultBudget();
+  return defineServerTool<WebSearchOptions>({
+    type: 'router:web_search',
+    timeoutMs: options.timeoutMs ?? 60_000,
+    parseOptions: (value) => parseOptions(value, engines),
+    maxUses: ({ maxUses }) => maxUses ?? Infinity,
+
+    native(wish, request) {
+      if (chooseSearch(request, wish, engines, false)?.type !== 'native') return undefined;
+      const { web_search_options: own } = request.parameters;
+      return { web_search_options: { ...own, ...nativeOptions(wish) } };
+    },
+
+    describe(wish, { targets }) {
+      if (engines.length === 0) throw nobodySearches(targets);
+      return {
+        description: `Searches the web and gives the best ${wish.maxResults} pages with excerpts. ${UNTRUSTED_PAGES}`,
+        parameters: {
+          type: 'object',
+          properties: { query: { type: 'string', description: 'What to search for, in the words of a search engine' } },
+          required: ['query'],
+          additionalProperties: false,
+        },
+      };
+    },
+
+    async execute({ query }, wish, { request, signal }) {
+      if (typeof query !== 'string' || query.trim() === '') return failed('query must be a text that is not empty');
+      const { maxResults, maxTotalResults } = wish;
+      const granted = budget.take(request.id, maxResults, maxTotalResults);
+      if (granted === 0)
+        return failed(`max_total_results exceeded: there have been ${maxTotalResults} results already`);
+      let used = 0;
+      try {
+        const asked = { ...wish, query: query.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_QUERY_LENGTH), signal };
+        const found = await runSearch(enginesFor(wish, engines), { ...asked, maxResults: granted });
+        used = found.results.length;
+        return {
+          result: { status: 'completed', query: asked.query, results: found.results.map(shownResult) },
+          annotations: citationsOf(found.results),
+          used: { cost: found.cost, web_search_requests: 1 },
+        };
+      } finally {
+        budget.giveBack(request.id, granted - used);
+      }
+    },
+
+    async close() {
+      await Promise.all(engines.map((engine) => engine.close?.()));
+    },
+  });
+}
+
+/** Where the model calls us, the provider does not search; `native` then means whoever does (gaps 2.2). */
+function enginesFor({ engine }: WebSearchOptions, engines: readonly SearchEngine[]): readonly SearchEngine[] {
+  const named = engines.filter(({ id }) => id === engine);
+  return named.length > 0 ? named : engines;
+}
+
+function failed(error: string): { readonly result: JsonObject } {
+  return { result: { status: 'error', error } };
+}
+
+function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): OptionsCheck<WebSearchOptions> {
+  const parsed = parseWebSearchOptions(value);
+  if (!parsed.ok) return parsed;
+  const { engine, mode, filters = {} } = parsed.options;
+  const problem = problemOfEngine(engine, engines);
+  if (problem !== undefined) return { ok: false, path: 'engine', problem };
+  const { allowed_domains: allowed, excluded_domains: excluded } = parsed.options;
+  const checked = parseDomainFilter(
+    allowed === undefined
+      ? { name: 'filters.allowed_domains', rules: filters.allowed_domains }
+      : { name: 'allowed_domains', rules: allowed },
+    excluded === undefined
+      ? { name: 'filters.blocked_domains', rules: filters.blocked_domains }
+      : { name: 'excluded_domains', rules: excluded },
+  );
+  if (!checked.ok) return checked;
+  return {
+    ok: true,
+    options: {
+      engine,
+      mode,
+      maxResults: parsed.options.max_results ?? DEFAULT_RESULTS,
+      maxUses: parsed.options.max_uses,
+      maxTotalResults: parsed.options.max_total_results ?? DEFAULT_TOTAL_RESULTS,
+      contextSize: parsed.options.search_context_size,
+      maxCharacters: parsed.options.max_characters,
+      domains: checked.filter,
+      location: parsed.options.user_location,
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { ChunkTransform } from '../../core/pipeline/chunk-transform.ts';
+import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { OptionsCheck } from '../../protocol/options.ts';
+import { type SearchMode, type UserLocation, parseWebOptions } from '../../protocol/web-options.ts';
+import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
+import type { SearchEngine, SearchResult } from '../ports/search-engine.ts';
+import { chooseSearch, nobodySearches, problemOfEngine, withNativeSearch } from '../search/choose-search.ts';
+import { citationsOf } from '../search/cite.ts';
+import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
+import { nativeOptions } from '../search/native-search.ts';
+import { runSearch } from '../search/run-search.ts';
+import { addResults, usualSearchPrompt } from './add-results.ts';
+import { searchText } from './search-text.ts';
+
+/** Options of {@link web}. */
+export interface WebPluginOptions {
+  /**
+   * Search engines, the preferred one first; when one does not answer, the next is asked. Default: those of the
+   * environment, see {@link searchEnginesFromEnvironment}.
+   */
+  readonly engines?: readonly SearchEngine[] | undefined;
+  /** What becomes of a request whose search failed: `fail` answers 502, `skip` goes on without. Default `fail`. */
+  readonly whenItThrows?: 'fail' | 'skip' | undefined;
+  /** Milliseconds that a search may take, all engines together. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a request says about its search. */
+export interface WebRequestOptions {
+  readonly engine?: string | undefined;
+  readonly mode?: SearchMode | undefined;
+  readonly searchPrompt?: string | undefined;
+  readonly maxResults: number;
+  readonly maxUses?: number | undefined;
+  readonly domains: DomainFilter;
+  readonly location?: UserLocation | undefined;
+}
+
+/** What the search leaves for later hooks. */
+interface WebState {
+  readonly native: boolean;
+  readonly results: readonly SearchResult[];
+}
+
+const DEFAULT_RESULTS = 5;
+
+/**
+ * The plugin `web` (contract: plugin objects; gaps 5.4), also behind the model ending `:online`: one search for the
+ * newest user message, its results behind that message, and citations in the answer. Where the provider searches by
+ * itself it is left to do so.
+ */
+export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, WebState> {
+  const engines = options.engines ?? searchEnginesFromEnvironment();
+  return definePlugin<WebRequestOptions, WebState>({
+    id: 'web',
+    whenItThrows: options.whenItThrows ?? 'fail',
+    timeoutMs: options.timeoutMs ?? 60_000,
+    parseOptions: (value) => parseOptions(value, engines),
+
+    async onRequest(request, wish, context) {
+      const choice = chooseSearch(request, wish, engines, true);
+      if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
+      if (choice.type === 'native') {
+        const own = request.parameters.web_search_options;
+        const parameters = { ...request.parameters, web_search_options: { ...own, ...nativeOptions(wish) } };
+        context.stage({ name: 'web-search', summary: 'left to the provider', data: { engine: 'native' } });
+        return { type: 'continue', change: { parameters }, state: { native: true, results: [] } };
+      }
+      const query = searchText(request.messages);
+      if (query === undefined) {
+        context.stage({ name: 'web-search', summary: 'no text to search for', data: { results: 0 } });
+        return { type: 'continue', state: { native: false, results: [] } };
+      }
+      const { signal } = context;
+      const { engine, results, cost } = await runSearch(choice.engines, { ...wish, query, signal });
+      context.used({ cost, web_search_requests: 1 });
+      context.stage({
+        name: 'web-search',
+        summary: `${results.length} ${results.length === 1 ? 'result' : 'results'} from ${engine}`,
+        cost_usd: cost,
+        data: { engine, results: results.length },
+      });
+      const prompt = wish.searchPrompt ?? usualSearchPrompt(context.wallClock());
+      const messages = addResults(request.messages, results, prompt);
+      return { type: 'continue', change: { messages }, state: { native: false, results } };
+    },
+
+    onCandidates(targets, { tools }, wish, { state }) {
+      const asked = { targets, tools };
+      const native = state === undefined ? chooseSearch(asked, wish, engines, true)?.type === 'native' : state.native;
+      return native ? withNativeSearch(asked, wish) : targets;
+    },
+
+    onChunks: (_request, _options, { state }) => (state?.results.length ? citing(state.results) : undefined),
+
+    async close() {
+      await Promise.all(engines.map((engine) => engine.close?.()));
+    },
+  });
+}
+
+/** Lets an answer pass and adds the citations behind it, when all its links are known. */
+function citing(results: readonly SearchResult[]): ChunkTransform {
+  return {
+    start: '',
+    step: (text, chunk) => [chunk.index === 0 ? `${String(text)}${chunk.delta.content ?? ''}` : text, [chunk]],
+    end: (text) => [{ type: 'delta', index: 0, delta: { annotations: citationsOf(results, String(text)) } }],
+  };
+}
+
+function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): OptionsCheck<WebRequestOptions> {
+  const parsed = parseWebOptions(value);
+  if (!parsed.ok) return parsed;
+  const { engine, mode, search_prompt: searchPrompt, max_results: maxResults, max_uses: maxUses } = parsed.options;
+  const problem = problemOfEngine(engine, engines);
+  if (problem !== undefined) return { ok: false, path: 'engine', problem };
+  const checked = parseDomainFilter(
+    { name: 'include_domains', rules: parsed.options.include_domains },
+    { name: 'exclude_domains', rules: parsed.options.exclude_domains },
+  );
+  if (!checked.ok) return checked;
+  const { user_location: location } = parsed.options;
+  const own = { engine, mode, searchPrompt, maxUses, location, maxResults: maxResults ?? DEFAULT_RESULTS };
+  return { ok: true, options: { ...own, domains: checked.filter } };
+}

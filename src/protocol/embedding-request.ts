@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { metadataSchema } from './chat-request.ts';
+import { type ContentPart, embeddedContentSchema } from './content-part.ts';
+import { identifier, jsonObject, nullish } from './fields.ts';
+import {
+  MAX_DIMENSIONS,
+  MAX_FALLBACK_MODELS,
+  MAX_INPUT_TYPE_LENGTH,
+  MAX_MODEL_SLUG_LENGTH,
+  MAX_SESSION_ID_LENGTH,
+  MAX_USER_LENGTH,
+} from './limits.ts';
+import { type ProviderPreferences, providerPreferencesSchema } from './provider-preferences.ts';
+
+/** An input made of several parts, for models that embed more than text. It becomes one vector. */
+export interface MultimodalInput {
+  readonly content: readonly ContentPart[];
+}
+
+/** One thing that becomes one vector: text, the tokens of a text, or parts. */
+export type EmbeddingItem = string | readonly number[] | MultimodalInput;
+
+/** One text, the tokens of one text, or a list of texts, of token lists or of multimodal inputs. */
+export type EmbeddingInput =
+  | string
+  | readonly string[]
+  | readonly number[]
+  | readonly (readonly number[])[]
+  | readonly MultimodalInput[];
+
+/** How vectors are written: numbers, or little-endian 32-bit floats in base64. */
+export type EncodingFormat = 'float' | 'base64';
+
+/**
+ * Body of `POST /embeddings` (gaps 10). Null and absent mean the same. Fields that are not listed here are passed on to
+ * the provider untouched.
+ *
+ * @typeParam Model - Model ids that complete in the editor; those of the router's providers.
+ */
+export interface EmbeddingRequest<Model extends string = string> {
+  readonly input: EmbeddingInput;
+  /** `author/slug` with optional variants such as `:floor`, or an alias. */
+  readonly model?: Model | null | undefined;
+  /**
+   * Up to three models to fall back to, after `model`. Vectors of different models cannot be compared, so name only
+   * those that make the same ones; the answer's `model` tells which it was.
+   */
+  readonly models?: readonly Model[] | null | undefined;
+  /** Default `float`. */
+  readonly encoding_format?: EncodingFormat | null | undefined;
+  /** Length of the vectors, where the model lets it be chosen. Endpoints where it cannot be are left out. */
+  readonly dimensions?: number | null | undefined;
+  /** What the vectors are for, in the provider's words: `search_query`, `search_document` and so on. */
+  readonly input_type?: string | null | undefined;
+  /** Stable id of the end user. Never leaves raw: a keyed hash goes upstream. */
+  readonly user?: string | null | undefined;
+  /** At most 256 characters. Groups requests in events; nothing sticks, because there is no cache to be used. */
+  readonly session_id?: string | null | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined;
+  readonly provider?: ProviderPreferences | null | undefined;
+  /** Observability only; never sent to a provider. */
+  readonly trace?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly stream?: false | null | undefined;
+}
+
+const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
+
+/** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: what it does not know, it keeps. */
+export const embeddingRequestSchema = z.looseObject({
+  model: nullish(slug),
+  models: nullish(
+    z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`),
+  ),
+  encoding_format: nullish(z.enum(['float', 'base64'])),
+  dimensions: nullish(z.int().min(1).max(MAX_DIMENSIONS)),
+  input_type: nullish(identifier(1, MAX_INPUT_TYPE_LENGTH)),
+  user: nullish(identifier(0, MAX_USER_LENGTH)),
+  session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
+  metadata: nullish(metadataSchema),
+  provider: nullish(providerPreferencesSchema),
+  trace: nullish(jsonObject),
+  stream: nullish(z.literal(false)),
+});
+
+/** Schema of an input that consists of parts. */
+export const multimodalInputSchema = z.object({
+  input: z.array(z.looseObject({ content: embeddedContentSchema })),
+});

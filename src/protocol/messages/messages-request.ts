@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import { type CacheControl, cacheControlSchema } from '../content-part.ts';
+import { identifier, jsonObject, nullish } from '../fields.ts';
+import { MAX_FALLBACK_MODELS, MAX_MODEL_SLUG_LENGTH, MAX_USER_LENGTH } from '../limits.ts';
+import {
+  type MessagesBlock,
+  type TextBlock,
+  assistantContentSchema,
+  systemContentSchema,
+  userContentSchema,
+} from './block.ts';
+import { type OutputConfig, type Thinking, outputConfigSchema, thinkingSchema } from './thinking.ts';
+import { type MessagesTool, type MessagesToolChoice, messagesToolChoiceSchema, messagesToolSchema } from './tool.ts';
+
+/** One turn of the conversation. A system message holds text only. */
+export interface MessagesTurn {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: string | readonly MessagesBlock[];
+}
+
+/**
+ * Body of `POST /messages` (gaps 10; Anthropic Messages). Fields that are not listed here mean what they mean on
+ * `POST /chat/completions`: `models`, `provider`, `plugins`, `session_id` and so on.
+ */
+export interface MessagesRequest {
+  readonly messages: readonly MessagesTurn[];
+  /** Most tokens of the answer. Required on this wire. Zero only warms a cache. */
+  readonly max_tokens: number;
+  readonly model?: string | null | undefined;
+  readonly system?: string | readonly TextBlock[] | null | undefined;
+  readonly stream?: boolean | null | undefined;
+  /** 0 to 1. */
+  readonly temperature?: number | null | undefined;
+  readonly top_p?: number | null | undefined;
+  readonly top_k?: number | null | undefined;
+  readonly stop_sequences?: readonly string[] | null | undefined;
+  readonly tools?: readonly MessagesTool[] | null | undefined;
+  readonly tool_choice?: MessagesToolChoice | null | undefined;
+  readonly thinking?: Thinking | null | undefined;
+  readonly output_config?: OutputConfig | null | undefined;
+  /** `user_id` stands for `user`; all other pairs are the chat request's `metadata`. */
+  readonly metadata?:
+    | { readonly user_id?: string | null | undefined; readonly [key: string]: unknown }
+    | null
+    | undefined;
+  /** `standard_only` is the chat request's `default`; its other words are taken as well. */
+  readonly service_tier?:
+    | 'auto'
+    | 'standard_only'
+    | 'default'
+    | 'fast'
+    | 'flex'
+    | 'priority'
+    | 'scale'
+    | null
+    | undefined;
+  /** `fast` asks for the priority tier. */
+  readonly speed?: 'standard' | 'fast' | null | undefined;
+  /** Another spelling of `models`. `default` leaves the choice to the router. */
+  readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null | undefined;
+  readonly cache_control?: CacheControl | null | undefined;
+  /** Where the model may run. */
+  readonly inference_geo?: string | null | undefined;
+  readonly container?: unknown;
+  readonly mcp_servers?: readonly unknown[] | null | undefined;
+  readonly [field: string]: unknown;
+}
+
+const turnSchema = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.literal('user'), content: userContentSchema }),
+  z.looseObject({ role: z.literal('assistant'), content: assistantContentSchema }),
+  z.looseObject({ role: z.literal('system'), content: systemContentSchema }),
+]);
+
+const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
+
+const fallbackSchema = z.strictObject({ model: slug }, 'may hold a model only');
+
+/** Schema of a {@link MessagesRequest}. Loose: fields of the chat request are checked behind the translation. */
+export const messagesRequestSchema = z.looseObject({
+  messages: z.array(turnSchema).min(1),
+  max_tokens: z.int().min(0),
+  model: nullish(slug),
+  system: nullish(systemContentSchema),
+  stream: nullish(z.boolean()),
+  temperature: nullish(z.number().min(0).max(1)),
+  top_p: nullish(z.number().min(0).max(1)),
+  top_k: nullish(z.int().min(0)),
+  stop_sequences: nullish(z.array(z.string().min(1))),
+  tools: nullish(z.array(messagesToolSchema)),
+  tool_choice: nullish(messagesToolChoiceSchema),
+  thinking: nullish(thinkingSchema),
+  output_config: nullish(outputConfigSchema),
+  metadata: nullish(z.looseObject({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
+  service_tier: nullish(z.enum(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  speed: nullish(z.enum(['standard', 'fast'])),
+  fallbacks: nullish(z.union([z.literal('default'), z.array(fallbackSchema).max(MAX_FALLBACK_MODELS)])),
+  cache_control: nullish(cacheControlSchema),
+  inference_geo: nullish(z.string().min(1).max(64)),
+  container: nullish(z.union([z.string(), jsonObject])),
+  mcp_servers: nullish(z.array(jsonObject)),
+  // Audio has no place in an answer of this wire.
+  modalities: nullish(z.array(z.enum(['text', 'image'])).max(2)),
+});

@@ -1,0 +1,163 @@
+import * as z from 'zod';
+import { identifier, jsonObject, nullish } from '../fields.ts';
+import { reasoningEffortSchema, type ReasoningEffort } from '../reasoning.ts';
+import {
+  type InputPart,
+  type MessagePart,
+  inputContentSchema,
+  instructionContentSchema,
+  outputContentSchema,
+} from './input-content.ts';
+
+/** A message of any role; `type` may be left out. */
+export interface MessageItem {
+  readonly type?: 'message' | null | undefined;
+  readonly role: 'user' | 'assistant' | 'system' | 'developer';
+  readonly content?: string | readonly MessagePart[] | null | undefined;
+  /** Files that were parsed for this answer, as an earlier answer of this router carried them. */
+  readonly annotations?: readonly { readonly type: string }[] | null | undefined;
+}
+
+/** A function that the model called. `arguments` is JSON as a string. */
+export interface FunctionCallItem {
+  readonly type: 'function_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A custom tool that the model called; `input` is free text. */
+export interface CustomToolCallItem {
+  readonly type: 'custom_tool_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/** The result of a call. */
+export interface CallOutputItem {
+  readonly type: 'function_call_output' | 'custom_tool_call_output';
+  readonly call_id: string;
+  readonly output: string | readonly InputPart[];
+}
+
+/** What the model thought. `format` and `signature` are ours: providers besides OpenAI need them back. */
+export interface ReasoningItem {
+  readonly type: 'reasoning';
+  readonly id?: string | null | undefined;
+  readonly summary?: readonly { readonly type: 'summary_text'; readonly text: string }[] | null | undefined;
+  readonly content?: readonly { readonly type: 'reasoning_text'; readonly text: string }[] | null | undefined;
+  readonly encrypted_content?: string | null | undefined;
+  readonly format?: string | null | undefined;
+  readonly signature?: string | null | undefined;
+}
+
+/** An image that the model made: base64, or an address. */
+export interface ImageCallItem {
+  readonly type: 'image_generation_call';
+  readonly result?: string | null | undefined;
+  readonly output_format?: string | null | undefined;
+}
+
+/** A call of a server tool. Those that this router ran carry what is needed to replay them. */
+export interface ServerCallItem {
+  readonly type: 'web_search_call' | `router:${string}` | `openrouter:${string}`;
+  readonly tool_name?: string | null | undefined;
+  readonly tool_call_id?: string | null | undefined;
+  readonly arguments?: string | null | undefined;
+  readonly result?: string | null | undefined;
+}
+
+/** Changes the reasoning effort from here on. */
+export interface ConfigurationItem {
+  readonly type: 'configuration_update';
+  readonly reasoning?: { readonly effort?: ReasoningEffort | null | undefined } | null | undefined;
+  readonly text?: unknown;
+}
+
+/** One item of `input`. Items that only their own provider understands have a type that is not listed here. */
+export type InputItem =
+  | MessageItem
+  | FunctionCallItem
+  | CustomToolCallItem
+  | CallOutputItem
+  | ReasoningItem
+  | ImageCallItem
+  | ServerCallItem
+  | ConfigurationItem;
+
+const callId = identifier(1, 512);
+const toolName = z.string().min(1).max(256);
+const type = nullish(z.string());
+
+const instructions = z.looseObject({ type, content: instructionContentSchema });
+
+const messageSchemas: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
+  ['user', z.looseObject({ type, content: inputContentSchema })],
+  ['system', instructions],
+  ['developer', instructions],
+  [
+    'assistant',
+    z.looseObject({
+      type,
+      content: outputContentSchema,
+      annotations: nullish(z.array(z.looseObject({ type: z.string() }))),
+    }),
+  ],
+]);
+
+/** For messages whose role is not known, to say which are. */
+const anyMessage = z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']) });
+
+const callOutput = z.looseObject({ type, call_id: callId, output: inputContentSchema });
+
+const serverCall = z.looseObject({
+  type,
+  tool_name: nullish(z.string()),
+  tool_call_id: nullish(z.string()),
+  arguments: nullish(z.string()),
+  result: nullish(z.string()),
+});
+
+const reasoningItem = z.looseObject({
+  type,
+  id: nullish(identifier(0, 512)),
+  summary: nullish(z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() }))),
+  content: nullish(z.array(z.looseObject({ type: z.literal('reasoning_text'), text: z.string() }))),
+  encrypted_content: nullish(z.string()),
+  format: nullish(z.string()),
+  signature: nullish(z.string()),
+});
+
+const itemSchemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ['function_call', z.looseObject({ type, call_id: callId, name: toolName, arguments: z.string() })],
+  ['custom_tool_call', z.looseObject({ type, call_id: callId, name: toolName, input: z.string() })],
+  ['function_call_output', callOutput],
+  ['custom_tool_call_output', callOutput],
+  ['reasoning', reasoningItem],
+  ['image_generation_call', z.looseObject({ type, result: nullish(z.string()), output_format: nullish(z.string()) })],
+  [
+    'configuration_update',
+    z.looseObject({ type, reasoning: nullish(z.looseObject({ effort: nullish(reasoningEffortSchema) })) }),
+  ],
+]);
+
+/** The schema of an item, found by its type and role: one schema for all would explain mistakes badly. */
+export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): z.ZodType {
+  const { type: kind, role } = item;
+  if (kind == null || kind === 'message') return messageSchemas.get(role) ?? anyMessage;
+  if (typeof kind !== 'string') return z.looseObject({ type: z.string() });
+  return isServerCall(kind) ? serverCall : (itemSchemas.get(kind) ?? jsonObject);
+}
+
+/** True for an item that can be said in the chat form. */
+export function isTranslatedItem(item: { readonly type?: unknown }): item is InputItem {
+  const { type: kind } = item;
+  if (kind == null || kind === 'message') return true;
+  return typeof kind === 'string' && (isServerCall(kind) || itemSchemas.has(kind));
+}
+
+/** True for the type of an item that tells of a server tool of a router. */
+export function isServerCall(kind: string): boolean {
+  return kind === 'web_search_call' || /^(?:open)?router:/.test(kind);
+}

@@ -1,0 +1,129 @@
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { AiSdkFamily } from './families.ts';
+
+/** Token counts as a provider reported them; what it did not report is undefined, never zero. */
+interface Counts {
+  readonly prompt: number | undefined;
+  readonly completion: number | undefined;
+  readonly cached: number | undefined;
+  readonly written: number | undefined;
+  readonly reasoning: number | undefined;
+}
+
+/**
+ * Reads usage in the form of any version: nested totals in 3 and 4, flat numbers in 2. Undefined when nothing was
+ * counted. Cached tokens are part of the prompt and reasoning tokens part of the completion, each once; the provider's
+ * own report beside it adds what the interface has no names for.
+ */
+export function decodeUsage(usage: unknown, family: AiSdkFamily, metadata: unknown): ReportedUsage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const counts = isJsonObject(usage['inputTokens']) ? nestedCounts(usage) : flatCounts(usage, family, metadata);
+  const { prompt, completion, cached, written, reasoning } = counts;
+  if (prompt === undefined && completion === undefined) return undefined;
+  const raw = isJsonObject(usage['raw']) ? usage['raw'] : {};
+  const promptDetails = {
+    ...details(raw['prompt_tokens_details'], ['audio_tokens', 'image_tokens', 'video_tokens', 'file_tokens']),
+    ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt ?? cached) }),
+    ...(written === undefined ? {} : { cache_write_tokens: written }),
+  };
+  const completionDetails = {
+    ...details(raw['completion_tokens_details'], COMPLETION_DETAILS),
+    ...(reasoning === undefined ? {} : { reasoning_tokens: Math.min(reasoning, completion ?? reasoning) }),
+  };
+  return {
+    prompt_tokens: prompt ?? 0,
+    completion_tokens: completion ?? 0,
+    total_tokens: (prompt ?? 0) + (completion ?? 0),
+    ...(Object.keys(promptDetails).length > 0 ? { prompt_tokens_details: promptDetails } : {}),
+    ...(Object.keys(completionDetails).length > 0 ? { completion_tokens_details: completionDetails } : {}),
+    ...group('cache_creation', raw, ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']),
+    ...group('server_tool_use', raw, ['web_search_requests', 'web_fetch_requests']),
+    ...(typeof raw['cost'] === 'number' && raw['cost'] >= 0 ? { reportedCost: raw['cost'] } : {}),
+  };
+}
+
+const COMPLETION_DETAILS = [
+  'audio_tokens',
+  'image_tokens',
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
+] as const;
+
+function nestedCounts(usage: JsonObject): Counts {
+  const input = objectOf(usage['inputTokens']);
+  const output = objectOf(usage['outputTokens']);
+  const cached = count(input['cacheRead']);
+  const written = count(input['cacheWrite']);
+  const reasoning = count(output['reasoning']);
+  return {
+    prompt: count(input['total']) ?? sum(count(input['noCache']), cached, written),
+    completion: count(output['total']) ?? sum(count(output['text']), reasoning),
+    cached,
+    written,
+    reasoning,
+  };
+}
+
+/** Providers of version 2 differ in what their input and output tokens include. */
+function flatCounts(usage: JsonObject, family: AiSdkFamily, metadata: unknown): Counts {
+  const input = count(usage['inputTokens']);
+  const output = count(usage['outputTokens']);
+  const cached = count(usage['cachedInputTokens']);
+  const reasoning = count(usage['reasoningTokens']);
+  const written = writtenTokens(metadata);
+  const outside = family.cacheOutsideInput === true && input !== undefined;
+  const total = count(usage['totalTokens']);
+  // The total gives away reasoning that was counted beside the output.
+  const beside = reasoning !== undefined && total !== undefined && total === (input ?? 0) + (output ?? 0) + reasoning;
+  return {
+    prompt: outside ? sum(input, cached, written) : input,
+    completion: beside ? sum(output, reasoning) : output,
+    cached,
+    written,
+    reasoning,
+  };
+}
+
+/** Tokens that were written to a cache, which version 2 only tells in the provider's own words. */
+function writtenTokens(metadata: unknown): number | undefined {
+  for (const members of Object.values(objectOf(metadata))) {
+    const own = objectOf(members);
+    const found = count(own['cacheCreationInputTokens']) ?? count(objectOf(own['usage'])['cacheWriteInputTokens']);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function details<Name extends string>(value: unknown, names: readonly Name[]): Partial<Record<Name, number>> {
+  const counts: Partial<Record<Name, number>> = {};
+  for (const name of names) {
+    const number = count(objectOf(value)[name]);
+    if (number !== undefined) counts[name] = number;
+  }
+  return counts;
+}
+
+function group<Group extends string, Name extends string>(
+  name: Group,
+  raw: JsonObject,
+  members: readonly Name[],
+): Partial<Record<Group, Partial<Record<Name, number>>>> {
+  const counts = details(raw[name], members);
+  return Object.keys(counts).length > 0 ? ({ [name]: counts } as Record<Group, Partial<Record<Name, number>>>) : {};
+}
+
+/** The sum of what is known; undefined when nothing is. */
+function sum(...parts: readonly (number | undefined)[]): number | undefined {
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === 0 ? undefined : known.reduce((total, part) => total + part, 0);
+}
+
+/** A whole number that can be a count; nonsense is nothing. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

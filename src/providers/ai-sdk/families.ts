@@ -1,0 +1,214 @@
+import type { JsonObject } from '../../protocol/json.ts';
+import type { CacheControl } from '../../protocol/content-part.ts';
+import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { googleTask } from '../google/embeddings.ts';
+import { TOOL_ID_RULE } from '../anthropic/tool-id-rule.ts';
+import { NINE_CHARACTERS } from '../openai-compatible/tool-call-ids.ts';
+import type { ToolIdRule } from '../tool-ids.ts';
+import type { AiSdkModel } from './model.ts';
+
+/** Where a provider keeps the proof of its reasoning, and under which format it travels through `reasoning_details`. */
+export type SignatureStyle = 'anthropic' | 'google' | 'openai';
+
+/**
+ * What is known about one provider of the AI SDK beyond the interface that all have in common. Data only: the options
+ * that the interface has no member for stand under a key and names of the provider's own.
+ */
+export interface AiSdkFamily {
+  /** Names of the SDK's provider. */
+  readonly providers: RegExp;
+  /** Key of its options. Default: the name of the provider up to the first dot. */
+  readonly key?: string | undefined;
+  /** Wire parameters that are options under another name. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Options under the key go to the provider's body as they are, so wire names are kept. Default false. */
+  readonly passesOn?: boolean | undefined;
+  /** The hashed end user as an option. */
+  readonly user?: ((hash: string) => JsonObject) | undefined;
+  /** `parallel_tool_calls: false` or `true`. */
+  readonly parallelTools?: ((allowed: boolean) => JsonObject) | undefined;
+  /** Whether the strictness of answer schemas is an option. Default false. */
+  readonly strictSchemas?: boolean | undefined;
+  /** Names of service tiers; those that are not listed cannot be asked for. */
+  readonly tiers?: Readonly<Record<string, string>> | undefined;
+  /** Asks for the steps of reasoning to be shown. */
+  readonly showReasoning?: JsonObject | undefined;
+  /** An effort, for versions of the interface without an option for it. */
+  readonly effort?: ((effort: ReasoningEffort) => JsonObject) | undefined;
+  /** A budget of reasoning tokens; 0 switches reasoning off. */
+  readonly budget?: ((tokens: number) => JsonObject) | undefined;
+  /** How reasoning is signed. Default: not at all. */
+  readonly signature?: SignatureStyle | undefined;
+  /** Whether reasoning may go back without a signature. Default false. */
+  readonly unsignedReasoning?: boolean | undefined;
+  /** A cache mark, and whether it stands on parts or on whole messages. Default: there are none. */
+  readonly cacheMark?:
+    | { readonly on: 'part' | 'message'; readonly options: (mark: CacheControl) => JsonObject }
+    | undefined;
+  /** What ids of tool calls must look like. Default: they may be anything. */
+  readonly toolIds?: ToolIdRule | undefined;
+  /** Whether system messages may stand behind others; otherwise they are said as the user. Default true. */
+  readonly laterSystem?: boolean | undefined;
+  /** Whether tool results may hold media; otherwise they follow in a user message. Default false. */
+  readonly mediaInResults?: boolean | undefined;
+  /** Whether tool results that are JSON objects are passed as such. Default false: as text, byte for byte. */
+  readonly jsonResults?: boolean | undefined;
+  /** Whether assistant messages may hold images. Default false. */
+  readonly assistantMedia?: boolean | undefined;
+  /** Whether addresses of images are passed on, whatever `supportedUrls` says. Default false. */
+  readonly passesImageUrls?: boolean | undefined;
+  /** Names of options for embeddings, and the words for their types where they are not those of everybody. */
+  readonly embeddings?:
+    | {
+        /** Length of vectors, before version 4. */
+        readonly dimensions: string;
+        readonly inputType?: string | undefined;
+        readonly inputTypes?: ((type: string) => string) | undefined;
+      }
+    | undefined;
+  /** Version 2 only: cached tokens are not part of the input tokens. Default false. */
+  readonly cacheOutsideInput?: boolean | undefined;
+}
+
+const OPENAI_OPTIONS = {
+  logit_bias: 'logitBias',
+  verbosity: 'textVerbosity',
+  prediction: 'prediction',
+} as const;
+
+const THINKING = (tokens: number): JsonObject => ({
+  thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
+});
+
+const EFFORT = (effort: ReasoningEffort): JsonObject => ({ reasoningEffort: effort });
+
+const PARALLEL = (allowed: boolean): JsonObject => ({ parallelToolCalls: allowed });
+
+/** The first whose pattern matches counts; the last matches everything. */
+const FAMILIES: readonly AiSdkFamily[] = [
+  {
+    // Also Claude through Vertex and through the native interface of Bedrock.
+    providers: /(?:^|\.)anthropic(?:\.|$)/,
+    key: 'anthropic',
+    user: (hash) => ({ metadata: { userId: hash } }),
+    parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
+    tiers: { default: 'standard_only', priority: 'auto' },
+    budget: THINKING,
+    signature: 'anthropic',
+    cacheMark: {
+      on: 'part',
+      options: ({ type, ttl }) => ({ cacheControl: ttl === undefined ? { type } : { type, ttl } }),
+    },
+    toolIds: TOOL_ID_RULE,
+    laterSystem: false,
+    mediaInResults: true,
+    cacheOutsideInput: true,
+  },
+  {
+    providers: /bedrock/i,
+    key: 'bedrock',
+    tiers: { default: 'default', flex: 'flex', priority: 'priority' },
+    embeddings: { dimensions: 'dimensions' },
+    budget: (tokens) => ({
+      reasoningConfig: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
+    }),
+    signature: 'anthropic',
+    cacheMark: {
+      on: 'message',
+      options: ({ ttl }) => ({ cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }),
+    },
+    toolIds: TOOL_ID_RULE,
+    laterSystem: false,
+    mediaInResults: true,
+    cacheOutsideInput: true,
+  },
+  {
+    // The developer API and Vertex; the latter reads this key too.
+    providers: /^google|vertex/i,
+    key: 'google',
+    tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
+    showReasoning: { thinkingConfig: { includeThoughts: true } },
+    budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
+    signature: 'google',
+    unsignedReasoning: true,
+    laterSystem: false,
+    mediaInResults: true,
+    jsonResults: true,
+    assistantMedia: true,
+    embeddings: { dimensions: 'outputDimensionality', inputType: 'taskType', inputTypes: googleTask },
+  },
+  {
+    // Azure reads this key too.
+    providers: /^(?:openai|azure)(?:[.-]|$)/,
+    key: 'openai',
+    options: { ...OPENAI_OPTIONS, prompt_cache_key: 'promptCacheKey' },
+    user: (hash) => ({ safetyIdentifier: hash }),
+    parallelTools: PARALLEL,
+    strictSchemas: true,
+    tiers: { default: 'default', flex: 'flex', priority: 'priority' },
+    showReasoning: { reasoningSummary: 'auto' },
+    effort: EFFORT,
+    signature: 'openai',
+    passesImageUrls: true,
+    embeddings: { dimensions: 'dimensions' },
+  },
+  {
+    providers: /^mistral(?:\.|$)/,
+    key: 'mistral',
+    options: { prompt_cache_key: 'promptCacheKey' },
+    parallelTools: PARALLEL,
+    strictSchemas: true,
+    // Before version 4 it only knew these two.
+    effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
+    toolIds: NINE_CHARACTERS,
+    passesImageUrls: true,
+    embeddings: { dimensions: 'outputDimension' },
+  },
+  {
+    providers: /^(?:groq|xai)(?:\.|$)/,
+    user: (hash) => ({ user: hash }),
+    parallelTools: PARALLEL,
+    effort: EFFORT,
+    unsignedReasoning: true,
+    passesImageUrls: true,
+  },
+  {
+    providers: /^cohere(?:\.|$)/,
+    budget: (tokens) => ({
+      thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', tokenBudget: tokens },
+    }),
+    laterSystem: false,
+    embeddings: { dimensions: 'outputDimension', inputType: 'inputType' },
+  },
+  {
+    // Most others are made of the SDK's package for servers that are compatible with OpenAI.
+    providers: /./,
+    passesOn: true,
+    user: (hash) => ({ user: hash }),
+    effort: EFFORT,
+    unsignedReasoning: true,
+    passesImageUrls: true,
+    embeddings: { dimensions: 'dimensions' },
+  },
+];
+
+const UNKNOWN: AiSdkFamily = { providers: /^/, unsignedReasoning: true };
+
+/** What is known about the provider of a model, by its name. */
+export function familyOf({ provider }: Pick<AiSdkModel, 'provider'>): AiSdkFamily {
+  return FAMILIES.find(({ providers }) => providers.test(provider)) ?? UNKNOWN;
+}
+
+/**
+ * Key under which a model looks for the options of its provider. Version 4 spells it in camel case; earlier versions
+ * take the name as it is.
+ */
+export function optionsKey(
+  { provider, specificationVersion }: Pick<AiSdkModel, 'provider' | 'specificationVersion'>,
+  { key }: AiSdkFamily,
+): string {
+  if (key !== undefined) return key;
+  const name = provider.split('.')[0]?.trim() ?? provider;
+  if (specificationVersion !== 'v4') return name;
+  return name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,101 @@
+import type { ContentPart } from '../../protocol/content-part.ts';
+import { toBase64 } from '../base64.ts';
+import { parseDataUrl } from '../data-url.ts';
+import { EncodeError } from '../encode-error.ts';
+import { typeOfName } from '../media-types.ts';
+import type { FileData } from './call-options.ts';
+import type { SpecVersion } from './model.ts';
+
+/** A file of a prompt, however it came. */
+export type Media =
+  | { readonly kind: 'data'; readonly base64: string; readonly mediaType: string; readonly filename?: string }
+  | { readonly kind: 'url'; readonly url: string; readonly mediaType: string; readonly filename?: string }
+  | { readonly kind: 'reference'; readonly id: string; readonly mediaType: string; readonly filename?: string };
+
+/** A part that is no text. */
+export type MediaPart = Exclude<ContentPart, { readonly type: 'text' }>;
+
+/**
+ * Reads the file behind a content part. The media type of an address is told by its ending, and where that says
+ * nothing by the sort of part: `image`, which version 4 understands, and which is `image/*` to the others.
+ *
+ * @param where - Path of the part, for errors.
+ */
+export function readMedia(part: MediaPart, where: string): Media {
+  switch (part.type) {
+    case 'image_url':
+      return fromAddress(part.image_url.url, 'image', `${where}.image_url.url`);
+    case 'video_url':
+    case 'input_video':
+      return fromAddress(part.video_url.url, 'video', `${where}.video_url.url`);
+    case 'input_audio': {
+      const { data, format } = part.input_audio;
+      const subtype = AUDIO_SUBTYPES[format.toLowerCase()] ?? format.toLowerCase();
+      return { kind: 'data', base64: data, mediaType: `audio/${subtype}` };
+    }
+    case 'file': {
+      const { filename, file_data: address, file_id: id } = part.file;
+      const named = filename === undefined ? {} : { filename };
+      const guessed = typeOfName(filename) ?? 'application';
+      if (address !== undefined) return { ...fromAddress(address, guessed, `${where}.file.file_data`), ...named };
+      return { kind: 'reference', id: id ?? '', mediaType: guessed, ...named };
+    }
+  }
+}
+
+/** Media of an answer or of history, from an address: a data URL or an http(s) address. */
+export function fromAddress(address: string, fallbackType: string, where: string): Media {
+  if (!/^data:/i.test(address)) {
+    if (!URL.canParse(address)) throw new EncodeError(`${where} is neither a data URL nor an http(s) address`);
+    return { kind: 'url', url: address, mediaType: typeOfName(new URL(address).pathname) ?? fallbackType };
+  }
+  const parsed = parseDataUrl(address);
+  if (parsed === undefined) throw new EncodeError(`${where} is not a complete data URL`);
+  const base64 = parsed.isBase64 ? parsed.data : toBase64(new TextEncoder().encode(parsed.data));
+  const named = /^data:[^;,]/i.test(address);
+  return { kind: 'data', mediaType: typeOfData(named ? parsed.mediaType : fallbackType, base64), base64 };
+}
+
+/** The whole media type of data of which only the sort is known, from how it begins. */
+export function typeOfData(mediaType: string, base64: string): string {
+  if (mediaType.includes('/')) return mediaType;
+  const known = BEGINNINGS.find(([type, start]) => type.startsWith(mediaType) && base64.startsWith(start));
+  return known?.[0] ?? USUAL[mediaType] ?? 'application/octet-stream';
+}
+
+/** How files of a type begin, in base64. */
+const BEGINNINGS = [
+  ['image/png', 'iVBORw0KGgo'],
+  ['image/jpeg', '/9j/'],
+  ['image/gif', 'R0lGOD'],
+  ['image/webp', 'UklGR'],
+  ['application/pdf', 'JVBERi0'],
+] as const;
+
+const USUAL: Readonly<Record<string, string>> = { image: 'image/jpeg', video: 'video/mp4', application: 'text/plain' };
+
+/** Writes the data of a file as a version of the interface has it. Handing one version the form of another fails deep inside. */
+export function fileData(media: Media, version: SpecVersion, key: string): FileData {
+  switch (media.kind) {
+    case 'data':
+      return version === 'v4' ? { type: 'data', data: media.base64 } : media.base64;
+    case 'url': {
+      const url = new URL(media.url);
+      return version === 'v4' ? { type: 'url', url } : url;
+    }
+    case 'reference':
+      if (version !== 'v4') {
+        throw new EncodeError('file.file_id cannot be said to this model: send the file itself as file_data');
+      }
+      return { type: 'reference', reference: { [key]: media.id } };
+  }
+}
+
+/** Media type as a version has it: only version 4 takes the first half alone. */
+export function mediaTypeFor({ mediaType }: Media, version: SpecVersion): string {
+  if (mediaType.includes('/')) return mediaType;
+  if (mediaType === 'application') return 'application/pdf';
+  return version === 'v4' ? mediaType : `${mediaType}/*`;
+}
+
+const AUDIO_SUBTYPES: Readonly<Record<string, string>> = { mp3: 'mpeg', m4a: 'mp4', pcm16: 'pcm', pcm24: 'pcm' };

@@ -1,0 +1,151 @@
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import type { Delta } from '../../protocol/chunk.ts';
+import type { SignatureStyle } from './families.ts';
+import { FORMATS, type ReasoningProof, readProof, writeForeign } from './reasoning-formats.ts';
+
+interface Block {
+  readonly index: number;
+  /** The proof was told already: providers repeat it on every part of a block. */
+  readonly told: Set<string>;
+  itemId: string | undefined;
+  format: string;
+  hasText: boolean;
+}
+
+/**
+ * Follows the blocks of reasoning in one answer. Each gets an index of its own, under which its text and its proof
+ * travel through `reasoning_details`; text is also told plainly.
+ */
+export class ReasoningBlocks {
+  readonly #open = new Map<unknown, Block>();
+  readonly #format: string;
+  readonly #told = new Set<string>();
+  #next = 0;
+
+  /** @param style - How the provider signs its reasoning, which tells the format before a signature comes. */
+  constructor(style: SignatureStyle | undefined) {
+    this.#format = style === undefined ? FORMATS.unknown : FORMATS[style];
+  }
+
+  /** `reasoning-start`. */
+  start({ id, providerMetadata }: JsonObject): Delta | undefined {
+    const block = this.#begin(id);
+    return deltaOf('', this.#prove(block, providerMetadata));
+  }
+
+  /** `reasoning-delta`. */
+  delta({ id, delta, providerMetadata }: JsonObject): Delta | undefined {
+    const block = this.#open.get(id) ?? this.#begin(id);
+    const text = typeof delta === 'string' ? delta : '';
+    const details: ReasoningDetail[] = [];
+    const proof = readProof(providerMetadata);
+    if (proof !== undefined) learn(block, proof);
+    if (text !== '') {
+      block.hasText = true;
+      details.push(textDetail(block, text));
+    }
+    details.push(...this.#prove(block, providerMetadata));
+    return deltaOf(text, details);
+  }
+
+  /** `reasoning-end`. */
+  end({ id, providerMetadata }: JsonObject): Delta | undefined {
+    const block = this.#open.get(id);
+    if (block === undefined) return undefined;
+    this.#open.delete(id);
+    const details = [...this.#prove(block, providerMetadata)];
+    const { index, itemId, format, hasText } = block;
+    // The id alone may be worth something: the provider can have kept the rest.
+    if (itemId !== undefined && !hasText && !this.#told.has(itemId)) {
+      details.push({ type: 'reasoning.summary', summary: '', id: itemId, format, index });
+    }
+    return deltaOf('', details);
+  }
+
+  /**
+   * A proof that stands on something else than reasoning.
+   *
+   * @param id - Says on what: the id of a tool call, or of a text or an image.
+   */
+  elsewhere(signature: string, id: string): Delta | undefined {
+    if (!isNews(this.#told, `${id}\0${signature}`)) return undefined;
+    const detail = {
+      type: 'reasoning.encrypted',
+      data: signature,
+      format: FORMATS.google,
+      index: this.#next,
+      id,
+    } as const;
+    this.#next += 1;
+    return { reasoning_details: [detail] };
+  }
+
+  #begin(id: unknown): Block {
+    const block = {
+      index: this.#next,
+      told: new Set<string>(),
+      itemId: undefined,
+      format: this.#format,
+      hasText: false,
+    };
+    this.#next += 1;
+    this.#open.set(id, block);
+    return block;
+  }
+
+  #prove(block: Block, metadata: unknown): readonly ReasoningDetail[] {
+    const proof = readProof(metadata);
+    if (proof === undefined) return foreignProof(block, metadata);
+    learn(block, proof);
+    const { index } = block;
+    const { format, signature, encrypted, itemId } = proof;
+    if (signature !== undefined && isNews(block.told, signature)) {
+      return [{ type: 'reasoning.text', signature, format, index }];
+    }
+    if (encrypted === undefined || !isNews(itemId === undefined ? block.told : this.#told, itemId ?? encrypted))
+      return [];
+    return [{ type: 'reasoning.encrypted', data: encrypted, format, index, ...idOf(proof) }];
+  }
+}
+
+function learn(block: Block, { format, itemId }: ReasoningProof): void {
+  block.format = format;
+  block.itemId ??= itemId;
+}
+
+function textDetail({ format, index, itemId }: Block, text: string): ReasoningDetail {
+  if (format !== FORMATS.openai && format !== FORMATS.azure) return { type: 'reasoning.text', text, format, index };
+  return { type: 'reasoning.summary', summary: text, format, index, ...idOf({ itemId }) };
+}
+
+/** What a provider of no known format attached goes along whole, for the same provider to read. */
+function foreignProof({ index, told }: Block, metadata: unknown): readonly ReasoningDetail[] {
+  if (!isJsonObject(metadata)) return [];
+  const members = Object.entries(metadata).filter(([, value]) => isJsonObject(value) && saysAnything(value));
+  if (members.length === 0) return [];
+  const data = writeForeign(Object.fromEntries(members));
+  return isNews(told, data) ? [{ type: 'reasoning.encrypted', data, format: FORMATS.unknown, index }] : [];
+}
+
+function saysAnything(members: JsonObject): boolean {
+  return Object.values(members).some((value) => value !== undefined);
+}
+
+function deltaOf(text: string, details: readonly ReasoningDetail[]): Delta | undefined {
+  if (text === '' && details.length === 0) return undefined;
+  return {
+    ...(text === '' ? {} : { reasoning: text }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  };
+}
+
+function idOf({ itemId }: Pick<ReasoningProof, 'itemId'>): { id?: string } {
+  return itemId === undefined ? {} : { id: itemId };
+}
+
+function isNews(known: Set<string>, value: string): boolean {
+  if (known.has(value)) return false;
+  known.add(value);
+  return true;
+}

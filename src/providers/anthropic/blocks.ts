@@ -1,0 +1,79 @@
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
+import type { CacheControl } from '../../protocol/content-part.ts';
+
+/** A mark for the prompt cache; taken away again where there are more than the API accepts. */
+interface Marked {
+  cache_control?: CacheControl;
+}
+
+/** Text. Never blank: the API refuses that. */
+export interface TextBlock extends Marked {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** Where an image or a document comes from. */
+export type MediaSource =
+  | { readonly type: 'url'; readonly url: string }
+  | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
+  | { readonly type: 'text'; readonly media_type: 'text/plain'; readonly data: string }
+  | { readonly type: 'file'; readonly file_id: string };
+
+/** An image. */
+export interface ImageBlock extends Marked {
+  readonly type: 'image';
+  readonly source: MediaSource;
+}
+
+/** A PDF or a plain text. */
+export interface DocumentBlock extends Marked {
+  readonly type: 'document';
+  readonly source: MediaSource;
+  readonly title?: string;
+}
+
+/** A call that the model made. */
+export interface ToolUseBlock extends Marked {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: object;
+}
+
+/** The result of a call. */
+export interface ToolResultBlock extends Marked {
+  readonly type: 'tool_result';
+  readonly tool_use_id: string;
+  readonly content?: string | readonly (TextBlock | ImageBlock | DocumentBlock)[];
+  readonly is_error?: true;
+}
+
+/** What users send. */
+export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
+
+/** One block of a message. */
+export type Block = ContentBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock;
+
+/** One message of the wire; the roles of `user` and `assistant` take turns. */
+export interface Turn {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: Block[];
+}
+
+/** A tool of the caller's. */
+export interface ToolDefinition extends Marked {
+  readonly name: string;
+  readonly description?: string;
+  readonly input_schema: object;
+  readonly strict?: true;
+}
+
+/** The search that Anthropic runs itself. */
+export interface SearchToolDefinition extends Marked {
+  readonly type: 'web_search_20250305';
+  readonly name: 'web_search';
+  readonly max_uses?: number;
+  readonly allowed_domains?: readonly string[];
+  readonly blocked_domains?: readonly string[];
+  readonly user_location?: object;
+}

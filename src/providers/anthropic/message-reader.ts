@@ -1,0 +1,231 @@
+import { failure } from '../../core/fallback/failure.ts';
+import { type ReportedUsage, type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
+import type { Delta } from '../../protocol/chunk.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { decodeCitation } from './decode-citation.ts';
+import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
+import { THINKING_FORMAT } from './encode-assistant.ts';
+import { FORMAT_TOOL } from './plan-format.ts';
+import { mapStopReason } from './stop-reason.ts';
+import type { OriginalId } from '../tool-ids.ts';
+
+/** What reading one answer depends on. */
+export interface ReaderOptions {
+  /** Whether a call of the format tool is the answer itself. */
+  readonly formatTool: boolean;
+  /** The caller's id for one on the wire. */
+  readonly originalId: OriginalId;
+}
+
+/** A block that is being read. */
+type OpenBlock =
+  | { readonly type: 'text'; readonly start: number; readonly citations: unknown[] }
+  | { readonly type: 'thinking'; readonly position: number }
+  | { readonly type: 'tool'; readonly call: number; readonly input: unknown; filled: boolean }
+  | { readonly type: 'format'; readonly input: unknown; filled: boolean }
+  /** Of a kind that means nothing to chat completions. */
+  | { readonly type: 'other' };
+
+/** Calls in one answer; a provider that makes more is out of its mind. */
+const MAX_CALLS = 1_000;
+
+/**
+ * Reads one message, as it comes in events or block by block from a whole answer, and turns it into pieces.
+ *
+ * Thinking is numbered by its place in the turn: every thinking block and every tool call has a place of its own, and all
+ * text together has one. With these numbers the turn can be put together again as it was; see `encodeAssistant`.
+ */
+export class MessageReader {
+  readonly #options: ReaderOptions;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #id: string | undefined;
+  #usage: JsonObject | undefined;
+  #calls = 0;
+  #positions = 0;
+  /** UTF-16 units of text so far. */
+  #length = 0;
+  #hasText = false;
+  #stop: string | undefined;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The message begins. Some gateways say so twice; two different messages in one stream are a broken one. */
+  start(message: JsonObject, pieces: StreamPiece[]): void {
+    const id = textOf(message['id']);
+    if (this.#id !== undefined && id !== undefined && id !== this.#id) {
+      pieces.push(broken('The provider began a second answer inside the first'));
+      return;
+    }
+    this.#id = id ?? this.#id;
+    this.#usage = mergeUsage(this.#usage, message['usage']);
+    pieces.push({ type: 'facts', upstreamId: this.#id, serviceTier: decodeTier(this.#usage) });
+    this.#reportUsage(pieces);
+  }
+
+  startBlock(index: number, block: JsonObject, pieces: StreamPiece[]): void {
+    const { type } = block;
+    if (type === 'text') {
+      const citations = Array.isArray(block['citations']) ? [...block['citations']] : [];
+      this.#blocks.set(index, { type: 'text', start: this.#length, citations });
+      this.#text(textOf(block['text']), pieces);
+    } else if (type === 'thinking') {
+      this.#blocks.set(index, { type: 'thinking', position: this.#positions });
+      this.#thinking(this.#positions, block, pieces);
+      this.#positions += 1;
+    } else if (type === 'redacted_thinking') {
+      this.#detail({ type: 'reasoning.encrypted', data: textOf(block['data']) ?? '', ...this.#marks() }, pieces);
+      this.#positions += 1;
+    } else if (type === 'tool_use') {
+      this.#startCall(index, block, pieces);
+    } else {
+      this.#blocks.set(index, { type: 'other' });
+    }
+  }
+
+  delta(index: number, delta: JsonObject, pieces: StreamPiece[]): void {
+    const block = this.#blocks.get(index);
+    switch (delta['type']) {
+      case 'text_delta':
+        if (block?.type !== 'other') this.#text(textOf(delta['text']), pieces);
+        break;
+      case 'thinking_delta':
+      case 'signature_delta':
+        if (block?.type === 'thinking') this.#thinking(block.position, delta, pieces);
+        break;
+      case 'citations_delta':
+        if (block?.type === 'text') block.citations.push(delta['citation']);
+        break;
+      case 'input_json_delta':
+        this.#input(block, textOf(delta['partial_json']), pieces);
+        break;
+      default:
+        break;
+    }
+  }
+
+  stopBlock(index: number, pieces: StreamPiece[]): void {
+    const block = this.#blocks.get(index);
+    this.#blocks.delete(index);
+    if (block?.type === 'text') {
+      const span = { start: block.start, end: this.#length };
+      const annotations = block.citations.flatMap((citation) => decodeCitation(citation, span));
+      if (annotations.length > 0) push({ annotations }, pieces);
+    } else if ((block?.type === 'tool' || block?.type === 'format') && !block.filled) {
+      this.#input(block, JSON.stringify(block.input ?? {}), pieces);
+    }
+  }
+
+  /** The model stopped, or the counts changed. */
+  update(delta: JsonObject, usage: unknown, pieces: StreamPiece[]): void {
+    this.#usage = mergeUsage(this.#usage, usage);
+    this.#reportUsage(pieces);
+    const stop = textOf(delta['stop_reason']);
+    if (stop === undefined) return;
+    this.#stop = stop;
+    const details = delta['stop_details'];
+    const explanation = isJsonObject(details) ? textOf(details['explanation']) : undefined;
+    if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
+  }
+
+  /** The message is over. One that never said why it stopped was broken off. */
+  finish(pieces: StreamPiece[]): void {
+    for (const index of this.#blocks.keys()) this.stopBlock(index, pieces);
+    const stop = this.#stop;
+    const reason = stop === undefined ? 'error' : this.#isFormatted() ? 'stop' : mapStopReason(stop);
+    pieces.push({ type: 'finish', index: 0, reason, native: stop ?? null }, { type: 'end' });
+  }
+
+  /** Text that was recognised without being parsed. */
+  plainText(escaped: string, length: number, pieces: StreamPiece[]): void {
+    this.#noteText(length);
+    pieces.push(escaped);
+  }
+
+  #isFormatted(): boolean {
+    return this.#stop === 'tool_use' && this.#options.formatTool && this.#calls === 0;
+  }
+
+  #startCall(index: number, block: JsonObject, pieces: StreamPiece[]): void {
+    const [id, name, input] = [textOf(block['id']), textOf(block['name']), block['input']];
+    if (this.#options.formatTool && name === FORMAT_TOOL) {
+      this.#blocks.set(index, { type: 'format', input, filled: false });
+      return;
+    }
+    const call = this.#calls;
+    if (id === undefined || name === undefined || call >= MAX_CALLS) {
+      pieces.push(broken('The provider sent an impossible tool call'));
+      return;
+    }
+    this.#calls += 1;
+    this.#positions += 1;
+    this.#blocks.set(index, { type: 'tool', call, input, filled: false });
+    const first = { id: this.#options.originalId(id), type: 'function', function: { name, arguments: '' } } as const;
+    push({ tool_calls: [{ index: call, ...first }] }, pieces);
+  }
+
+  #input(block: OpenBlock | undefined, text: string | undefined, pieces: StreamPiece[]): void {
+    if (text === undefined || block === undefined) return;
+    if (block.type === 'tool') {
+      block.filled = true;
+      push({ tool_calls: [{ index: block.call, function: { arguments: text } }] }, pieces);
+    } else if (block.type === 'format') {
+      block.filled = true;
+      this.#text(text, pieces);
+    }
+  }
+
+  #text(text: string | undefined, pieces: StreamPiece[]): void {
+    if (text === undefined) return;
+    this.#noteText(text.length);
+    pieces.push(escapeText(text));
+  }
+
+  #noteText(length: number): void {
+    this.#length += length;
+    if (this.#hasText) return;
+    this.#hasText = true;
+    this.#positions += 1;
+  }
+
+  /** A signature without text belongs to thinking that is not shown; it must come back all the same. */
+  #thinking(position: number, { thinking, signature }: JsonObject, pieces: StreamPiece[]): void {
+    const [text, proof] = [textOf(thinking), textOf(signature)];
+    if (text === undefined && proof === undefined) return;
+    const detail = {
+      type: 'reasoning.text' as const,
+      ...(text === undefined ? {} : { text }),
+      ...(proof === undefined ? {} : { signature: proof }),
+      ...this.#marks(position),
+    };
+    if (text === undefined) this.#detail(detail, pieces);
+    else push({ reasoning: text, reasoning_details: [detail] }, pieces);
+  }
+
+  #detail(detail: ReasoningDetail, pieces: StreamPiece[]): void {
+    push({ reasoning_details: [detail] }, pieces);
+  }
+
+  #marks(index = this.#positions): { readonly format: string; readonly index: number } {
+    return { format: THINKING_FORMAT, index };
+  }
+
+  #reportUsage(pieces: StreamPiece[]): void {
+    const usage: ReportedUsage | undefined = decodeUsage(this.#usage);
+    if (usage !== undefined) pieces.push({ type: 'usage', usage });
+  }
+}
+
+function push(delta: Delta, pieces: StreamPiece[]): void {
+  pieces.push({ type: 'delta', index: 0, delta });
+}
+
+function broken(message: string): StreamPiece {
+  return { type: 'failure', failure: failure('bad_response', message) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,51 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { strictSchema } from './json-schema.ts';
+import type { ModelRules } from './model-rules.ts';
+import type { ThinkingPlan } from './plan-thinking.ts';
+
+/** How the model is held to the form of the answer that was asked for. */
+export type FormatPlan =
+  | { readonly type: 'none' }
+  /** By the API itself. */
+  | { readonly type: 'native'; readonly schema: JsonObject }
+  /** By a call of a tool whose arguments are the answer; see {@link FORMAT_TOOL}. */
+  | { readonly type: 'tool'; readonly schema: JsonObject }
+  /** By being told. */
+  | { readonly type: 'instruction'; readonly text: string };
+
+/** The tool whose arguments are the answer, on models that cannot be held to a schema otherwise. */
+export const FORMAT_TOOL = 'answer_in_json';
+
+const NONE: FormatPlan = { type: 'none' };
+const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no words around it and no code fence.';
+
+/** Chooses the strictest way that the model, the schema and the rest of the request allow. */
+export function planFormat(
+  request: NormalizedRequest,
+  rules: ModelRules,
+  thinking: ThinkingPlan,
+  takes: (name: ParameterName) => boolean,
+): FormatPlan {
+  const { responseFormat: format } = request;
+  if (format?.type === 'json_object') return takes('response_format') ? { type: 'instruction', text: JSON_ONLY } : NONE;
+  if (format?.type !== 'json_schema') return NONE;
+  const schema = (format.json_schema.schema ?? undefined) as JsonObject | undefined;
+  if (schema === undefined) return { type: 'instruction', text: JSON_ONLY };
+  const strict = rules.structuredOutputs && takes('structured_outputs') ? strictSchema(schema) : undefined;
+  if (strict !== undefined) return { type: 'native', schema: strict };
+  if (mayForceFormat(request) && rules.forcedTools && !thinking.budgeted && schema['type'] === 'object') {
+    return { type: 'tool', schema };
+  }
+  return { type: 'instruction', text: `${JSON_ONLY} It must follow this JSON Schema: ${JSON.stringify(schema)}` };
+}
+
+/**
+ * Whether a call of {@link FORMAT_TOOL} in an answer to this request is the answer itself: with tools of the caller's
+ * around, none is forced on the model.
+ */
+export function mayForceFormat({ responseFormat, tools, messages }: NormalizedRequest): boolean {
+  if (responseFormat?.type !== 'json_schema' || tools.length > 0) return false;
+  return !messages.some((message) => message.role === 'assistant' && (message.tool_calls ?? []).length > 0);
+}

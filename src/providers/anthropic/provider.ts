@@ -1,0 +1,62 @@
+import { ConfigError } from '../../errors.ts';
+import { readEnvironment } from '../openai-compatible/environment.ts';
+import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
+import type { ModelIds } from '../openai-compatible/vendors.ts';
+import { mergeHeaders } from '../headers.ts';
+import { httpProvider } from '../http-provider.ts';
+import type { Provider } from '../provider.ts';
+import { messagesCodec, nativeMessagesCodec } from './codec.ts';
+
+/** Options of {@link anthropic}. */
+export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
+  /** Name of the provider in preferences. Default `anthropic`; others for servers that speak the same wire. */
+  readonly slug?: string | undefined;
+  /** Beta features of every request, as the header `anthropic-beta` names them. Default: none. */
+  readonly betas?: readonly string[] | undefined;
+}
+
+const API_KEY_VARIABLE = 'ANTHROPIC_API_KEY';
+const BASE_URL_VARIABLE = 'ANTHROPIC_BASE_URL';
+const BASE_URL = 'https://api.anthropic.com';
+
+/** The version with which every parameter is still taken by some model; later ones refuse more. */
+const API_VERSION = '2023-06-01';
+
+/**
+ * Anthropic, over its Messages API. Key: `ANTHROPIC_API_KEY`; another address: `ANTHROPIC_BASE_URL`, with or without
+ * `/v1` at its end.
+ *
+ * @throws {@link ConfigError} when the key is missing, or the slug, the address or the key cannot be right.
+ */
+export function anthropic<const Models extends ModelTable = never>(
+  options: AnthropicOptions<Models> = {},
+): Provider<ModelIds<Models>> {
+  const { slug = 'anthropic', betas = [], models } = options;
+  const apiKey = options.apiKey ?? readEnvironment(API_KEY_VARIABLE);
+  if (apiKey === undefined) {
+    const problem = `is missing: pass apiKey, or set ${API_KEY_VARIABLE} in the environment`;
+    throw new ConfigError([{ path: `providers.${slug}.apiKey`, problem }]);
+  }
+  const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
+  return httpProvider<ModelIds<Models>>({
+    slug,
+    name: options.name ?? (slug === 'anthropic' ? 'Anthropic' : slug),
+    models,
+    dataCollection: options.dataCollection,
+    zeroDataRetention: options.zeroDataRetention,
+    nativeSearch: 'filtered',
+    readsFiles: true,
+    codec: messagesCodec(betas),
+    dialectCodecs: { messages: nativeMessagesCodec(betas) },
+    baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,
+    apiKey,
+    authorization: (key) => ['x-api-key', key],
+    headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
+    transport: options.transport,
+  });
+}
+
+/** True when the environment holds a key. */
+export function hasAnthropicKey(): boolean {
+  return readEnvironment(API_KEY_VARIABLE) !== undefined;
+}

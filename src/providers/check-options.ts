@@ -1,0 +1,28 @@
+import type { ConfigProblem } from '../errors.ts';
+
+/** What can be wrong with the options of any provider that is asked over HTTP. */
+export interface CheckedOptions {
+  readonly slug: string;
+  readonly baseURL: string;
+  /** A function is only asked when a call is made. */
+  readonly apiKey?: string | (() => unknown) | undefined;
+}
+
+/** Everything that is wrong with the options of a provider. */
+export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const where = `providers.${options.slug}`;
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
+    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
+  }
+  const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
+  } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
+    problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
+  }
+  if (typeof options.apiKey === 'string' && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
+  }
+  return problems;
+}

@@ -1,0 +1,44 @@
+/** What a data URL holds. */
+export interface DataUrl {
+  /** In lower case, without parameters; `text/plain` where none is named. */
+  readonly mediaType: string;
+  readonly isBase64: boolean;
+  /** Base64 as it stood there, or the text with its percent signs resolved. */
+  readonly data: string;
+}
+
+/** Reads a data URL; undefined for one that is broken off. Large ones are not looked through, only cut. */
+export function parseDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(',');
+  if (comma < 0 || comma > MAX_HEAD) return undefined;
+  const [type = '', ...parameters] = url.slice('data:'.length, comma).split(';');
+  const isBase64 = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64');
+  const data = url.slice(comma + 1);
+  const mediaType = type.trim().toLowerCase() || 'text/plain';
+  if (isBase64) return { mediaType, isBase64, data };
+  const text = percentDecoded(data);
+  return text === undefined ? undefined : { mediaType, isBase64, data: text };
+}
+
+/** Longest part before the data. */
+const MAX_HEAD = 1_024;
+
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text behind base64; undefined when it is not base64, or not UTF-8. */
+export function decodeBase64Text(base64: string): string | undefined {
+  try {
+    const binary = atob(base64);
+    const bytes = new Uint8Array(binary.length);
+    for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Delta } from '../../protocol/chunk.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { type PartStart } from './decode-grounding.ts';
+import { originalName } from './function-names.ts';
+import { imageId, textId } from '../signed-parts.ts';
+import { GOOGLE_FORMAT, signatureDetail } from './thought-signatures.ts';
+
+/** What one candidate is read with. */
+export interface CandidateContext {
+  readonly request: NormalizedRequest;
+  /** Beginning of ids for calls that came without one. */
+  readonly idPrefix: string;
+  /** Keeps the signature of a call for clients that lose it. */
+  readonly remember: (callId: string, signature: string) => void;
+}
+
+/** Reads the parts of one candidate, as they come: what each adds to the message. Holds what was counted so far. */
+export class CandidateReader {
+  readonly #context: CandidateContext;
+  readonly #index: number;
+  readonly #ids = new Set<string>();
+  /** Text so far, where citations point into it. */
+  #text = '';
+  #length = 0;
+  #images = 0;
+  #details = 0;
+  /** Index of the thought that further thoughts continue. */
+  #thought: number | undefined;
+  #starts: readonly (number | undefined)[] = [];
+  #said = false;
+
+  constructor(index: number, context: CandidateContext) {
+    this.#index = index;
+    this.#context = context;
+  }
+
+  /** What was said so far, for the meaning of its end. */
+  get said(): { readonly anything: boolean; readonly calls: boolean } {
+    return { anything: this.#said, calls: this.#ids.size > 0 };
+  }
+
+  /** The text so far; empty unless the request asked for a search, whose citations point into it. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Where the parts of the last content begin. A stream counts from the beginning of everything. */
+  get partStart(): PartStart {
+    return (part) => (part === 0 ? 0 : this.#starts[part]);
+  }
+
+  /** Reads the parts of one content; what each adds, in order. */
+  read(content: unknown): readonly Delta[] {
+    const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
+    const starts: (number | undefined)[] = [];
+    const deltas: Delta[] = [];
+    for (const part of parts) {
+      const isText = isJsonObject(part) && typeof part['text'] === 'string' && part['thought'] !== true;
+      starts.push(isText ? this.#length : undefined);
+      const delta = isJsonObject(part) ? this.#part(part) : {};
+      if (Object.keys(delta).length > 0) deltas.push(delta);
+    }
+    this.#starts = starts;
+    return deltas;
+  }
+
+  #part(part: JsonObject): Delta {
+    const { text, functionCall: call, inlineData: data } = part;
+    const signature = wordOf(part['thoughtSignature']);
+    if (part['thought'] === true) return typeof text === 'string' ? this.#thoughtOf(text, signature) : {};
+    this.#thought = undefined;
+    if (isJsonObject(call)) return this.#call(call, signature);
+    if (isJsonObject(data)) return this.#data(data, signature);
+    return typeof text === 'string' ? this.#textOf(text, signature) : {};
+  }
+
+  #thoughtOf(text: string, signature: string | undefined): Delta {
+    if (this.#context.request.reasoning?.exclude === true) return {};
+    const index = this.#thought ?? this.#nextDetail();
+    // What is signed is complete: further thoughts have a signature of their own.
+    this.#thought = signature === undefined ? index : undefined;
+    const detail: ReasoningDetail = {
+      type: 'reasoning.text',
+      text,
+      ...(signature === undefined ? {} : { signature }),
+      format: GOOGLE_FORMAT,
+      index,
+    };
+    return { ...(text === '' ? {} : { reasoning: text }), reasoning_details: [detail] };
+  }
+
+  #textOf(text: string, signature: string | undefined): Delta {
+    const start = this.#length;
+    this.#length += text.length;
+    if (this.#context.request.parameters.web_search_options !== undefined) this.#text += text;
+    this.#said ||= text !== '';
+    return { ...(text === '' ? {} : { content: text }), ...this.#signed(textId(start, this.#length), signature) };
+  }
+
+  #call(call: JsonObject, signature: string | undefined): Delta {
+    const { id: wireId, name, args } = call;
+    const index = this.#ids.size;
+    const id = this.#uniqueId(wordOf(wireId) ?? `${this.#context.idPrefix}_${this.#index}_${index}`);
+    this.#said = true;
+    if (signature !== undefined) this.#context.remember(id, signature);
+    return {
+      ...this.#signed(id, signature),
+      tool_calls: [
+        {
+          index,
+          id,
+          type: 'function',
+          function: {
+            name: originalName(typeof name === 'string' ? name : '', this.#context.request.tools),
+            arguments: JSON.stringify(args ?? {}),
+          },
+          ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
+        },
+      ],
+    };
+  }
+
+  /** Images and sound; other files have no place in a message. */
+  #data({ mimeType, data }: JsonObject, signature: string | undefined): Delta {
+    if (typeof mimeType !== 'string' || typeof data !== 'string') return {};
+    if (mimeType.startsWith('audio/')) {
+      this.#said = true;
+      return { audio: { data } };
+    }
+    if (!mimeType.startsWith('image/')) return {};
+    this.#said = true;
+    const url = `data:${mimeType};base64,${data}`;
+    const position = this.#images;
+    this.#images += 1;
+    return { images: [{ type: 'image_url', image_url: { url } }], ...this.#signed(imageId(position), signature) };
+  }
+
+  #signed(id: string, signature: string | undefined): Pick<Delta, 'reasoning_details'> {
+    return signature === undefined ? {} : { reasoning_details: [signatureDetail(id, signature, this.#nextDetail())] };
+  }
+
+  #nextDetail(): number {
+    this.#details += 1;
+    return this.#details - 1;
+  }
+
+  #uniqueId(wanted: string): string {
+    let unique = wanted;
+    for (let copy = 2; this.#ids.has(unique); copy += 1) unique = `${wanted}_${copy}`;
+    this.#ids.add(unique);
+    return unique;
+  }
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

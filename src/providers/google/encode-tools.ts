@@ -1,0 +1,44 @@
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
+import { wireName } from './function-names.ts';
+import { googleSchema, takesNothing } from './json-schema.ts';
+
+/** `tools` and `toolConfig` of a request. */
+export interface EncodedTools {
+  readonly tools?: readonly object[] | undefined;
+  readonly toolConfig?: object | undefined;
+}
+
+/** Writes the functions that the model may call, and whether it must. */
+export function encodeFunctions(tools: readonly FunctionTool[], choice: ToolChoice | undefined): EncodedTools {
+  const functionCallingConfig = encodeChoice(choice, tools);
+  return {
+    tools: [{ functionDeclarations: tools.map(encodeFunction) }],
+    ...(functionCallingConfig === undefined ? {} : { toolConfig: { functionCallingConfig } }),
+  };
+}
+
+/** Google's own search, which is what `web_search_options` ask for. It cannot stand beside functions. */
+export function encodeSearch({ parameters }: NormalizedRequest): EncodedTools {
+  return parameters.web_search_options === undefined ? {} : { tools: [{ googleSearch: {} }] };
+}
+
+function encodeFunction({ function: { name, description, parameters } }: FunctionTool): object {
+  return {
+    name: wireName(name),
+    ...(description == null ? {} : { description }),
+    ...(parameters == null || takesNothing(parameters) ? {} : { parametersJsonSchema: googleSchema(parameters) }),
+  };
+}
+
+/** A choice that names a tool of the router means nothing to a provider. */
+function encodeChoice(choice: ToolChoice | undefined, tools: readonly FunctionTool[]): object | undefined {
+  const strict = tools.some((tool) => tool.function.strict === true);
+  if (choice === 'none') return { mode: 'NONE' };
+  if (choice === 'required') return { mode: 'ANY' };
+  if (typeof choice === 'object' && 'function' in choice) {
+    return { mode: 'ANY', allowedFunctionNames: [wireName(choice.function.name)] };
+  }
+  if (strict) return { mode: 'VALIDATED' };
+  return choice === 'auto' ? { mode: 'AUTO' } : undefined;
+}

@@ -1,0 +1,106 @@
+import type { ConfigProblem } from '../../errors.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { httpProvider } from '../http-provider.ts';
+import { readEnvironment } from '../openai-compatible/environment.ts';
+import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
+import type { ModelIds } from '../openai-compatible/vendors.ts';
+import type { Provider } from '../provider.ts';
+import { googleCodec } from './codec.ts';
+
+const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
+const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;
+
+/** How much of what Google's filters find is let through, by category, in Google's own words. */
+export interface SafetySetting {
+  /** For example `HARM_CATEGORY_HARASSMENT`. */
+  readonly category: string;
+  /** For example `BLOCK_ONLY_HIGH`, `BLOCK_NONE` or `OFF`. */
+  readonly threshold: string;
+}
+
+/** Options of {@link google}. */
+export interface GoogleOptions<Models extends ModelTable = ModelTable> extends Omit<
+  ChatProviderOptions<Models>,
+  'apiKey'
+> {
+  /**
+   * Key, or a function that gives the key or token for each call; it should keep a token until shortly before it
+   * expires. Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment, unless `authorization` is `bearer`.
+   */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+  /**
+   * How the key is sent: `api-key` in `x-goog-api-key`, `bearer` as an OAuth access token, as Vertex AI wants it.
+   * Default `api-key`.
+   */
+  readonly authorization?: 'api-key' | 'bearer' | undefined;
+  /** Name of the provider in preferences, for routers that have Google twice. Default `google`. */
+  readonly slug?: string | undefined;
+  /** Safety settings of all requests that bring no `safety_settings` of their own. Default: Google's. */
+  readonly safetySettings?: readonly SafetySetting[] | undefined;
+}
+
+/**
+ * Google's Gemini models over their native wire, which keeps thought signatures, thinking and safety verdicts that the
+ * chat completions layer loses.
+ *
+ * The same wire reaches Vertex AI. With a key (express mode) only the address is another one; with a project, the key
+ * is an access token:
+ *
+ * ```ts
+ * google({ slug: 'vertex', baseURL: 'https://aiplatform.googleapis.com/v1/publishers/google', apiKey })
+ * google({
+ *   slug: 'vertex',
+ *   baseURL: `https://${location}-aiplatform.googleapis.com/v1/projects/${project}/locations/${location}/publishers/google`,
+ *   authorization: 'bearer',
+ *   apiKey: () => auth.getAccessToken(),
+ * })
+ * ```
+ *
+ * Keys of the unpaid tier let Google learn from prompts; set `dataCollection: true` for one of those.
+ *
+ * @throws {@link ConfigError} when the slug, the address or the key cannot be right, or the key is missing.
+ */
+export function google<const Models extends ModelTable = never>(
+  options: GoogleOptions<Models> = {},
+): Provider<ModelIds<Models>> {
+  const bearer = options.authorization === 'bearer';
+  const slug = options.slug ?? 'google';
+  const baseURL = (options.baseURL ?? GEMINI_API).replace(/\/+$/, '');
+  const apiKey = options.apiKey ?? (bearer ? undefined : keyFromEnvironment());
+  const problems: ConfigProblem[] = [];
+  if (apiKey === undefined) {
+    const problem = bearer
+      ? 'is missing: pass an access token, or a function that gives one'
+      : `is missing: pass apiKey, or set ${KEY_VARIABLES.join(' or ')} in the environment`;
+    problems.push({ path: `providers.${slug}.apiKey`, problem });
+  }
+  const vertex = /\/publishers\/[^/]+$/.test(baseURL);
+  const { dataCollection, zeroDataRetention, headers, transport } = options;
+  return httpProvider<ModelIds<Models>>(
+    {
+      slug,
+      name: options.name ?? (vertex ? 'Google Vertex' : 'Google'),
+      models: options.models,
+      dataCollection,
+      zeroDataRetention,
+      nativeSearch: 'alone',
+      readsFiles: true,
+      codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
+      baseURL,
+      apiKey,
+      authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],
+      headers,
+      transport,
+    },
+    problems,
+  );
+}
+
+/** Google, when its key is in the environment. */
+export function googleFromEnvironment(): readonly Provider[] {
+  return keyFromEnvironment() === undefined ? [] : [google()];
+}
+
+function keyFromEnvironment(): string | undefined {
+  return KEY_VARIABLES.map(readEnvironment).find((key) => key !== undefined);
+}

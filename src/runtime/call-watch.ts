@@ -1,0 +1,108 @@
+import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { Deadline, type Phase } from './deadline.ts';
+import type { Environment } from './environment.ts';
+
+/** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
+const CALL_OVER = new DOMException('The call is over', 'AbortError');
+
+/** Marks a wait that was ended by the clock or by the caller. */
+export const INTERRUPTED = Symbol('interrupted');
+
+/** What a watch needs to know. */
+export interface CallWatchOptions {
+  readonly environment: Environment;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  /** Called once, when the clock or the caller ends the call. */
+  readonly onInterrupt?: () => void;
+}
+
+/**
+ * Watches over one upstream call: ends it when its time is up or its caller leaves, also if the provider's adapter
+ * ignores the signal.
+ */
+export class CallWatch {
+  readonly deadline: Deadline;
+  readonly #options: CallWatchOptions;
+  readonly #controller = new AbortController();
+  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  #interruption: AttemptFailure | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: CallWatchOptions) {
+    this.#options = options;
+    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+  }
+
+  /** For the provider. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True once the clock or the caller has ended the call. */
+  get isInterrupted(): boolean {
+    return this.#interruption !== undefined;
+  }
+
+  /** Why the call was ended. */
+  get reason(): AttemptFailure {
+    return this.#interruption ?? expired('total');
+  }
+
+  /** Begins to watch. */
+  begin(): void {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', this.#onCallerAbort);
+    if (signal.aborted) this.#onCallerAbort();
+  }
+
+  /** Waits for the provider, but not longer than the clock and the caller allow. */
+  waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
+    if (this.isInterrupted) return Promise.resolve(INTERRUPTED);
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve(INTERRUPTED);
+      start().then(resolve, reject);
+    });
+  }
+
+  /** Tells the provider that its answer is no longer wanted. */
+  abort(): void {
+    this.#controller.abort(CALL_OVER);
+  }
+
+  /** Ends the watch. */
+  end(): void {
+    this.deadline.clear();
+    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
+  }
+
+  #interrupt(reason: AttemptFailure): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = reason;
+    this.#options.onInterrupt?.();
+    this.abort();
+    this.#wake?.();
+  }
+}
+
+function expired(phase: Phase): AttemptFailure {
+  switch (phase) {
+    case 'connect':
+      return failure('timeout', 'The provider did not take the connection in time');
+    case 'first_token':
+      return failure('timeout', 'The provider did not begin its answer in time');
+    case 'answer':
+      return failure('timeout', 'The provider did not finish its answer in time');
+    case 'idle':
+      return failure('timeout', 'The provider stopped in the middle of its answer');
+    case 'total':
+      return failure('deadline', 'The request took longer than it may');
+  }
+}
+
+/** The failure of an adapter that breaks its contract. */
+export function misbehaviour(): AttemptFailure {
+  return failure('adapter', 'The provider could not be called');
+}

@@ -1,0 +1,152 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readHtml } from '../../../src/plugins/pages/html-text.ts';
+import { htmlTokens } from '../../../src/plugins/pages/html-tokens.ts';
+
+const read = (html: string): string => readHtml(html, 'https://example.com/a/b').content;
+
+const PARTS = [
+  ...'<p> </p> <a href=" "> \' " <!-- --> <script> </script> <pre> <li> <td> & &# <main> </main> <nav> </nav> <h1> < > /'.split(
+    ' ',
+  ),
+  'text',
+  ' ',
+  '\n',
+  '\u0000',
+  '\ud800',
+];
+
+describe('the simple reader of HTML', () => {
+  it('makes Markdown of headings, lists, links, tables, code and line breaks', () => {
+    const html = `<html><head><title> A  &amp; B </title></head><body><h1>Top</h1><p>One <b>two</b>
+      three<br>four</p><ul><li>first</li><li>second <a href="../c?x=1&amp;y=2">link</a></li></ul>
+      <table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table><pre>  if (a &lt; b) {
+    c
+  }</pre><p><img src=x alt="A picture"> after</p></body></html>`;
+    expect(readHtml(html, 'https://example.com/a/b')).toEqual({
+      title: 'A & B',
+      content: [
+        '# Top',
+        '',
+        'One two three\nfour',
+        '',
+        '- first',
+        '- second [link](https://example.com/c?x=1&y=2)',
+        '',
+        'a | b',
+        '',
+        '1 | 2',
+        '',
+        '```\n  if (a < b) {\n    c\n  }\n```',
+        '',
+        'A picture after',
+      ].join('\n'),
+    });
+  });
+
+  it('leaves out scripts, styles, comments and what stands around the content', () => {
+    const html = `<header>Header</header><nav><ul><li>Menu</li></ul></nav><p>Content</p><script>if (a<b) "</p>"</script>
+      <style>p{}</style><!-- <p>hidden</p> --><template><p>hidden</p></template><noscript>hidden</noscript>
+      <svg><text>hidden</text></svg><aside>Ad</aside><footer>Footer</footer>`;
+    expect(read(html)).toBe('Content');
+  });
+
+  it('reads the one part that says it is the content', () => {
+    expect(read('<div>Around</div><main><header>Title</header><p>Inside</p></main><div>Around</div>')).toBe('Inside');
+    expect(read('<article>One</article><article>Two</article>')).toBe('One\n\nTwo');
+    expect(read('<div>Around</div><main>never closed')).toBe('Around\n\nnever closed');
+  });
+
+  it('reads a page that is all frame as a whole', () => {
+    expect(read('<form><p>All <b>in</b> a form</p></form>')).toBe('All in a form');
+  });
+
+  it('keeps links that lead to pages, and only those', () => {
+    expect(read('<a href="#x">a</a> <a href="javascript:x()">b</a> <a href="mailto:c@d.e">c</a> <a>d</a>')).toBe(
+      'a b c d',
+    );
+    expect(read('<a href=/x>one <p>two</a>')).toBe('[one](https://example.com/x)\n\ntwo');
+  });
+
+  it.each([
+    ['&eacute;&Ouml;&euro;&#8364;&#x20AC;&amp;lt;', 'éÖ€€€&lt;'],
+    ['&unknown; &amp &#0; &#xD800; &#99999999;', '&unknown; & \ufffd \ufffd \ufffd'],
+    ['1 < 2 > 0 & <3', '1 < 2 > 0 & <3'],
+    ['<p title="a > b">x</p>', 'x'],
+    ['<p title="never closed>x</p><p>y', 'x\n\ny'],
+    ['<P>x</P\n><p>y', 'x\n\ny'],
+    ['<!doctype html><?xml version="1.0"?>x<![CDATA[y]]>', 'x'],
+    ['', ''],
+    ['<', '<'],
+    ['</', '</'],
+    ['<!--', ''],
+    ['<script>', ''],
+  ])('reads %j as %j', (html, text) => {
+    expect(read(html)).toBe(text);
+  });
+
+  it('does not throw and shows no tags, whatever it gets', () => {
+    const part = fc.constantFrom(...PARTS);
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 60 }), (parts) => {
+        const { content, title = '' } = readHtml(parts.join(''), 'https://example.com/');
+        expect(content).not.toMatch(/<\/?(?:p|script|pre|li|td|main|nav)>/);
+        expect(title.length).toBeLessThanOrEqual(300);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('loses no text between tags', () => {
+    const words = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(words, fc.constantFrom('p', 'div', 'li', 'td', 'span', 'h2'), (said, name) => {
+        const html = said.map((word) => `<${name}>${word}</${name}>`).join(' ');
+        expect(read(html).match(/[a-z]+/g)).toEqual(said);
+      }),
+    );
+  });
+
+  it('takes time in proportion to the length of a page, however it is made', () => {
+    const traps = [
+      '<div>',
+      '<a href=x>',
+      '<p "',
+      "<p '",
+      '<',
+      '&',
+      '&#',
+      '<!',
+      '<svg',
+      '</',
+      '<title>',
+      '<pre>',
+      '<main>',
+      ' ',
+      '<td>',
+    ];
+    for (const trap of traps) {
+      const html = trap.repeat(Math.ceil(500_000 / trap.length));
+      const startedAt = performance.now();
+      read(html);
+      expect([trap, performance.now() - startedAt < 2_000]).toEqual([trap, true]);
+    }
+  }, 60_000);
+});
+
+describe('tokens of HTML', () => {
+  it('together make the page, apart from comments and declarations', () => {
+    const tokens = [...htmlTokens('a<b c=d>e</b><script>x</script><title>t</title>')];
+    expect(tokens).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'open', name: 'b', attributes: ' c=d' },
+      { type: 'text', text: 'e' },
+      { type: 'close', name: 'b' },
+      { type: 'open', name: 'script', attributes: '' },
+      { type: 'close', name: 'script' },
+      { type: 'open', name: 'title', attributes: '' },
+      { type: 'text', text: 't' },
+      { type: 'close', name: 'title' },
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import { type FinishPiece, createRouter, failure } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
+import { describe, expect, it } from 'vitest';
+import { type FedCall, fedProvider } from '../support/fed-provider.ts';
+import { ask, hear, hearStream } from '../support/simulated.ts';
+
+const FINISH: FinishPiece = { type: 'finish', index: 0, reason: 'stop', native: 'STOP' };
+const ASKED = ask('Hello', { model: 'acme/one' });
+
+/** A router whose provider streams what the script says. */
+function routerOf(script: (call: FedCall) => void) {
+  const environment = fakeEnvironment();
+  const fed = fedProvider({ script });
+  const router = createRouter({ providers: [fed], environment, fallback: { triesPerEndpoint: 1 } });
+  return { router, environment, fed };
+}
+
+describe('a stream of a wire without an end mark', () => {
+  it('is whole five seconds after its last choice ended, although its connection stays open', async () => {
+    const { router, environment, fed } = routerOf((call) => call.push('All ', 'said', FINISH));
+    const heard = hearStream(router, ASKED);
+    await environment.advance(4_900);
+    expect(fed.calls[0]?.cancelled).toBe(false);
+    await environment.advance(200);
+    expect(await heard).toMatchObject({ text: 'All said', finish: 'stop' });
+    expect(fed.calls[0]?.cancelled).toBe(true);
+  });
+
+  it('still hears of usage that comes within them', async () => {
+    const { router, environment } = routerOf((call) => {
+      call.push('All said', FINISH);
+      environment.setTimer(() => {
+        call.push({ type: 'usage', usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+        call.end();
+      }, 3_000);
+    });
+    const heard = hearStream(router, ASKED);
+    await environment.advance(3_000);
+    expect((await heard).usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
+  });
+
+  it.each([true, false])('is whole when its connection breaks after that (asked for a stream: %s)', async (stream) => {
+    const { router } = routerOf((call) => {
+      call.push('All said', FINISH);
+      setImmediate(() => call.push({ type: 'failure', failure: failure('connection', 'The connection broke') }));
+    });
+    expect(await (stream ? hearStream : hear)(router, ASKED)).toMatchObject({ text: 'All said', finish: 'stop' });
+  });
+
+  it('is broken when the provider says so after that', async () => {
+    const { router } = routerOf((call) => {
+      call.push('All said', FINISH);
+      setImmediate(() => call.push({ type: 'failure', failure: failure('server', 'It did not work') }));
+    });
+    await expect(hearStream(router, ASKED)).rejects.toThrow('It did not work');
+  });
+
+  it('is broken when it falls silent before it ended', async () => {
+    const { router, environment } = routerOf((call) => call.push('Half'));
+    const heard = hearStream(router, ASKED).catch((error: unknown) => error);
+    await environment.advance(61_000);
+    expect(await heard).toMatchObject({ status: 524 });
+  });
+});

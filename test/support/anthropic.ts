@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import type { StreamPiece } from '../../src/core/stream/pieces.ts';
+import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
+import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
+import type { ChatRequest } from '../../src/protocol/chat-request.ts';
+import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
+import { decodeResult } from '../../src/providers/anthropic/decode-result.ts';
+import type { DecodeContext } from '../../src/providers/anthropic/decode-result.ts';
+import { MessagesStreamDecoder } from '../../src/providers/anthropic/stream-decoder.ts';
+import type { DecodedResult } from '../../src/providers/codec.ts';
+import { serving } from './requests.ts';
+import { contextOf, piecesOf } from './wire.ts';
+
+type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;
+
+/** The body that goes to a model of Anthropic for a request. */
+export function encodedFor(upstreamModel: string, fields: Fields, declared: EndpointDeclaration = {}): EncodedBody {
+  const request = serving({ anthropic: { upstreamModel, ...declared } }).request(fields);
+  const [endpoint] = request.targets[0]?.endpoints ?? [];
+  if (endpoint === undefined) throw new Error('no endpoint');
+  // What is written is what counts: members that are undefined do not go out.
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint))) as EncodedBody;
+}
+
+/** The messages that go to a model for a conversation. */
+export function turnsFor(upstreamModel: string, messages: ChatRequest['messages'], fields: Fields = {}): unknown {
+  return encodedFor(upstreamModel, { messages, ...fields })['messages'];
+}
+
+/** What a decoder of this wire is told in tests. */
+export function decodeContext(more: Partial<DecodeContext> = {}): DecodeContext {
+  return { ...contextOf(), native: false, formatTool: false, originalId: (id) => id, ...more };
+}
+
+/** Decodes a body that comes in one read per part. */
+export function decodeEvents(
+  parts: readonly (Uint8Array | string)[],
+  more: Partial<DecodeContext> = {},
+): Promise<readonly StreamPiece[]> {
+  const encoder = new TextEncoder();
+  return piecesOf(
+    parts.map((part) => [typeof part === 'string' ? encoder.encode(part) : part]),
+    new MessagesStreamDecoder(decodeContext(more)),
+  );
+}
+
+/** Decodes a whole answer. */
+export function decodeMessage(message: unknown, more: Partial<DecodeContext> = {}): DecodedResult {
+  return decodeResult(typeof message === 'string' ? message : JSON.stringify(message), decodeContext(more));
+}
+
+/** Decodes a whole answer that must be fine. */
+export function messageResult(message: unknown, more: Partial<DecodeContext> = {}): UpstreamResult {
+  const decoded = decodeMessage(message, more);
+  if (!decoded.ok) throw new Error(`not decoded: ${decoded.failure.message}`);
+  return decoded.result;
+}
+
+/** Bytes of a file in `test/fixtures/anthropic`. */
+export function anthropicFixture(path: string): Uint8Array {
+  return readFileSync(new URL(`../fixtures/anthropic/${path}`, import.meta.url));
+}
+
+/** One event of a stream. */
+export function messageEvent(data: { readonly type: string; readonly [member: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,10 @@
+import type { DialectContext } from '../../src/core/dialects/dialect.ts';
+
+/** What answers in a dialect are made with, in tests. */
+export const CONTEXT: DialectContext = {
+  body: {},
+  generationId: 'gen-1',
+  spelling: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING' },
+  created: 1_700_000_000,
+  randomText: (length) => 'r'.repeat(length),
+};
