@@ -32,6 +32,7 @@ describe('an endpoint', () => {
         dataCollection: true,
         zeroDataRetention: false,
         quantization: 'unknown',
+        readsFiles: false,
         moderated: false,
         implicitCaching: false,
       },

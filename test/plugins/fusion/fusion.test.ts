@@ -368,7 +368,7 @@ describe('router/fusion', () => {
     const bench = fusionBench(everybody);
     const { steps, plugins } = await bench.router.explain(asking({ model: 'router/fusion' }));
     expect(steps.map(({ model }) => model)).toEqual(['bee/large', 'dog/large', 'cat/large']);
-    expect(plugins).toMatchObject([{ id: 'fusion', because: 'model' }]);
+    expect(plugins).toContainEqual(expect.objectContaining({ id: 'fusion', because: 'model' }));
     expect(bench.asked).toEqual([]);
   });
 
