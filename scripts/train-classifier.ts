@@ -177,7 +177,7 @@ function compressed(): StoredWeights {
   console.log(
     `${examples.length} prompts of ${tasks.length} tasks, ${vocabulary.size} features, ${features.size} kept`,
   );
-  return encodeWeights({ tasks, bias: [...bias].map((one) => Math.round(one * 1e4) / 1e4), scale, features });
+  return encodeWeights({ tasks, bias: [...bias].map((one) => Math.round(one * 1e4)), scale, features });
 }
 
 function write({ tasks: names, bias: biases, scale, data }: StoredWeights): void {

@@ -86,7 +86,7 @@ function modelRouter(
 }
 
 /** Id of the model that made the latest turn of the assistant, if the message tells and somebody here serves it. */
-function pinnedModel({ messages }: NormalizedRequest, { target }: CandidatesContext): string | undefined {
+function pinnedModel({ messages }: NormalizedRequest, context: CandidatesContext): string | undefined {
   const latest = messages.findLast((message) => message.role === 'assistant');
-  return latest?.model == null ? undefined : target(latest.model)?.model;
+  return latest?.model == null ? undefined : context.target(latest.model)?.model;
 }

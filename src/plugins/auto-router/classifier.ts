@@ -49,7 +49,7 @@ let table: WeightTable | undefined;
 /** Adds up the weights of a text's features for every task and compares the sums. */
 export function predict(weights: WeightTable, text: string): { readonly task: TaskType; readonly confidence: number } {
   const { tasks, bias, features: known, scale } = weights;
-  const sums = Float64Array.from(bias);
+  const sums = Float64Array.from(bias, (one) => one / 10_000);
   const features = featuresOf(text);
   for (const [index, hash] of features.hashes.entries()) {
     const own = known.get(hash);

@@ -4,7 +4,7 @@ import type { TaskType } from './task-types.ts';
 export interface StoredWeights {
   /** At most 32. */
   readonly tasks: readonly TaskType[];
-  /** Of each task, in the order of `tasks`. */
+  /** Of each task, in the order of `tasks`, in ten-thousandths. */
   readonly bias: readonly number[];
   /** What a level of 1 stands for. */
   readonly scale: number;
@@ -22,6 +22,7 @@ export const LEVELS = [-3, -1.5, -0.75, 0.75, 1.5, 3, 5, 8] as const;
 /** Trained weights, ready for use. */
 export interface WeightTable {
   readonly tasks: readonly TaskType[];
+  /** Of each task, in ten-thousandths. */
   readonly bias: readonly number[];
   readonly scale: number;
   /** By the hash of a feature, its weights as they are stored. */

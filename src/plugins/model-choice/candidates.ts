@@ -79,11 +79,12 @@ interface Served {
 }
 
 /** All models of a catalog that somebody serves. A catalog never changes, so this is found out once. */
-function servedModels({ catalog, target: targetOf }: CandidatesContext): readonly Served[] {
+function servedModels(context: CandidatesContext): readonly Served[] {
+  const { catalog } = context;
   const known = SERVED.get(catalog);
   if (known !== undefined) return known;
   const served = [...catalog.models.values()].flatMap((model): readonly Served[] => {
-    const target = targetOf(model.id);
+    const target = context.target(model.id);
     const variant = target?.endpoints[0]?.variant;
     if (target === undefined || variant === 'batch') return [];
     const writesText = target.endpoints.some(({ outputModalities }) => outputModalities?.has('text') !== false);

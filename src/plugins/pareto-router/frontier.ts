@@ -12,7 +12,7 @@ export function frontier(coders: readonly Coder[]): readonly Coder[] {
     best = coder.score;
     found.push(coder);
   }
-  return found.reverse();
+  return found.toReversed();
 }
 
 /** Models at or under a cap: those on the frontier by score, then the others by score (gaps 5.9). */
