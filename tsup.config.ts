@@ -7,6 +7,7 @@ export default defineConfig({
     cli: 'src/cli/main.ts',
     provider: 'src/providers/index.ts',
     testing: 'src/testing/index.ts',
+    'pg-boss': 'src/queue/pg-boss/index.ts',
     postgres: 'src/storage/postgres/index.ts',
     redis: 'src/storage/redis/index.ts',
     sqlite: 'src/storage/sqlite/index.ts',

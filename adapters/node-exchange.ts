@@ -66,7 +66,47 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
 }
 
 function unreadBody(request: IncomingMessage): UnreadBody {
-  return { type: 'unread', collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs) };
+  return {
+    type: 'unread',
+    collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
+    chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
+  };
+}
+
+async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
+  let length = 0;
+  try {
+    while (!request.readableEnded) {
+      const chunk = request.read() as Buffer | null;
+      if (chunk === null) {
+        await moreOf(request, idleMs);
+        continue;
+      }
+      length += chunk.length;
+      if (length > maxBytes) throw new BodyError('too_large');
+      yield chunk;
+    }
+  } finally {
+    request.on('error', ignore);
+  }
+}
+
+/** Waits until there is something to read, or the end. */
+function moreOf(request: IncomingMessage, idleMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (request.readableEnded) return resolve();
+    if (request.destroyed) return reject(new BodyError('incomplete'));
+    const timer = setTimeout(() => settle(new BodyError('timeout')), idleMs);
+    const onMore = (): void => settle(undefined);
+    const onCut = (): void => settle(request.readableEnded ? undefined : new BodyError('incomplete'));
+    const settle = (error: BodyError | undefined): void => {
+      clearTimeout(timer);
+      request.off('readable', onMore).off('end', onMore).off('close', onCut).off('error', onCut);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    request.on('readable', onMore).on('end', onMore).on('close', onCut).on('error', onCut);
+  });
 }
 
 function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {

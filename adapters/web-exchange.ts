@@ -16,7 +16,11 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
     path: path === '' ? '/' : path,
     query: search.slice(1),
     header: (name) => request.headers.get(name) ?? undefined,
-    body: { type: 'unread', collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs) },
+    body: {
+      type: 'unread',
+      collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
+      chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
+    },
     signal: request.signal,
     remoteAddress: remoteAddress?.(request),
   };
@@ -39,6 +43,42 @@ async function collect(request: Request, maxBytes: number, timeoutMs: number): P
     clearTimeout(timer);
   }
   throw new BodyError('timeout');
+}
+
+async function* piecesOf(request: Request, maxBytes: number, idleMs: number): AsyncGenerator<Uint8Array, void> {
+  const reader = request.body?.getReader();
+  if (reader === undefined) return;
+  let length = 0;
+  try {
+    for (;;) {
+      const { done, value } = await nextOf(reader, idleMs);
+      if (done) return;
+      length += value.byteLength;
+      if (length > maxBytes) throw new BodyError('too_large');
+      yield value;
+    }
+  } finally {
+    // Also where the reader wants no more: the rest is thrown away by the runtime.
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** The next piece of a body, unless it takes too long. */
+async function nextOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  idleMs: number,
+): Promise<Awaited<ReturnType<typeof reader.read>>> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new BodyError('timeout')), idleMs);
+  });
+  try {
+    return await Promise.race([reader.read(), tooLate]);
+  } catch (error) {
+    throw error instanceof BodyError ? error : new BodyError('incomplete');
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<Uint8Array> {

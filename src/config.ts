@@ -10,6 +10,15 @@ import { MAX_RETRY_AFTER_MS } from './core/fallback/retry-after.ts';
 import { DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from './core/fallback/retry-budget.ts';
 import type { Preset } from './core/normalize/preset.ts';
 import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from './core/selection/world.ts';
+import {
+  type BatchesOptions,
+  type ResolvedBatches,
+  type ResolvedWebhooks,
+  type WebhooksOptions,
+  batchProblems,
+  resolveBatches,
+  resolveWebhooks,
+} from './config-batches.ts';
 import type { Plugin } from './core/pipeline/plugin.ts';
 import type { PluginDefault } from './core/pipeline/plugin-default.ts';
 import { registryProblems } from './core/pipeline/registry-problems.ts';
@@ -97,6 +106,10 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly keepAlive?: Partially<KeepAlive> | undefined;
   /** Where small shared state lives. Default: this process's memory. */
   readonly state?: StateStore | undefined;
+  /** Batches: where they live, who runs them, and their bounds. */
+  readonly batches?: BatchesOptions | undefined;
+  /** How the ends of batches are told to their owners. */
+  readonly webhooks?: WebhooksOptions | undefined;
   /**
    * Secret behind the stand-ins that providers see for end users. Set it to keep them the same over restarts and
    * across instances; default: random for each router.
@@ -152,6 +165,8 @@ export interface ResolvedConfig {
   readonly stickyTtlMs: number;
   readonly keepAlive: KeepAlive;
   readonly state: StateStore;
+  readonly batches: ResolvedBatches;
+  readonly webhooks: ResolvedWebhooks;
   readonly identitySecret: Secret;
   readonly docsUrl: string;
   readonly on: NonNullable<RouterConfig['on']>;
@@ -177,6 +192,7 @@ const SECRET_LENGTH = 43;
  */
 export function resolveConfig(config: RouterConfig): ResolvedConfig {
   const environment = config.environment ?? systemEnvironment();
+  const limits = over(DEFAULT_REQUEST_LIMITS, config.limits);
   const resolved: ResolvedConfig = {
     ...chooseProviders(config.providers, environment),
     models: config.models ?? {},
@@ -194,7 +210,7 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     allowAnonymous: config.allowAnonymous ?? false,
     cors: config.cors,
     brand: config.brand ?? 'router',
-    limits: over(DEFAULT_REQUEST_LIMITS, config.limits),
+    limits,
     timeouts: over(DEFAULT_TIMEOUTS, config.timeouts),
     fallback: over(DEFAULT_FALLBACK, config.fallback),
     health: {
@@ -206,6 +222,8 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     stickyTtlMs: config.stickyTtlMs ?? 600_000,
     keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
     state: config.state ?? memoryStore({ now: environment.now }),
+    batches: resolveBatches(config.batches, { ...environment, ...limits }),
+    webhooks: resolveWebhooks(config.webhooks),
     identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
     docsUrl: config.docsUrl ?? 'docs/fallback-and-errors.md',
     on: config.on ?? {},
@@ -253,6 +271,7 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
       }
     }
   }
+  yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   if (!(config.catalogMaxAgeDays >= 0)) yield { path: 'catalogMaxAgeDays', problem: 'must be a number of days' };
   if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {

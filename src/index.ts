@@ -266,6 +266,7 @@ export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts
 export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
+  BatchUpdateEvent,
   ErrorEvent,
   RequestFacts,
   ResultEvent,
@@ -274,6 +275,38 @@ export type {
   WarningEvent,
 } from './runtime/events.ts';
 export type { Environment } from './runtime/environment.ts';
+
+// Batches.
+export type { BatchesOptions, WebhooksOptions } from './config-batches.ts';
+export type { BatchOptions, Batches, ListBatchesOptions } from './runtime/batches/batches.ts';
+export type { CreateBatchOptions, NewBatch } from './runtime/batches/create-batch.ts';
+export type { BatchLimits } from './runtime/batches/limits.ts';
+export { FAIL_POINTS } from './runtime/batches/fail-point.ts';
+export type { FailPoint, ReachFailPoint } from './runtime/batches/fail-point.ts';
+export { localQueue } from './queue/local.ts';
+export type { LocalQueueOptions } from './queue/local.ts';
+export type { TaskPumpOptions } from './queue/task-pump.ts';
+export type {
+  QueuePorts,
+  TaskHandler,
+  TaskQueue,
+  TaskQueueFactory,
+  TaskResult,
+  TaskSignals,
+} from './queue/task-queue.ts';
+export { WebhookVerificationError, verifyWebhook } from './runtime/webhooks/verify-webhook.ts';
+export type { WebhookDelivery } from './runtime/webhooks/verify-webhook.ts';
+export type {
+  NativeBatches,
+  NativeCall,
+  NativeItem,
+  NativeJob,
+  NativeJobCall,
+  NativeReply,
+  NativeResult,
+  NativeState,
+  NativeSubmission,
+} from './providers/native-batches.ts';
 
 // To bring a mount of your own.
 export { handle } from './http/handle.ts';
@@ -356,4 +389,17 @@ export type {
 } from './protocol/models.ts';
 export type { MessagesRequest, MessagesTurn } from './protocol/messages/messages-request.ts';
 export type { MessagesErrorBody, MessagesResult, MessagesUsage } from './protocol/messages/messages-result.ts';
+export type {
+  Batch,
+  BatchEndpoint,
+  BatchItemError,
+  BatchList,
+  BatchRequest,
+  BatchRequestCounts,
+  BatchResultItem,
+  BatchStatus,
+  DeletedBatch,
+} from './protocol/batch.ts';
+export type { BatchFields, BatchProvider } from './protocol/create-batch.ts';
+export type { BatchEnd, BatchWebhookEvent } from './protocol/webhook.ts';
 export type { JsonObject, JsonValue } from './protocol/json.ts';

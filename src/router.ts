@@ -7,6 +7,7 @@ import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
 import { type Explanation, explainPlan } from './explanation.ts';
+import type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
 import type { ChatRequest } from './protocol/chat-request.ts';
 import type { ChatResult } from './protocol/chat-result.ts';
 import type { ChatChunk } from './protocol/chunk.ts';
@@ -17,6 +18,8 @@ import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
+import type { Batches } from './runtime/batches/batches.ts';
+import { createBatches } from './create-batches.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
@@ -60,6 +63,8 @@ export type VectorOf<Request extends EmbeddingRequest> = Request extends { reado
 export interface OpenOptions extends CallOptions {
   /** Shape of the body, if it is not a chat request. */
   readonly dialect?: DialectName | undefined;
+  /** True for a request of a batch; its generation id says so. Default false. */
+  readonly batch?: boolean | undefined;
 }
 
 /** An answer on its way, as mounts use it. */
@@ -96,6 +101,8 @@ export interface Router<Model extends string = string> {
     request: Request,
     options?: CallOptions,
   ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /** Many requests at once, answered in their own time (contract: batch). */
+  readonly batches: Batches;
   /**
    * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
    *
@@ -147,7 +154,7 @@ export function createRouter<
   const resolved = resolveConfig(config);
   const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
-  for (const name of ['attempt', 'result', 'error', 'warning'] as const) {
+  for (const name of ['attempt', 'result', 'error', 'warning', 'batch'] as const) {
     const listener = resolved.on[name];
     if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
   }
@@ -161,12 +168,12 @@ export function createRouter<
     });
   }
 
-  async function contextOf(user: string | null | undefined, options: CallOptions): Promise<RequestContext> {
+  async function contextOf(user: string | null | undefined, options: OpenOptions): Promise<RequestContext> {
     const account = options.account ?? ANONYMOUS;
     const standIn = endUsers.standIn(account.id, user);
     const created = Math.floor(environment.wallClock() / 1_000);
     return {
-      id: `gen-${created}-${environment.randomText(20)}`,
+      id: `${options.batch === true ? 'gen-batch' : 'gen'}-${created}-${environment.randomText(20)}`,
       created,
       account,
       endUser: typeof standIn === 'string' ? standIn : await standIn,
@@ -252,13 +259,17 @@ export function createRouter<
     }
   }
 
-  async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+  async function prepareEmbeddings(body: unknown, options: OpenOptions): Promise<NormalizedEmbeddingRequest> {
     const parsed = parseEmbeddingRequest(body, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = await contextOf(parsed.value.user, options);
     const normalized = normalizeEmbeddingRequest(parsed.value, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return answerEmbeddings(services, normalized.value, options.signal ?? NEVER);
+    return normalized.value;
+  }
+
+  async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+    return answerEmbeddings(services, await prepareEmbeddings(body, options), options.signal ?? NEVER);
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
@@ -268,19 +279,37 @@ export function createRouter<
     return explainPlan(plan, request, participants, (endpoint) => !records.admission(endpoint).ok);
   }
 
+  const admission = new Concurrency(limits.concurrentRequests);
+  const batches = createBatches(resolved, services, admission, {
+    async prepareChat(body, options) {
+      const prepared = await prepare(body, { ...options, batch: true }, false);
+      return {
+        request: prepared.request,
+        plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
+        answer: async (signal) => answerWhole(services, await startExecution(services, prepared, signal)),
+      };
+    },
+    async prepareEmbeddings(body, options) {
+      const request = await prepareEmbeddings(body, { ...options, batch: true });
+      return { request, plain: true, answer: (signal) => answerEmbeddings(services, request, signal) };
+    },
+  });
+
   return {
     chat,
     stream,
+    batches,
     embed: embed as Router['embed'],
     explain,
     open,
     on: (name, listener) => events.on(name, listener),
     async close() {
+      await batches.close();
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
       await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
-    internals: { config: resolved, services, admission: new Concurrency(limits.concurrentRequests) },
+    internals: { config: resolved, services, admission },
   };
 }
 

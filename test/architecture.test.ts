@@ -4,6 +4,7 @@ import { type Import, type SourceFile, codeOf, sourceFiles } from './support/sou
 /** Contracts that other layers program against; they stand beside their implementations. */
 const CONTRACTS = [
   'src/providers/provider.ts',
+  'src/providers/native-batches.ts',
   'src/storage/state-store.ts',
   'src/storage/batch-store.ts',
   'src/queue/task-queue.ts',
@@ -57,7 +58,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/providers/transport/transport.ts',
     ...CONTRACTS,
   ],
-  'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', ...CONTRACTS],
+  'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', 'src/outbound', ...CONTRACTS],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
   'src/model-names.ts': CONTRACTS,
@@ -70,9 +71,20 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/providers',
     'src/plugins',
     'src/runtime',
+    'src/config-batches.ts',
+    ...CONTRACTS,
+  ],
+  'src/config-batches.ts': [
+    'src/core',
+    'src/errors.ts',
+    'src/outbound',
+    'src/queue',
+    'src/runtime',
+    'src/storage',
     ...CONTRACTS,
   ],
   'src/router.ts': ['src'],
+  'src/create-batches.ts': ['src'],
   'src/http': [
     'src/protocol',
     'src/catalog',
@@ -82,6 +94,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/runtime',
     'src/config.ts',
     'src/router.ts',
+    'src/storage/storage-error.ts',
   ],
   'src/sources': ['src/protocol', 'src/catalog', 'src/errors.ts', 'src/runtime/known-models.ts'],
   'src/cli': ['src'],
@@ -92,6 +105,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@streamparser/json': ['src/http/json-stream.ts'],
   '@pydantic/genai-prices': ['src/sources/genai-package.ts'],
   'defuddle/node': ['src/plugins/pages/reader-worker.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
@@ -103,6 +117,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'lru-cache': ['src/storage/memory.ts'],
   'p-retry': ['src/runtime/retry.ts'],
   pg: ['src/storage/postgres/driver.ts'],
+  'pg-boss': ['src/queue/pg-boss/boss.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
   undici: [
     'src/providers/transport/undici.ts',

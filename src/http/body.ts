@@ -18,7 +18,8 @@ export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promi
   return parseJson(decode(await decompress(bytes, call.header('content-encoding'), limits)));
 }
 
-function checkContentType(type: string | undefined): void {
+/** @throws {@link RouterError} 415 for a body that says that it is something else than JSON. */
+export function checkContentType(type: string | undefined): void {
   if (type === undefined || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return;
   throw new RouterError({
     status: 415,
@@ -34,23 +35,22 @@ async function collect(
   try {
     return await body.collect(limits.bodyBytes, limits.bodyTimeoutMs);
   } catch (error) {
-    if (!(error instanceof BodyError)) throw error;
-    if (error.reason === 'too_large') throw tooLarge(limits.bodyBytes);
-    if (error.reason === 'timeout') {
-      throw new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
-    }
-    throw invalid('The request body ended before it was complete');
+    throw errorOfBody(error, limits.bodyBytes);
   }
+}
+
+/** The error for a body that could not be read. */
+export function errorOfBody(error: unknown, maxBytes: number): unknown {
+  if (!(error instanceof BodyError)) return error;
+  if (error.reason === 'too_large') return tooLarge(maxBytes);
+  if (error.reason === 'incomplete') return invalid('The request body ended before it was complete');
+  return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
 }
 
 /** Undoes a compression of the body. The size limit holds for what comes out. */
 async function decompress(bytes: Uint8Array, coding: string | undefined, limits: RequestLimits): Promise<Uint8Array> {
-  if (coding === undefined || coding === '' || coding.toLowerCase() === 'identity') return bytes;
-  const format = coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase();
-  if (format !== 'gzip' && format !== 'deflate') {
-    const message = `The content encoding must be gzip, deflate or identity, not "${coding.slice(0, 50)}"`;
-    throw new RouterError({ status: 415, errorType: 'invalid_request', message });
-  }
+  if (isPlain(coding)) return bytes;
+  const format = formatOf(coding);
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -64,6 +64,19 @@ async function decompress(bytes: Uint8Array, coding: string | undefined, limits:
     throw RouterError.isInstance(error) ? error : invalid(`The request body is not valid ${format}`);
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/** True for a body that is not compressed. */
+export function isPlain(coding: string | undefined): coding is undefined | '' | 'identity' {
+  return coding === undefined || coding === '' || coding.toLowerCase() === 'identity';
+}
+
+/** @throws {@link RouterError} 415 for a coding that is not understood. */
+export function formatOf(coding: string): 'gzip' | 'deflate' {
+  const format = coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase();
+  if (format === 'gzip' || format === 'deflate') return format;
+  const message = `The content encoding must be gzip, deflate or identity, not "${coding.slice(0, 50)}"`;
+  throw new RouterError({ status: 415, errorType: 'invalid_request', message });
 }
 
 /** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */
@@ -88,7 +101,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function invalid(message: string): RouterError {
+/** A 400 with this message. */
+export function invalid(message: string): RouterError {
   return new RouterError({ status: 400, errorType: 'invalid_request', message });
 }
 

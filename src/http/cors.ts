@@ -10,6 +10,7 @@ const EXPOSED = 'X-Generation-Id, x-request-id, request-id, Retry-After';
 const ALLOWED = [
   'Authorization',
   'Content-Type',
+  'Idempotency-Key',
   'x-api-key',
   'anthropic-version',
   'anthropic-beta',

@@ -7,6 +7,14 @@ export interface UnreadBody {
    * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
    */
   collect(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+  /**
+   * Reads the body piece by piece: nothing is taken from the connection while the reader is busy with a piece. Ending
+   * early leaves the rest unread. Left out by hosts that only have whole bodies.
+   *
+   * @param idleMs - Milliseconds that may pass between two pieces.
+   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
+   */
+  chunks?(maxBytes: number, idleMs: number): AsyncIterable<Uint8Array>;
 }
 
 /** A body that the host has parsed before us. */

@@ -6,6 +6,7 @@ import type { OpenedChat, Router } from '../router.ts';
 import type { WarningEvent } from '../runtime/events.ts';
 import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
+import { answerBatches } from './batch-operations.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
 import { answerCatalog } from './catalog-operations.ts';
@@ -14,7 +15,7 @@ import { DialectFrameWriter, dialectContext, dialectError } from './dialect-repl
 import { type ErrorReplyContext, errorReply } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter } from './frame-writer.ts';
-import { type CatalogOperation, dialectAt, matchRoute } from './routes.ts';
+import { type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const STREAM_HEADERS = {
@@ -46,12 +47,11 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (operation.name !== 'chat' && operation.name !== 'embeddings') {
-      return catalogReply(router, operation, call, headers);
-    }
+    if (isCatalog(operation)) return catalogReply(router, operation, call, headers);
     if (operation.name === 'chat') speak(operation.dialect, context);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
+    if (isBatch(operation)) return await answerBatches(router, operation, call, account, headers);
     const answer = operation.name === 'chat' ? chat : embeddings;
     return await answer(router, call, account, context);
   } catch (error) {

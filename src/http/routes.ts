@@ -5,14 +5,30 @@ import { DIALECTS } from '../core/dialects/dialects.ts';
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: Dialect | undefined }
   | { readonly name: 'embeddings' }
+  | BatchOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
   | { readonly name: 'providers' };
 
+/** Operations on batches. */
+export type BatchOperation =
+  | { readonly name: 'batch_create' | 'batch_list' }
+  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
+
 /** Operations that only read the catalog. */
-export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' }>;
+export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' } | BatchOperation>;
+
+/** True for an operation on batches. */
+export function isBatch(operation: Operation): operation is BatchOperation {
+  return operation.name.startsWith('batch_');
+}
+
+/** True for an operation that only reads the catalog. */
+export function isCatalog(operation: Operation): operation is CatalogOperation {
+  return operation.name !== 'chat' && operation.name !== 'embeddings' && !isBatch(operation);
+}
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -21,13 +37,16 @@ export type Match =
   | undefined;
 
 interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly pattern: RegExp;
   readonly operation: (slug: string) => Operation;
 }
 
 /** A model id in a path: author and slug, with the slash between them escaped or not. */
 const SLUG = '([^/]+(?:/[^/]+)?)';
+
+/** An id in a path. */
+const ID = '([^/]+)';
 
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
@@ -37,6 +56,11 @@ const ROUTES: readonly Route[] = [
     pattern: new RegExp(`^/${dialect.name}$`),
     operation: () => ({ name: 'chat', dialect }),
   })),
+  { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
+  { method: 'GET', pattern: /^\/batches$/, operation: () => ({ name: 'batch_list' }) },
+  { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
+  { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

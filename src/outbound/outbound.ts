@@ -47,6 +47,12 @@ export interface Outbound {
    * @throws {@link OutboundError}, whose text is fit for the user who gave the URL.
    */
   fetch(request: OutboundRequest): Promise<OutboundResponse>;
+  /**
+   * Says early what {@link Outbound.fetch} would say about the URL itself. What its name leads to shows later.
+   *
+   * @throws {@link OutboundError} with the problem `refused`.
+   */
+  check(url: string, schemes: OutboundRules['schemes']): void;
   close(): Promise<void>;
 }
 
@@ -130,6 +136,7 @@ export function createOutbound(
 
   return {
     fetch,
+    check: (url, schemes) => void checkOutboundUrl(url, { schemes, ports, allowedHosts }),
     async close() {
       await (await transport)?.close();
     },

@@ -79,3 +79,32 @@ export interface Batch {
   readonly results: readonly BatchResultItem[] | null;
   readonly error: { readonly message: string } | null;
 }
+
+/** A page of batches, newest first (gaps 8.6). */
+export interface BatchList {
+  readonly object: 'list';
+  /** Their `results` are always null. */
+  readonly data: readonly Batch[];
+  readonly first_id: string | null;
+  /** For `after` of the next page. */
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
+/** What became of a deleted batch (gaps 8.7). */
+export interface DeletedBatch {
+  readonly id: string;
+  readonly object: 'batch';
+  readonly deletion: {
+    readonly router: 'deleted';
+    /** Present when a provider had the batch. */
+    readonly upstream?: {
+      readonly provider: string;
+      /**
+       * `unsupported`: the provider deletes files only, and did. `failed`: it could not be asked, and deletes everything
+       * itself in its own time.
+       */
+      readonly status: 'deleted' | 'unsupported' | 'failed';
+    };
+  };
+}

@@ -7,6 +7,7 @@ import type { NormalizedRequest } from '../core/normalize/normalized-request.ts'
 import type { StreamPiece } from '../core/stream/pieces.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { JsonValue } from '../protocol/json.ts';
+import type { NativeBatches } from './native-batches.ts';
 
 /** One upstream call, as a provider gets it. */
 export interface ProviderCall {
@@ -76,6 +77,8 @@ export interface Provider<Model extends string = string> extends CatalogProvider
    * Left out by providers that make none: they are then never asked.
    */
   embed?(call: EmbeddingCall): Promise<EmbeddingReply>;
+  /** The provider's own batch API. Left out by providers that have none: their batches are run request by request. */
+  readonly batches?: NativeBatches | undefined;
   /** Frees connections. Called by `router.close()`. */
   close?(): Promise<void>;
 }

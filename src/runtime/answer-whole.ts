@@ -1,10 +1,13 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { judgeToolCalls } from '../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../core/stream/exclude-reasoning.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
+import type { Usage } from '../protocol/usage.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { Settlement } from '../core/stream/usage.ts';
 import type { Answer, Execution } from './execution.ts';
@@ -62,20 +65,26 @@ function settle(execution: Execution, answer: Answer, result: UpstreamResult): F
     toolCalls: judgeToolCalls(result.choices[0]?.message.tool_calls, request.tools),
   };
   const attempt = execution.settle(answer, { facts });
+  return { attempt, facts, result: chatResultOf(request, endpoint, result, facts.usage) };
+}
+
+/** A provider's answer as the caller sees it (contract: chat result). */
+export function chatResultOf(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  result: UpstreamResult,
+  usage: Usage,
+): ChatResult {
   return {
-    attempt,
-    facts,
-    result: {
-      id: request.id,
-      provider: endpoint.providerName,
-      model: endpoint.model,
-      object: 'chat.completion',
-      created: request.created,
-      choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
-      system_fingerprint: result.systemFingerprint ?? null,
-      service_tier: result.serviceTier ?? null,
-      usage: facts.usage,
-    },
+    id: request.id,
+    provider: endpoint.providerName,
+    model: endpoint.model,
+    object: 'chat.completion',
+    created: request.created,
+    choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
+    system_fingerprint: result.systemFingerprint ?? null,
+    service_tier: result.serviceTier ?? null,
+    usage,
   };
 }
 

@@ -9,10 +9,15 @@ export interface Slot {
 /** Bounds how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
 export class Concurrency {
   readonly #limit: number;
+  readonly #what: string;
   #inside = 0;
+  /** Called when a place becomes free, for those who wait for one. */
+  onFree: () => void = () => {};
 
-  constructor(limit: number) {
+  /** @param what - What there are places for, as the error says it. */
+  constructor(limit: number, what = 'requests') {
     this.#limit = limit;
+    this.#what = what;
   }
 
   get inside(): number {
@@ -25,7 +30,7 @@ export class Concurrency {
     throw new RouterError({
       status: 503,
       errorType: 'provider_overloaded',
-      message: `The router handles ${this.#limit} requests at a time and has no place free`,
+      message: `The router handles ${this.#limit} ${this.#what} at a time and has no place free`,
       retryAfterMs: 1_000,
     });
   }
@@ -37,6 +42,19 @@ export class Concurrency {
    */
   enter(): Slot {
     this.check();
+    return this.#take();
+  }
+
+  /**
+   * Takes a place for work that can wait, if so many stay free for work that cannot.
+   *
+   * @param keepFree - Places that are not for this kind of work.
+   */
+  tryEnter(keepFree: number): Slot | undefined {
+    return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
+  }
+
+  #take(): Slot {
     this.#inside += 1;
     let left = false;
     return {
@@ -44,6 +62,7 @@ export class Concurrency {
         if (left) return;
         left = true;
         this.#inside -= 1;
+        this.onFree();
       },
     };
   }

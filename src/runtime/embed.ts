@@ -1,3 +1,4 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
 import type { UpstreamEmbeddings } from '../core/embeddings/upstream-embeddings.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-embedding-request.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
@@ -53,6 +54,19 @@ function finish(
   const facts = { usage, costParts, finishReason: null };
   const attempt = execution.settle(answer, { facts });
   announceResult(services, execution, answer, facts);
+  const whole = embeddingResultOf(request, endpoint, result, usage);
+  return request.wantsMetadata
+    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+    : whole;
+}
+
+/** A provider's vectors as the caller sees them (gaps 10). */
+export function embeddingResultOf(
+  request: NormalizedEmbeddingRequest,
+  endpoint: Endpoint,
+  result: UpstreamEmbeddings,
+  usage: Usage,
+): EmbeddingResult {
   const inBase64 = request.encodingFormat === 'base64';
   return {
     id: request.id,
@@ -65,9 +79,6 @@ function finish(
       embedding: inBase64 ? encodeFloat32(vector) : numbersOf(vector),
     })),
     usage: withoutCompletion(usage),
-    ...(request.wantsMetadata
-      ? { router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
-      : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/operation.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { Batch, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
 
@@ -73,12 +74,37 @@ export interface WarningEvent {
   readonly thrown?: unknown;
 }
 
+/** Something about a batch changed. Told in the process that changed it. */
+export type BatchUpdateEvent =
+  | {
+      readonly type: 'status';
+      readonly account: string;
+      /** Without its results. */
+      readonly batch: Batch;
+      /** Absent for a new batch. */
+      readonly previous?: BatchStatus | undefined;
+    }
+  /** Requests came to their outcomes: `batch.request_counts` is up to date. */
+  | { readonly type: 'progress'; readonly account: string; readonly batch: Batch }
+  /** A try to deliver the webhook is over. */
+  | {
+      readonly type: 'webhook';
+      readonly account: string;
+      readonly batch: Batch;
+      readonly outcome: 'delivered' | 'again' | 'given_up';
+      /** Counted from 1. */
+      readonly tries: number;
+      /** Status of the receiver; absent when it did not answer. */
+      readonly status?: number | undefined;
+    };
+
 /** Events by name. */
 export interface RouterEvents {
   readonly attempt: AttemptEvent;
   readonly result: ResultEvent;
   readonly error: ErrorEvent;
   readonly warning: WarningEvent;
+  readonly batch: BatchUpdateEvent;
 }
 
 /** A function that is told of one kind of event. What it throws is ignored. */

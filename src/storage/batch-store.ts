@@ -182,13 +182,21 @@ export interface BatchStore {
 
   /**
    * Takes requests that have no outcome and that nobody holds, in the order of their index. Only while the batch is
-   * in progress. Each claim should have a token of its own: what was claimed by a call whose answer got lost is then
-   * not renewed, and comes back when its lease ends.
+   * in progress; requests that are named by their index also while it is being cancelled, because the answers of a
+   * provider's own batch API come in an order of their own, and after the cancellation. Each claim should have a token
+   * of its own: what was claimed by a call whose answer got lost is then not renewed, and comes back when its lease
+   * ends.
    */
   claimItems(
     account: string,
     batchId: string,
-    claim: { readonly limit: number; readonly leaseMs: number; readonly token: string },
+    claim: {
+      readonly limit: number;
+      readonly leaseMs: number;
+      readonly token: string;
+      /** Only these. Default: all. */
+      readonly indexes?: readonly number[] | undefined;
+    },
   ): Promise<readonly ClaimedItem[]>;
   /** Makes the leases of a token that have not ended end so many milliseconds from now; gives their number. */
   renewItems(account: string, batchId: string, token: string, leaseMs: number): Promise<number>;

@@ -187,12 +187,15 @@ class MemoryStorage implements BatchStore {
   claimItems(
     account: string,
     batchId: string,
-    { limit, leaseMs, token }: Parameters<BatchStore['claimItems']>[2],
+    { limit, leaseMs, token, indexes }: Parameters<BatchStore['claimItems']>[2],
   ): ReturnType<BatchStore['claimItems']> {
     const entry = this.#entry(account, batchId);
-    if (entry?.record?.status !== 'in_progress') return Promise.resolve([]);
+    const status = entry?.record?.status;
+    const open = status === 'in_progress' || (status === 'cancelling' && indexes !== undefined);
+    if (entry === undefined || !open) return Promise.resolve([]);
     const now = this.#now();
-    const idle = entry.items.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now);
+    const named = indexes === undefined ? entry.items : entry.items.filter(({ index }) => indexes.includes(index));
+    const idle = named.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now);
     const claimed = idle.slice(0, limit);
     for (const item of claimed) {
       item.attempts += 1;

@@ -50,7 +50,7 @@ describe('a page of a named site', () => {
       'access-control-expose-headers': EXPOSED,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
-        'Authorization, Content-Type, x-api-key, anthropic-version, anthropic-beta, ' +
+        'Authorization, Content-Type, Idempotency-Key, x-api-key, anthropic-version, anthropic-beta, ' +
         'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories',

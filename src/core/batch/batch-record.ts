@@ -1,6 +1,7 @@
 import type { BatchEndpoint, BatchRequestCounts, BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
+import type { Account } from '../account.ts';
 
 /** Routing of a whole batch (contract: create a batch, `provider`). */
 export interface BatchPreferences {
@@ -26,6 +27,8 @@ export interface BatchRecord {
   /** Display name of the provider that runs all of it. */
   readonly provider?: string | undefined;
   readonly preferences?: BatchPreferences | undefined;
+  /** Rules of the account when it created the batch: the batch runs long after its caller is gone. */
+  readonly rules?: Pick<Account, 'policy' | 'defaultModel' | 'pluginDefaults'> | undefined;
   /** Where the end is told. */
   readonly callbackUrl?: string | undefined;
   readonly counts: BatchRequestCounts;

@@ -67,6 +67,7 @@ const TABLE: Readonly<
   },
   finalizing: {
     finalized: { to: 'completed', effects: ['notify'] },
+    rejected: { to: 'failed', effects: ['notify'] },
     cancel_requested: { to: 'cancelling', effects: ['stop'] },
   },
   cancelling: {

@@ -25,6 +25,7 @@ const LEGAL: Readonly<Record<string, string>> = {
   'in_progress expired': 'expired notify',
   'in_progress cancel_requested': 'cancelling stop',
   'finalizing finalized': 'completed notify',
+  'finalizing rejected': 'failed notify',
   'finalizing cancel_requested': 'cancelling stop',
   'cancelling assigned': 'cancelling ',
   'cancelling cancelled': 'cancelled notify',

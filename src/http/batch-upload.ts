@@ -1,0 +1,193 @@
+import { RouterError } from '../errors.ts';
+import type { BatchRequest } from '../protocol/batch.ts';
+import { type BatchFields, BATCH_FIELDS, parseBatchFields } from '../protocol/create-batch.ts';
+import { echo } from '../protocol/echo.ts';
+import { faultAt } from '../protocol/fault.ts';
+import { nameOf } from '../protocol/issues.ts';
+import { isJsonObject } from '../protocol/json.ts';
+import type { RequestLimits } from '../protocol/limits.ts';
+import { nearName } from '../protocol/near-name.ts';
+import type { BatchLimits } from '../runtime/batches/limits.ts';
+import type { NewBatch } from '../runtime/batches/create-batch.ts';
+import { UploadedRequest } from '../runtime/batches/uploaded-request.ts';
+import type { Environment } from '../runtime/environment.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
+import { errorOfFault } from '../runtime/router-errors.ts';
+import { checkContentType, errorOfBody, formatOf, isPlain, tooLarge } from './body.ts';
+import type { HttpCall, UnreadBody } from './exchange.ts';
+import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';
+
+/** What an upload is held to. */
+export interface UploadLimits {
+  readonly batches: Pick<BatchLimits, 'bytes' | 'requests' | 'uploadMs'>;
+  readonly requests: Pick<RequestLimits, 'bodyBytes' | 'depth' | 'bodyTimeoutMs'>;
+  readonly environment: Environment;
+}
+
+/** A batch that is still coming. */
+export interface Upload {
+  readonly batch: NewBatch;
+  /** Lets go of the body, read or not. */
+  readonly close: () => Promise<unknown>;
+}
+
+/** Bytes that are parsed before everybody else has a turn. */
+const BITE = 64 * 1024;
+
+/**
+ * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are asked for.
+ * The fields must stand before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
+ *
+ * @throws {@link RouterError} 400, 408, 413 or 415, here or while the requests are read.
+ */
+export async function readUpload(call: HttpCall, limits: UploadLimits): Promise<Upload> {
+  const declared = Number(call.header('content-length') ?? 0);
+  if (declared > limits.batches.bytes) throw tooLarge(limits.batches.bytes);
+  if (call.body.type === 'parsed') return { batch: parsedBatch(call.body.value, limits), close: nothing };
+  checkContentType(call.header('content-type'));
+  const parts = readParts(bitesOf(call, call.body, limits), limits);
+  const close = (): Promise<unknown> => parts.return(undefined);
+  try {
+    const fields = await fieldsOf(parts);
+    return { batch: { ...fields, requests: requestsOf(parts, limits) }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** Everything that stands before the requests. */
+async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFields> {
+  const fields: Record<string, unknown> = {};
+  for (let next = await parts.next(); ; next = await parts.next()) {
+    if (next.done === true) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
+    if (next.value.type === 'array') break;
+    if (next.value.type === 'field') fields[next.value.name] = next.value.value;
+  }
+  const parsed = parseBatchFields(fields);
+  if (!parsed.ok) throw errorOfFault(explainOrder(parsed.fault, fields));
+  return parsed.value;
+}
+
+/** Who puts a required field behind the requests sees that it is missing, and should see why. */
+function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record<string, unknown>>): typeof fault {
+  if (fault.path === '' || fault.path in fields) return fault;
+  return faultAt(fault.path, `is required and must stand before "requests" in the body`);
+}
+
+/** A body that the host has parsed: nothing is left to be saved, so the order of its members does not matter. */
+function parsedBatch(value: unknown, { batches }: UploadLimits): NewBatch {
+  if (!isJsonObject(value))
+    throw errorOfFault(faultAt('', `must be a JSON object with "requests", not ${nameOf(value)}`));
+  const { requests, ...fields } = value;
+  const unknown = Object.keys(fields).find((name) => !(BATCH_FIELDS as readonly string[]).includes(name));
+  if (unknown !== undefined) throw errorOfFault(unknownField(unknown));
+  const parsed = parseBatchFields(fields);
+  if (!parsed.ok) throw errorOfFault(parsed.fault);
+  if (!Array.isArray(requests)) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
+  if (requests.length > batches.requests) throw tooMany(batches.requests);
+  return { ...parsed.value, requests: requests as readonly BatchRequest[] };
+}
+
+async function* requestsOf(
+  parts: AsyncGenerator<JsonPart, void>,
+  { batches }: UploadLimits,
+): AsyncGenerator<BatchRequest, void> {
+  for await (const part of parts) {
+    if (part.type !== 'item') continue;
+    if (part.index >= batches.requests) throw tooMany(batches.requests);
+    // Its form is checked where the requests of all callers are.
+    const request = part.value as BatchRequest;
+    yield part.member === undefined ? request : new UploadedRequest(request, part.member);
+  }
+}
+
+async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits): AsyncGenerator<JsonPart, void> {
+  const { depth, bodyBytes } = limits.requests;
+  const stream = new JsonStream({
+    fields: BATCH_FIELDS,
+    array: 'requests',
+    member: 'body',
+    depth,
+    itemBytes: bodyBytes,
+  });
+  try {
+    for await (const bite of bites) yield* stream.write(bite);
+    stream.end();
+  } catch (error) {
+    throw error instanceof JsonStreamError ? errorOfStream(error) : errorOfBody(error, limits.batches.bytes);
+  }
+}
+
+/** The body in small pieces, unpacked, within its size and its time. */
+async function* bitesOf(call: HttpCall, body: UnreadBody, limits: UploadLimits): AsyncGenerator<Uint8Array, void> {
+  const { environment, batches, requests } = limits;
+  const { bytes, uploadMs } = batches;
+  const endsAt = environment.now() + uploadMs;
+  const coding = call.header('content-encoding');
+  const raw = body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, uploadMs);
+  let length = 0;
+  for await (const chunk of isPlain(coding) ? raw : unpacked(raw, coding)) {
+    length += chunk.byteLength;
+    if (length > bytes) throw tooLarge(bytes);
+    if (environment.now() > endsAt) {
+      throw new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
+    }
+    for (let start = 0; start < chunk.byteLength; start += BITE) {
+      yield chunk.subarray(start, start + BITE);
+      await nextTurn();
+    }
+  }
+}
+
+async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {
+  yield await body.collect(maxBytes, timeoutMs);
+}
+
+async function* unpacked(raw: AsyncIterable<Uint8Array>, coding: string): AsyncGenerator<Uint8Array, void> {
+  const format = formatOf(coding);
+  let cause: unknown;
+  const source = raw[Symbol.asyncIterator]();
+  const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      try {
+        const { done, value } = await source.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      } catch (error) {
+        cause = error;
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await source.return?.();
+    },
+  });
+  try {
+    yield* packed.pipeThrough(new DecompressionStream(format)) as unknown as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    if (cause !== undefined) throw cause;
+    throw error instanceof TypeError ? new JsonStreamError('syntax', '', `is not valid ${format}`) : error;
+  }
+}
+
+function errorOfStream(error: JsonStreamError): RouterError {
+  if (error instanceof UnknownField) return errorOfFault(unknownField(error.field));
+  const fault = faultAt(error.path, error.message, error.reason === 'too_large' ? 413 : 400);
+  return errorOfFault(fault);
+}
+
+function unknownField(name: string): ReturnType<typeof faultAt> {
+  const known = [...BATCH_FIELDS, 'requests'];
+  const near = nearName(name, known);
+  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean "${near}"?`;
+  return faultAt('', `has a member that is not known here: ${echo(name)}; ${hint}`);
+}
+
+function tooMany(limit: number): RouterError {
+  return errorOfFault(faultAt('requests', `must have at most ${limit.toLocaleString('en-US')} items`));
+}

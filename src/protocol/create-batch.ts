@@ -1,0 +1,83 @@
+import * as z from 'zod';
+import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
+import { type Checked, failed, faultAt, passed } from './fault.ts';
+import { FIRST_PROBLEM, closed, identifier, nullish } from './fields.ts';
+import { describeIssues, nameOf } from './issues.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
+
+/** Routing of a whole batch; other preferences are not taken (contract: create a batch). */
+export interface BatchProvider {
+  /** Slugs of the providers that may run it. */
+  readonly only?: readonly string[] | null | undefined;
+  /** Default true. */
+  readonly allow_fallbacks?: boolean | null | undefined;
+}
+
+/** What describes a batch, besides its requests (contract: create a batch; gaps 8.2). */
+export interface BatchFields {
+  /** Operation that every request goes to. */
+  readonly endpoint: BatchEndpoint;
+  /** Model of every request. Left out: the one that all requests name themselves. */
+  readonly model?: string | null | undefined;
+  readonly completion_window?: '24h' | null | undefined;
+  /** HTTPS URL that is told when the batch has ended. */
+  readonly callback_url?: string | null | undefined;
+  readonly provider?: BatchProvider | null | undefined;
+}
+
+/** Names of the {@link BatchFields}. All of them stand before `requests`. */
+export const BATCH_FIELDS = ['endpoint', 'model', 'completion_window', 'callback_url', 'provider'] as const;
+
+/** Most characters of a `custom_id`. */
+export const MAX_CUSTOM_ID_LENGTH = 512;
+const MAX_URL_LENGTH = 2_048;
+
+const fieldsSchema = closed({
+  endpoint: z.enum(BATCH_ENDPOINTS),
+  model: nullish(identifier(1, MAX_MODEL_SLUG_LENGTH)),
+  completion_window: nullish(z.literal('24h')),
+  callback_url: nullish(identifier(1, MAX_URL_LENGTH)),
+  provider: nullish(
+    closed({
+      only: nullish(z.array(identifier(1, 128)).min(1).max(256)),
+      allow_fallbacks: nullish(z.boolean()),
+    }),
+  ),
+});
+
+const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
+
+/** Checks the fields that stand before `requests`. */
+export function parseBatchFields(fields: unknown): Checked<BatchFields> {
+  if (!isJsonObject(fields)) {
+    return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));
+  }
+  const parsed = fieldsSchema.safeParse(fields, FIRST_PROBLEM);
+  if (parsed.success) return passed(parsed.data);
+  const { path, problem } = describeIssues(parsed.error.issues, fields);
+  return failed(faultAt(path, problem));
+}
+
+/** A request with its frame checked, not yet its body. */
+export interface FramedRequest {
+  readonly customId: string;
+  readonly body: JsonObject;
+}
+
+/** Checks the frame of one request. Its body is checked by the rules of the endpoint, when the batch is validated. */
+export function parseBatchRequest(request: unknown, index: number): Checked<FramedRequest> {
+  const at = `requests[${index}]`;
+  if (!isJsonObject(request)) {
+    return failed(faultAt(at, `must be an object with "custom_id" and "body", not ${nameOf(request)}`));
+  }
+  const { custom_id: customId, body } = request;
+  const parsed = customIdSchema.safeParse(customId, FIRST_PROBLEM);
+  if (!parsed.success) {
+    const { problem } = describeIssues(parsed.error.issues, customId);
+    return failed(faultAt(`${at}.custom_id`, problem));
+  }
+  if (isJsonObject(body)) return passed({ customId: parsed.data, body });
+  const problem = body === undefined ? 'is required and must be an object' : `must be an object, not ${nameOf(body)}`;
+  return failed(faultAt(`${at}.body`, problem));
+}

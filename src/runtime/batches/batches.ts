@@ -1,0 +1,237 @@
+import { type Account, ANONYMOUS } from '../../core/account.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { isTerminal } from '../../core/batch/machine.ts';
+import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
+import { RouterError } from '../../errors.ts';
+import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
+import type { TaskQueue } from '../../queue/task-queue.ts';
+import { applyEvent } from './apply-event.ts';
+import { type CreateBatchOptions, type NewBatch, createBatch } from './create-batch.ts';
+import { taskHandler } from './handle-task.ts';
+import { findJob, storedJob } from './native-job.ts';
+import type { BatchPorts } from './ports.ts';
+import { Sweeper } from './sweeper.ts';
+
+/** Whose batches are meant. */
+export interface BatchOptions {
+  /** Default: the anonymous account. The batches of others are as if they were not there. */
+  readonly account?: Account | undefined;
+}
+
+/** Filters and page of a list (gaps 8.6). */
+export interface ListBatchesOptions extends BatchOptions {
+  /** 1 to 100. Default 20. */
+  readonly limit?: number | undefined;
+  /** Id of the last batch of the page before. */
+  readonly after?: string | undefined;
+  /** Any of these. */
+  readonly status?: readonly BatchStatus[] | undefined;
+  /** Unix seconds; strict. */
+  readonly createdAfter?: number | undefined;
+  /** Unix seconds; strict. */
+  readonly createdBefore?: number | undefined;
+}
+
+/** Batches of a router. */
+export interface Batches {
+  /**
+   * Creates a batch; resolves when it is stored. It runs once somebody has called {@link Batches.start} or
+   * {@link Batches.tick}, here or in another process on the same storage.
+   *
+   * @throws {@link RouterError} when anything about it is wrong; then nothing is left of it.
+   */
+  create(batch: NewBatch, options?: CreateBatchOptions): Promise<Batch>;
+  /**
+   * A batch as it is now. Its `results` are null: {@link Batches.results} streams them.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id.
+   */
+  retrieve(id: string, options?: BatchOptions): Promise<Batch>;
+  /** Batches, newest first, without results. */
+  list(options?: ListBatchesOptions): Promise<BatchList>;
+  /**
+   * Ends a batch before its time. What is answered already is kept and counted.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id, 409 when it has ended.
+   */
+  cancel(id: string, options?: BatchOptions): Promise<Batch>;
+  /**
+   * Deletes a batch with its requests and results, here and at its provider.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended.
+   */
+  delete(id: string, options?: BatchOptions): Promise<DeletedBatch>;
+  /**
+   * The results of a completed batch, in the order of its requests, read from the storage as they are asked for.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id, 409 when it is not completed.
+   */
+  results(id: string, options?: BatchOptions): AsyncIterable<BatchResultItem>;
+  /** Begins to run batches in this process, and to delete old ones. Before it there are no timers. */
+  start(): Promise<void>;
+  /**
+   * Ends what {@link Batches.start} began. Requests under way get time to finish; the rest is given back, for the next
+   * start or for another process.
+   */
+  stop(options?: { /** Milliseconds. Default 30,000. */ readonly graceMs?: number | undefined }): Promise<void>;
+  /** Runs what is due and comes back, for hosts where nothing runs between requests; to be called again and again. */
+  tick(options?: {
+    /** Milliseconds after which nothing new is begun. Default 10,000. */
+    readonly budgetMs?: number | undefined;
+  }): Promise<void>;
+}
+
+/** What batches are made of. */
+export interface BatchServicePorts extends BatchPorts {
+  readonly queue: TaskQueue;
+  readonly findsAccounts: boolean;
+}
+
+const DEFAULT_PAGE = 20;
+const MAX_PAGE = 100;
+/** Outcomes that are read at a time. */
+const RESULTS_PAGE = 20;
+
+/** The batches of a router. */
+export class BatchService implements Batches {
+  readonly #ports: BatchServicePorts;
+  readonly #sweeper: Sweeper;
+  #opened: Promise<void> | undefined;
+  #running = false;
+
+  constructor(ports: BatchServicePorts) {
+    this.#ports = ports;
+    this.#sweeper = new Sweeper(ports);
+  }
+
+  async create(batch: NewBatch, options: CreateBatchOptions = {}): Promise<Batch> {
+    await this.#open();
+    return wireBatch(await createBatch(this.#ports, batch, options));
+  }
+
+  async retrieve(id: string, options: BatchOptions = {}): Promise<Batch> {
+    return wireBatch(await this.#find(id, options));
+  }
+
+  async list(options: ListBatchesOptions = {}): Promise<BatchList> {
+    await this.#open();
+    const { account = ANONYMOUS, limit = DEFAULT_PAGE, after, status, createdAfter, createdBefore } = options;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw invalid(`limit must be an integer from 1 to ${MAX_PAGE}`);
+    }
+    const { batches, more } = await this.#ports.store.list(account.id, {
+      limit,
+      after,
+      statuses: status === undefined || status.length === 0 ? undefined : status,
+      // Callers know whole seconds: a batch of the same second was not created after it.
+      createdAfter: createdAfter === undefined ? undefined : createdAfter * 1_000 + 999,
+      createdBefore: createdBefore === undefined ? undefined : createdBefore * 1_000,
+    });
+    const data = batches.map(wireBatch);
+    return {
+      object: 'list',
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: more,
+    };
+  }
+
+  async cancel(id: string, options: BatchOptions = {}): Promise<Batch> {
+    const record = await this.#find(id, options);
+    const outcome = await applyEvent(this.#ports, record, { type: 'cancel_requested' });
+    if (outcome === undefined) throw unknownBatch();
+    if (isTerminal(outcome.batch.status)) {
+      throw conflict(`The batch is ${outcome.batch.status} and cannot be cancelled any more`);
+    }
+    return wireBatch(outcome.batch);
+  }
+
+  async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {
+    const record = await this.#find(id, options);
+    if (!isTerminal(record.status)) {
+      throw conflict(`The batch is ${record.status}; cancel it, or wait until it has ended, before you delete it`);
+    }
+    const upstream = await this.#removeUpstream(record);
+    if (!(await this.#ports.store.remove(record.account, id))) throw unknownBatch();
+    return { id, object: 'batch', deletion: { router: 'deleted', ...(upstream === undefined ? {} : { upstream }) } };
+  }
+
+  async *results(id: string, options: BatchOptions = {}): AsyncGenerator<BatchResultItem, void, undefined> {
+    const { status, account } = await this.#find(id, options);
+    if (status !== 'completed') throw conflict(`The batch is ${status}; only completed batches have results`);
+    for (let after = -1, page; ; after = page.at(-1)?.index ?? after) {
+      page = await this.#ports.store.outcomes(account, id, after, RESULTS_PAGE);
+      if (page.length === 0) return;
+      for (const outcome of page) yield wireResult(outcome);
+    }
+  }
+
+  async start(): Promise<void> {
+    if (this.#running) return;
+    await this.#open();
+    this.#running = true;
+    await this.#ports.queue.start(taskHandler(this.#ports));
+    this.#sweeper.start();
+  }
+
+  async stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    this.#running = false;
+    this.#sweeper.stop();
+    await this.#ports.queue.stop(graceMs);
+  }
+
+  async tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {
+    await this.#open();
+    await this.#sweeper.sweep();
+    await this.#ports.queue.tick(taskHandler(this.#ports), budgetMs);
+  }
+
+  /** Ends everything and lets go of the storage. */
+  async close(): Promise<void> {
+    await this.stop({ graceMs: 0 });
+    if (this.#opened !== undefined) await this.#ports.store.close();
+    await this.#ports.webhooks.outbound.close();
+  }
+
+  /** A storage that could not be opened is tried again by the next call. */
+  #open(): Promise<void> {
+    this.#opened ??= this.#ports.store.open().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #find(id: string, { account = ANONYMOUS }: BatchOptions): Promise<BatchRecord> {
+    await this.#open();
+    const record = await this.#ports.store.find(account.id, id);
+    if (record === undefined) throw unknownBatch();
+    return record;
+  }
+
+  async #removeUpstream(record: BatchRecord): Promise<DeletedBatch['deletion']['upstream']> {
+    const stored = storedJob(record);
+    if (stored === undefined) return undefined;
+    const provider = record.provider ?? stored.provider;
+    try {
+      const live = await findJob(this.#ports, record);
+      const reply = await live?.native.remove(live.call(new AbortController().signal));
+      return { provider, status: reply?.ok === true ? reply.value : 'failed' };
+    } catch {
+      return { provider, status: 'failed' };
+    }
+  }
+}
+
+function unknownBatch(): RouterError {
+  return new RouterError({ status: 404, errorType: 'not_found', message: 'There is no batch of this id' });
+}
+
+function conflict(message: string): RouterError {
+  return new RouterError({ status: 409, errorType: 'precondition_failed', message });
+}
+
+function invalid(message: string): RouterError {
+  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+}

@@ -1,0 +1,172 @@
+import { type Account, ANONYMOUS } from '../../core/account.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
+import { RouterError } from '../../errors.ts';
+import { OutboundError } from '../../outbound/outbound-error.ts';
+import type { BatchRequest } from '../../protocol/batch.ts';
+import { type BatchFields, BATCH_FIELDS, parseBatchFields } from '../../protocol/create-batch.ts';
+import { faultAt } from '../../protocol/fault.ts';
+import { DuplicateCustomIdError, type IdempotencyKey } from '../../storage/batch-store.ts';
+import { errorOfFault } from '../router-errors.ts';
+import { DraftWriter } from './draft-writer.ts';
+import type { BatchPorts } from './ports.ts';
+import { tellStatus } from './tell.ts';
+
+/** A batch to be created (contract: create a batch). */
+export interface NewBatch extends BatchFields {
+  /**
+   * The requests, each with a `custom_id` of its own. Read one after the other and written away in slices, so that
+   * there may be more of them than fit into memory: rows of a database, lines of a file.
+   */
+  readonly requests: Iterable<BatchRequest> | AsyncIterable<BatchRequest>;
+}
+
+/** What comes with a new batch. */
+export interface CreateBatchOptions {
+  /** On whose behalf. Default: the anonymous account. */
+  readonly account?: Account | undefined;
+  /** The same key within a day gives the same batch again instead of another one. At most 255 characters. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** What creating a batch depends on. */
+export interface CreateBatchPorts extends Pick<
+  BatchPorts,
+  'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'wake' | 'failPoint'
+> {
+  /** True when the accounts of batches can be found again, with their keys. */
+  readonly findsAccounts: boolean;
+}
+
+/** How long an idempotency key is remembered, in milliseconds. */
+const KEY_TTL_MS = 86_400_000;
+const MAX_KEY_LENGTH = 255;
+
+/**
+ * Creates a batch: its requests are written into a draft while they are read, and the draft becomes a batch in one
+ * step. Nothing is left of it when anything is wrong.
+ *
+ * @throws {@link RouterError} 400 with the place of what is wrong; 422 for a key that came with another batch.
+ */
+export async function createBatch(
+  ports: CreateBatchPorts,
+  input: NewBatch,
+  { account = ANONYMOUS, idempotencyKey }: CreateBatchOptions,
+): Promise<BatchRecord> {
+  const { store, environment, failPoint } = ports;
+  const fields = checkFields(ports, input);
+  checkAccount(ports, account);
+  checkKey(idempotencyKey);
+  const id = `batch_${environment.randomText(24)}`;
+  await store.openDraft(account.id, id);
+  try {
+    const writer = new DraftWriter(
+      ports,
+      { account: account.id, id, model: fields.model ?? undefined },
+      idempotencyKey,
+    );
+    await writer.begin(JSON.stringify(BATCH_FIELDS.map((name) => fields[name] ?? null)));
+    for await (const request of input.requests) await writer.add(request);
+    const { model, fingerprint } = await writer.end();
+    await failPoint('create.written');
+    const record = newRecord(id, account, { ...fields, model }, ports);
+    const key = idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint, ttlMs: KEY_TTL_MS };
+    return await publish(ports, record, key);
+  } catch (error) {
+    // What cannot be discarded now is swept later.
+    await store.discard(account.id, id).catch(() => undefined);
+    throw error instanceof DuplicateCustomIdError ? duplicate(error) : error;
+  }
+}
+
+async function publish(
+  ports: CreateBatchPorts,
+  record: BatchRecord,
+  key: IdempotencyKey | undefined,
+): Promise<BatchRecord> {
+  const { store, wake, failPoint } = ports;
+  const outcome = await store.publish(record, INITIAL_EFFECTS, key);
+  if (outcome.type === 'repeated') {
+    const known = outcome.sameContent ? await store.find(record.account, outcome.batchId) : undefined;
+    if (known !== undefined) return known;
+    throw new RouterError({
+      status: 422,
+      errorType: 'unprocessable',
+      message: 'This Idempotency-Key came with another batch before. Use a new key for a new batch.',
+    });
+  }
+  await failPoint('create.published');
+  tellStatus(ports, outcome.batch, undefined);
+  wake();
+  return outcome.batch;
+}
+
+function newRecord(
+  id: string,
+  account: Account,
+  fields: BatchFields & { readonly model: string },
+  { limits }: CreateBatchPorts,
+): BatchRecord {
+  const { endpoint, model, callback_url: callbackUrl, provider } = fields;
+  const { policy, defaultModel, pluginDefaults } = account;
+  const rules = { policy, defaultModel, pluginDefaults };
+  return {
+    id,
+    account: account.id,
+    endpoint,
+    model,
+    status: 'validating',
+    createdAt: 0,
+    deleteAt: limits.retentionMs,
+    callbackUrl: callbackUrl ?? undefined,
+    preferences:
+      provider == null
+        ? undefined
+        : { only: provider.only ?? undefined, allowFallbacks: provider.allow_fallbacks ?? undefined },
+    rules: Object.values(rules).every((rule) => rule === undefined) ? undefined : rules,
+    counts: { total: 0, completed: 0, failed: 0 },
+    revision: 0,
+  };
+}
+
+function checkFields({ webhooks }: CreateBatchPorts, input: NewBatch): BatchFields {
+  const { requests: _, ...rest } = input;
+  const parsed = parseBatchFields(rest);
+  if (!parsed.ok) throw errorOfFault(parsed.fault);
+  const { callback_url: url } = parsed.value;
+  if (url != null) {
+    try {
+      webhooks.outbound.check(url, 'https');
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      throw errorOfFault(faultAt('callback_url', error.message.replace('The URL ', '')));
+    }
+  }
+  return parsed.value;
+}
+
+/** Keys of accounts are not stored, so a batch needs somebody who finds them when it runs. */
+function checkAccount({ findsAccounts }: CreateBatchPorts, { providerKeys }: Account): void {
+  if (findsAccounts || Object.keys(providerKeys ?? {}).length === 0) return;
+  throw new RouterError({
+    status: 403,
+    errorType: 'permission_denied',
+    message:
+      'Accounts with provider keys of their own cannot create batches here: the router has no batches.accountOf to find ' +
+      'these keys when the batch runs',
+  });
+}
+
+function checkKey(key: string | undefined): void {
+  if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH && !key.includes('\0'))) return;
+  throw new RouterError({
+    status: 400,
+    errorType: 'invalid_request',
+    message: `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`,
+  });
+}
+
+function duplicate({ firstIndex, index }: DuplicateCustomIdError): RouterError {
+  const problem = `is the same as that of requests[${firstIndex}]; each must be unique in its batch`;
+  return errorOfFault(faultAt(`requests[${index}].custom_id`, problem));
+}

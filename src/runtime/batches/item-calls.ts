@@ -1,0 +1,198 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Account } from '../../core/account.ts';
+import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
+import { checkItemRules } from '../../core/batch/item-rules.ts';
+import type { WholeAnswer } from '../../core/dialects/dialect.ts';
+import { DIALECTS } from '../../core/dialects/dialects.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { RouterError } from '../../errors.ts';
+import type { BatchEndpoint } from '../../protocol/batch.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import type { EmbeddingResult } from '../../protocol/embedding-result.ts';
+import { faultAt } from '../../protocol/fault.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { Environment } from '../environment.ts';
+import { errorOfFault } from '../router-errors.ts';
+
+/** A request of a batch, in the form in which the router works with it. */
+export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
+
+/** What a request of a batch comes with. */
+export interface ItemOptions {
+  readonly account: Account;
+  readonly dialect?: DialectName | undefined;
+}
+
+/** A request that the router has understood. */
+export interface PreparedCall<Request, Answer> {
+  readonly request: Request;
+  /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
+  readonly plain: boolean;
+  /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
+  readonly answer: (signal: AbortSignal) => Promise<Answer>;
+}
+
+/** The ordinary ways of a router that requests of batches go too. */
+export interface OrdinaryCalls {
+  /** @throws {@link RouterError} when the body is bad. */
+  prepareChat(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>>;
+  /** @throws {@link RouterError} when the body is bad. */
+  prepareEmbeddings(
+    body: unknown,
+    options: ItemOptions,
+  ): Promise<PreparedCall<NormalizedEmbeddingRequest, EmbeddingResult>>;
+  /** Endpoints that would be asked now, in their order. */
+  route(request: BatchedRequest): readonly Endpoint[];
+}
+
+/** An answer to a request of a batch, in the shape of the batch's endpoint. */
+export interface ItemAnswer {
+  readonly statusCode: number;
+  readonly requestId: string;
+  readonly body: JsonValue;
+  readonly usage?: Usage | undefined;
+}
+
+/** A request that was understood. */
+export interface PreparedItem {
+  readonly request: BatchedRequest;
+  /** The body that answers are written for. */
+  readonly body: JsonObject;
+  /** True when nothing but providers takes part in it. */
+  readonly plain: boolean;
+  /**
+   * Runs it by the ordinary path.
+   *
+   * @throws {@link RouterError} when nobody could answer; the signal's reason when aborted.
+   */
+  readonly run: (signal: AbortSignal) => Promise<ItemAnswer>;
+}
+
+/** Dialect of the bodies of an endpoint. */
+const DIALECT_OF: Readonly<Partial<Record<BatchEndpoint, DialectName>>> = {
+  '/v1/messages': 'messages',
+  '/v1/responses': 'responses',
+};
+
+const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
+
+/** Reads, runs and answers requests of batches, by the rules of their endpoints. */
+export class ItemCalls {
+  readonly #calls: OrdinaryCalls;
+  readonly #environment: Environment;
+
+  constructor(calls: OrdinaryCalls, environment: Environment) {
+    this.#calls = calls;
+    this.#environment = environment;
+  }
+
+  /**
+   * Checks a body by its endpoint's own rules and those of batches.
+   *
+   * @param text - JSON text of the body.
+   * @throws {@link RouterError} that names the path in the body.
+   */
+  async prepare(batch: BatchRecord, text: string, account: Account): Promise<PreparedItem> {
+    const { endpoint, model, preferences } = batch;
+    const given: unknown = JSON.parse(text);
+    if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
+    const fault = checkItemRules(endpoint, given);
+    if (fault !== undefined) throw errorOfFault(fault);
+    const body = withPreferences({ ...given, model: synchronousModel(model) }, preferences);
+    if (endpoint === '/v1/embeddings') {
+      const { request, plain, answer } = await this.#calls.prepareEmbeddings(body, { account });
+      return { request, body, plain, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
+    }
+    const { request, plain, answer } = await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
+    const run = async (signal: AbortSignal): Promise<ItemAnswer> => {
+      try {
+        return this.chatAnswer(endpoint, body, await answer(signal));
+      } catch (error) {
+        const absorbed = RouterError.isInstance(error) ? this.#absorb(endpoint, body, error, request) : undefined;
+        if (absorbed === undefined) throw error;
+        return absorbed;
+      }
+    };
+    return { request, body, plain, run };
+  }
+
+  /** Endpoints that would be asked now, in their order. */
+  route(request: BatchedRequest): readonly Endpoint[] {
+    return this.#calls.route(request);
+  }
+
+  /** Writes an answer in the shape of an endpoint. */
+  chatAnswer(endpoint: BatchEndpoint, body: JsonObject, answer: WholeAnswer): ItemAnswer {
+    const { result } = answer;
+    const dialect = DIALECT_OF[endpoint];
+    const shown = dialect === undefined ? result : DIALECTS[dialect].whole(answer, this.#context(body, result));
+    return this.#answer(shown as unknown as JsonValue, result.usage);
+  }
+
+  /** Writes an answer of embeddings. */
+  embeddingAnswer(result: EmbeddingResult): ItemAnswer {
+    const { usage } = result;
+    return this.#answer(result as unknown as JsonValue, usage && { completion_tokens: 0, ...usage });
+  }
+
+  /** Some shapes tell some errors as answers. */
+  #absorb(
+    endpoint: BatchEndpoint,
+    body: JsonObject,
+    error: RouterError,
+    { id, created }: BatchedRequest,
+  ): ItemAnswer | undefined {
+    const dialect = DIALECT_OF[endpoint];
+    if (dialect === undefined) return undefined;
+    const { status } = error;
+    const whole = DIALECTS[dialect].absorb?.(
+      { status, detail: error.toDetail() },
+      this.#context(body, { id, created }),
+    );
+    return whole && this.#answer(whole, undefined);
+  }
+
+  #answer(body: JsonValue, usage: Usage | undefined): ItemAnswer {
+    return { statusCode: 200, requestId: `req_${this.#environment.randomText(24)}`, body, usage };
+  }
+
+  #context(body: JsonObject, { id, created }: Pick<ChatResult, 'id' | 'created'>) {
+    return {
+      body,
+      generationId: id,
+      created,
+      randomText: (length: number) => this.#environment.randomText(length),
+      spelling: NEUTRAL,
+    };
+  }
+}
+
+/** A model's name for requests that are run one by one: `:batch` only names a price. */
+function synchronousModel(model: string): string {
+  return model.endsWith(':batch') ? model.slice(0, -':batch'.length) : model;
+}
+
+/** The batch's routing over that of the request. Allow-lists of both hold. */
+function withPreferences(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
+  if (preferences === undefined) return body;
+  const own = isJsonObject(body['provider']) ? body['provider'] : {};
+  const { only, allowFallbacks } = preferences;
+  const provider: JsonObject = {
+    ...own,
+    ...(only === undefined ? {} : { only: common(own['only'], only) }),
+    ...(allowFallbacks === undefined ? {} : { allow_fallbacks: allowFallbacks && own['allow_fallbacks'] !== false }),
+  };
+  return { ...body, provider };
+}
+
+function common(own: JsonValue | undefined, only: readonly string[]): readonly JsonValue[] {
+  if (!Array.isArray(own)) return only;
+  const both = (own as readonly JsonValue[]).filter((name) => only.some((one) => one === name));
+  // An empty list would allow everybody.
+  if (both.length === 0)
+    throw errorOfFault(faultAt('provider.only', 'has no provider in common with that of the batch'));
+  return both;
+}

@@ -1,0 +1,227 @@
+import type { Account } from '../../core/account.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { POISONED_ITEM, isTransient, itemError } from '../../core/batch/item-error.ts';
+import { backoffMs } from '../../core/fallback/backoff.ts';
+import type { BatchItemError } from '../../protocol/batch.ts';
+import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
+import { errorOfUnknown } from '../router-errors.ts';
+import { wait } from '../wait.ts';
+import { ItemLeases } from './item-leases.ts';
+import { OutcomeWriter } from './outcome-writer.ts';
+import type { Verdict } from './places.ts';
+import type { BatchPorts } from './ports.ts';
+
+/** How a run of a batch's requests ended. */
+export interface PoolEnd {
+  /** True when nothing was left to claim: what has no outcome is held by somebody else. */
+  readonly exhausted: boolean;
+}
+
+/** What ends a run. */
+export interface PoolSignals {
+  /** Aborted when everything must end at once. */
+  readonly signal: AbortSignal;
+  /** Aborted when nothing more may wait or begin: what does not run is given back. */
+  readonly stopping: AbortSignal;
+  /** Aborted when others are to have their turn: nothing is claimed any more, and what is held goes on to its end. */
+  readonly yielding: AbortSignal;
+}
+
+/** How long a request waits before it is tried again. */
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** Claims after which a request is taken for one that brings down whoever runs it. */
+const MAX_CLAIMS = 5;
+/** Requests that wait for another try may be this many times as many as run. */
+const PARKED_SHARE = 4;
+
+/** A request, and under which claim it is held. */
+interface HeldItem {
+  readonly item: ClaimedItem;
+  readonly token: string;
+}
+
+/**
+ * Runs requests of one batch, several at a time, until there are none left or it is told to stop. Requests that a
+ * provider turns away for the moment are kept and tried again, while others go on.
+ */
+export class ItemPool {
+  readonly #ports: BatchPorts;
+  readonly #batch: BatchRecord;
+  readonly #account: Account;
+  readonly #signal: AbortSignal;
+  readonly #yielding: AbortSignal;
+  /** Aborted when nothing new may begin, because the run was told to stop or because the store fails. */
+  readonly #halt = new AbortController();
+  readonly #perBatch: number;
+  readonly #leases: ItemLeases;
+  readonly #writer: OutcomeWriter;
+  readonly #held = new Set<Promise<void>>();
+  readonly #unhook: () => void;
+  #queue: HeldItem[] = [];
+  #active = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #sleepers: (() => void)[] = [];
+
+  /** @param perBatch - Requests at a time. One where the last runs came to no good end, to find out which is to blame. */
+  constructor(ports: BatchPorts, batch: BatchRecord, account: Account, signals: PoolSignals, perBatch: number) {
+    this.#ports = ports;
+    this.#batch = batch;
+    this.#account = account;
+    this.#signal = signals.signal;
+    this.#yielding = signals.yielding;
+    signals.yielding.addEventListener('abort', this.#wake);
+    for (const signal of [signals.signal, signals.stopping]) {
+      if (signal.aborted) this.#stop();
+      else signal.addEventListener('abort', this.#stop);
+    }
+    this.#unhook = () => {
+      signals.yielding.removeEventListener('abort', this.#wake);
+      for (const signal of [signals.signal, signals.stopping]) signal.removeEventListener('abort', this.#stop);
+    };
+    this.#perBatch = perBatch;
+    this.#leases = new ItemLeases(ports, batch);
+    this.#writer = new OutcomeWriter(ports, batch);
+  }
+
+  /** Runs. Rejects when the store fails. What is still held is given back in any case. */
+  async run(): Promise<PoolEnd> {
+    try {
+      const exhausted = await this.#feed().catch((error: unknown) => this.#fail(error));
+      await Promise.all(this.#held);
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return { exhausted };
+    } finally {
+      this.#unhook();
+      await this.#leases.releaseAll();
+    }
+  }
+
+  /** Claims and begins until told to stop, or until nothing is left and nothing runs. */
+  async #feed(): Promise<boolean> {
+    while (!this.#halt.signal.aborted) {
+      const full = this.#held.size >= this.#perBatch * PARKED_SHARE;
+      const room = full ? 0 : this.#perBatch - this.#active;
+      if (room > 0 && this.#queue.length === 0 && !this.#yielding.aborted) await this.#claim();
+      const begun = this.#queue.splice(0, Math.max(0, room));
+      for (const held of begun) this.#begin(held);
+      if (begun.length > 0) continue;
+      if (room > 0 && this.#held.size === 0) return !this.#yielding.aborted;
+      await this.#changed();
+    }
+    return false;
+  }
+
+  async #claim(): Promise<void> {
+    const { store, environment, limits, failPoint } = this.#ports;
+    const token = environment.randomText(24);
+    const { account, id } = this.#batch;
+    const items = await store.claimItems(account, id, { limit: this.#perBatch, leaseMs: limits.leaseMs, token });
+    if (items.length === 0) return;
+    this.#leases.hold(token, items.length);
+    this.#queue = items.map((item) => ({ item, token }));
+    await failPoint('run.claimed');
+  }
+
+  #begin(held: HeldItem): void {
+    this.#active += 1;
+    const run = this.#settle(held)
+      .catch((error: unknown) => void this.#fail(error))
+      .finally(() => {
+        this.#active -= 1;
+        this.#held.delete(run);
+        this.#wake();
+      });
+    this.#held.add(run);
+  }
+
+  readonly #stop = (): void => {
+    this.#halt.abort();
+    this.#wake();
+  };
+
+  #fail(error: unknown): false {
+    this.#failure ??= { error };
+    this.#stop();
+    return false;
+  }
+
+  /** Waits until something changes: a request ends or is put aside, or the run is to stop. */
+  #changed(): Promise<void> {
+    return new Promise((resolve) => this.#sleepers.push(resolve));
+  }
+
+  readonly #wake = (): void => {
+    const sleepers = this.#sleepers;
+    this.#sleepers = [];
+    for (const wake of sleepers) wake();
+  };
+
+  /** Brings a request to its outcome, or leaves it to be given back. */
+  async #settle({ item, token }: HeldItem): Promise<void> {
+    const outcome = await this.#outcomeOf(item);
+    if (outcome === undefined) return;
+    const { environment, failPoint } = this.#ports;
+    await failPoint('run.answered');
+    const resultId = `batch_req_${environment.randomText(24)}`;
+    await this.#writer.write(token, { index: item.index, resultId, ...outcome });
+    this.#leases.done(token);
+  }
+
+  /** Tries a request until it is answered, refused, or has had its tries; undefined when it must be given back. */
+  async #outcomeOf(item: ClaimedItem): Promise<Omit<ItemOutcome, 'index' | 'resultId'> | undefined> {
+    if (item.attempts > MAX_CLAIMS) return { error: POISONED_ITEM };
+    for (let tries = 1; ; tries += 1) {
+      const tried = await this.#try(item);
+      if (tried === undefined) return undefined;
+      if ('outcome' in tried) return tried.outcome;
+      if (!tried.again || tries >= this.#ports.limits.itemTries) return { error: tried.error };
+      await this.#putAside(tries, tried.retryAfterMs);
+      if (this.#halt.signal.aborted) return undefined;
+    }
+  }
+
+  /** Waits before another try, and lets another request run meanwhile. */
+  async #putAside(tries: number, retryAfterMs: number | undefined): Promise<void> {
+    const { environment } = this.#ports;
+    this.#active -= 1;
+    this.#wake();
+    await wait(environment, backoffMs(RETRY, tries - 1, environment.random(), retryAfterMs), this.#halt.signal);
+    while (this.#active >= this.#perBatch && !this.#halt.signal.aborted) await this.#changed();
+    this.#active += 1;
+  }
+
+  async #try(
+    item: ClaimedItem,
+  ): Promise<
+    | { readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> }
+    | { readonly error: BatchItemError; readonly again: boolean; readonly retryAfterMs: number | undefined }
+    | undefined
+  > {
+    const { calls, places, failPoint } = this.#ports;
+    const signal = this.#signal;
+    let verdict: Verdict = { type: 'other' };
+    let place: Awaited<ReturnType<typeof places.enter>>;
+    try {
+      const prepared = await calls.prepare(this.#batch, item.body, this.#account);
+      const provider = calls.route(prepared.request)[0]?.provider ?? '';
+      place = await places.enter({ account: this.#account.id, provider }, this.#halt.signal);
+      if (place === undefined) return undefined;
+      await failPoint('run.sending');
+      const { usage, ...response } = await prepared.run(signal);
+      verdict = { type: 'answered' };
+      return { outcome: { response, usage } };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      const { status, errorType, message, metadata, retryable, retryAfterMs } = errorOfUnknown(error);
+      if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
+      const path = typeof metadata['path'] === 'string' ? metadata['path'] : undefined;
+      return {
+        error: itemError({ status, errorType, message, path }),
+        again: isTransient(status, retryable),
+        retryAfterMs,
+      };
+    } finally {
+      place?.leave(verdict);
+    }
+  }
+}

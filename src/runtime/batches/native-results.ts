@@ -1,0 +1,138 @@
+import type { Account } from '../../core/account.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../core/batch/item-error.ts';
+import { FAILURE_RULES } from '../../core/fallback/failure-rules.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import { settleUsage } from '../../core/stream/usage.ts';
+import type { BatchItemError } from '../../protocol/batch.ts';
+import type { NativeResult } from '../../providers/native-batches.ts';
+import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
+import { chatResultOf } from '../answer-whole.ts';
+import { embeddingResultOf } from '../embed.ts';
+import { billingOf } from '../settle.ts';
+import { indexOf, type LiveJob } from './native-job.ts';
+import type { BatchPorts } from './ports.ts';
+import { resultIds } from './task-results.ts';
+import { tellProgress } from './tell.ts';
+
+/** Outcomes that are stored at a time. */
+const GROUP = 50;
+
+/**
+ * Stores the outcomes that a provider has for a batch. Those of requests that have one already are passed over, so the
+ * first of two holds, and a run that broke off can be repeated.
+ *
+ * @returns The number of outcomes that could not be stored now because somebody else holds their requests.
+ */
+export async function storeResults(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  live: LiveJob,
+  signal: AbortSignal,
+): Promise<number> {
+  const account = await ports.accountOf(batch);
+  let group = new Map<number, NativeResult>();
+  let missed = 0;
+  const flush = async (): Promise<void> => {
+    signal.throwIfAborted();
+    missed += await storeGroup(ports, batch, account, live, group);
+    group = new Map();
+  };
+  for await (const result of live.native.results(live.call(signal))) {
+    const index = indexOf(result.id);
+    if (index === undefined || index >= batch.counts.total || group.has(index)) continue;
+    group.set(index, result);
+    if (group.size >= GROUP) await flush();
+  }
+  if (group.size > 0) await flush();
+  return missed;
+}
+
+async function storeGroup(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  account: Account,
+  live: LiveJob,
+  group: ReadonlyMap<number, NativeResult>,
+): Promise<number> {
+  const { store, environment, limits, failPoint } = ports;
+  const token = environment.randomText(24);
+  const indexes = [...group.keys()];
+  const claim = { limit: indexes.length, leaseMs: limits.leaseMs, token, indexes };
+  const claimed = await store.claimItems(batch.account, batch.id, claim);
+  const outcomes: ItemOutcome[] = [];
+  for (const item of claimed) {
+    const result = group.get(item.index);
+    if (result !== undefined) outcomes.push(await outcomeOf(ports, batch, account, live, item, result));
+  }
+  await failPoint('run.answered');
+  await store.storeOutcomes(batch.account, batch.id, token, outcomes);
+  await failPoint('run.stored');
+  const now = await store.find(batch.account, batch.id);
+  if (now !== undefined) tellProgress(ports, now);
+  return indexes.length - claimed.length;
+}
+
+async function outcomeOf(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  account: Account,
+  live: LiveJob,
+  item: ClaimedItem,
+  result: NativeResult,
+): Promise<ItemOutcome> {
+  const base = { index: item.index, resultId: resultIds(ports)() };
+  switch (result.type) {
+    case 'expired':
+      return { ...base, error: EXPIRED_ITEM };
+    case 'cancelled':
+      return { ...base, error: CANCELLED_ITEM };
+    case 'failed':
+      return { ...base, error: errorOf(result.failure) };
+    case 'answered':
+      return { ...base, ...(await answerOf(ports, batch, account, live, item, result.body)) };
+  }
+}
+
+/** Reads an answer as one to a single request is read, and prices it as one of a batch. */
+async function answerOf(
+  { calls }: BatchPorts,
+  batch: BatchRecord,
+  account: Account,
+  { native, upstream }: LiveJob,
+  item: ClaimedItem,
+  text: string,
+): Promise<Pick<ItemOutcome, 'response' | 'error' | 'usage'>> {
+  const { request, body } = await calls.prepare(batch, item.body, account);
+  const reply = native.read(text, request, upstream);
+  if (reply.type === 'failed') return { error: errorOf(reply.failure) };
+  const { result } = reply;
+  const tier = 'serviceTier' in result ? result.serviceTier : undefined;
+  const estimate = { ...billingOf(request, tier ?? 'batch'), completionTokens: 0 };
+  const { usage } = settleUsage(upstream, result.usage, estimate);
+  const answer =
+    reply.type === 'embedded'
+      ? calls.embeddingAnswer(embeddingResultOf(embeddingOf(request), upstream, reply.result, usage))
+      : calls.chatAnswer(batch.endpoint, body, {
+          result: chatResultOf(chatOf(request), upstream, reply.result, usage),
+          native: reply.result.native,
+        });
+  return { response: answer, usage: answer.usage };
+}
+
+function errorOf(failure: AttemptFailure): BatchItemError {
+  const { status, errorType } = FAILURE_RULES[failure.kind];
+  return itemError({ status, errorType, message: failure.message });
+}
+
+type Batched = Parameters<LiveJob['native']['read']>[1];
+
+function chatOf(request: Batched): Extract<Batched, { readonly operation: 'chat' }> {
+  if (request.operation === 'chat') return request;
+  throw new RangeError('a request for embeddings was answered like a chat');
+}
+
+function embeddingOf(request: Batched): Extract<Batched, { readonly operation: 'embeddings' }> {
+  if (request.operation === 'embeddings') return request;
+  throw new RangeError('a chat was answered with embeddings');
+}

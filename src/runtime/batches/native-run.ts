@@ -1,0 +1,131 @@
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../core/batch/item-error.ts';
+import type { NativeState } from '../../providers/native-batches.ts';
+import type { TaskResult, TaskSignals } from '../../queue/task-queue.ts';
+import type { ClaimedTask } from '../../storage/batch-store.ts';
+import { applyEvent } from './apply-event.ts';
+import { findJob, type LiveJob } from './native-job.ts';
+import { storeResults } from './native-results.ts';
+import { FIRST_POLL_MS, submitNatively } from './native-submit.ts';
+import type { BatchPorts } from './ports.ts';
+import { DONE, resultIds } from './task-results.ts';
+
+/** Milliseconds between two looks, at most. */
+const SLOWEST_POLL_MS = 60_000;
+/** What the time between two looks is multiplied with. */
+const POLL_GROWTH = 1.5;
+/** Milliseconds after its time at which a batch is taken for expired though its provider says it is running. */
+const GRACE_MS = 3_600_000;
+/** Milliseconds that a provider gets to stop a batch. */
+const STOP_MS = 900_000;
+/** Times that results are fetched again because somebody else held their requests. */
+const MAX_FETCHES = 4;
+/** The outcome of requests that the provider said nothing about. */
+const LEFT_OVER = {
+  completed: MISSING_ITEM,
+  failed: MISSING_ITEM,
+  expired: EXPIRED_ITEM,
+  cancelled: CANCELLED_ITEM,
+} as const;
+
+/**
+ * Runs a batch on the batch API of its provider: hands it over, looks at it from time to time, and fetches its results
+ * when it has ended.
+ *
+ * @returns What becomes of the task; undefined when the requests are to be run one by one.
+ */
+export async function runNatively(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  task: ClaimedTask,
+  signals: TaskSignals,
+): Promise<TaskResult | undefined> {
+  if (batch.upstream === undefined) return submitNatively(ports, batch, task, signals);
+  const overdue = (await ports.store.now()) - (batch.expiresAt ?? Infinity);
+  const live = await findJob(ports, batch);
+  const state = live && (await stateOf(live, signals.signal));
+  if (live !== undefined && state?.status === 'ended') return collect(ports, batch, live, state, task, signals);
+  if (overdue > GRACE_MS) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  if (live !== undefined && state?.status === 'running' && state.expiresAt !== undefined)
+    await keepExpiry(ports, batch, live, state.expiresAt);
+  return lookAgain(ports, task);
+}
+
+/**
+ * Stops a batch at its provider and fetches what is finished.
+ *
+ * @returns What becomes of the task while the provider is not done; undefined when nothing is left to wait for.
+ */
+export async function stopNatively(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  task: ClaimedTask,
+  { signal }: TaskSignals,
+): Promise<TaskResult | undefined> {
+  const live = await findJob(ports, batch);
+  if (live === undefined) return undefined;
+  const now = await ports.store.now();
+  const since = Number(task.memo?.['since'] ?? now);
+  let asked = task.memo?.['asked'] === true;
+  if (!asked) {
+    // A provider that cannot be reached now is asked again; one that refuses has probably ended.
+    asked = (await live.native.cancel(live.call(signal))).ok;
+    if (asked) return { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
+  }
+  const state = await stateOf(live, signal);
+  if (state?.status === 'ended') {
+    await storeResults(ports, batch, live, signal);
+    return undefined;
+  }
+  return now - since > STOP_MS
+    ? undefined
+    : { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
+}
+
+/** How a batch stands, or undefined while nobody can tell. */
+async function stateOf(live: LiveJob, signal: AbortSignal): Promise<NativeState | undefined> {
+  const reply = await live.native.poll(live.call(signal));
+  return reply.ok ? reply.value : undefined;
+}
+
+async function keepExpiry(ports: BatchPorts, batch: BatchRecord, live: LiveJob, expiresAt: number): Promise<void> {
+  if (batch.expiresAt === expiresAt) return;
+  await applyEvent(ports, batch, { type: 'assigned', provider: live.upstream.providerName, expiresAt });
+}
+
+function lookAgain({ environment }: BatchPorts, { memo }: ClaimedTask): TaskResult {
+  const pause = Math.min(SLOWEST_POLL_MS, Number(memo?.['pollMs'] ?? FIRST_POLL_MS / POLL_GROWTH) * POLL_GROWTH);
+  const afterMs = Math.round(pause * (0.9 + 0.2 * environment.random()));
+  return { type: 'again', afterMs, memo: { pollMs: pause }, reset: true };
+}
+
+/** Stores the results of a batch that has ended at its provider, and gives an outcome to what has none. */
+async function collect(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  live: LiveJob,
+  state: Extract<NativeState, { readonly status: 'ended' }>,
+  task: ClaimedTask,
+  { signal }: TaskSignals,
+): Promise<TaskResult> {
+  const { store, limits } = ports;
+  const missed = await storeResults(ports, batch, live, signal);
+  const now = await store.find(batch.account, batch.id);
+  if (now?.status !== 'in_progress') return DONE;
+  const { completed, failed, total } = now.counts;
+  const open = total - completed - failed;
+  const fetches = Number(task.memo?.['fetches'] ?? 0) + 1;
+  if (open > 0 && missed > 0 && fetches < MAX_FETCHES) {
+    return { type: 'again', afterMs: limits.leaseMs, memo: { fetches }, reset: true };
+  }
+  if (state.outcome === 'failed' && completed === 0) {
+    const message = state.message ?? 'The provider could not run the batch';
+    await applyEvent(ports, now, { type: 'rejected', message });
+    return DONE;
+  }
+  if (state.outcome === 'expired' && completed === 0) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  if (open > 0) await store.failRemaining(batch.account, batch.id, LEFT_OVER[state.outcome], resultIds(ports));
+  await ports.failPoint('run.drained');
+  await applyEvent(ports, now, { type: 'drained' });
+  return DONE;
+}

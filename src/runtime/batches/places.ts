@@ -1,0 +1,169 @@
+import { type Pace, afterAnswer, afterComplaint, freshPace, mayBegin } from '../../core/batch/pace.ts';
+import type { Concurrency, Slot } from '../concurrency.ts';
+import type { Environment, Timer } from '../environment.ts';
+import type { BatchLimits } from './limits.ts';
+
+/** Who wants to run a request. */
+export interface PlaceRequest {
+  readonly account: string;
+  /** Slug of the provider that is likely to be asked. */
+  readonly provider: string;
+}
+
+/** How a request went, as far as the pace depends on it. */
+export type Verdict =
+  | { readonly type: 'answered' }
+  /** The provider wants to be asked less often. */
+  | { readonly type: 'complaint'; readonly retryAfterMs?: number | undefined }
+  /** Something that says nothing about the pace. */
+  | { readonly type: 'other' };
+
+/** A place for one request. */
+export interface Place {
+  /** Gives it back. */
+  leave(verdict: Verdict): void;
+}
+
+interface Waiter extends PlaceRequest {
+  readonly grant: (place: Place) => void;
+}
+
+interface ProviderState {
+  pace: Pace;
+  inside: number;
+}
+
+/**
+ * The places for requests of batches in this process: so many in all, so many at a provider, and only where enough stay
+ * free for interactive traffic. Accounts take turns, so one with a hundred thousand requests does not hold up one with
+ * ten.
+ */
+export class BatchPlaces {
+  readonly #environment: Environment;
+  readonly #limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
+  readonly #admission: Concurrency;
+  /** Waiters by account; whoever was served last stands at the end. */
+  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #providers = new Map<string, ProviderState>();
+  #inside = 0;
+  #timer: Timer | undefined;
+
+  constructor(
+    environment: Environment,
+    limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
+    admission: Concurrency,
+  ) {
+    this.#environment = environment;
+    this.#limits = limits;
+    this.#admission = admission;
+    admission.onFree = () => this.#serve();
+  }
+
+  /** Waits for a place; gives undefined when the signal is aborted first. */
+  enter(request: PlaceRequest, signal: AbortSignal): Promise<Place | undefined> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve(undefined);
+      const giveUp = (): void => {
+        this.#forget(waiter);
+        resolve(undefined);
+      };
+      const waiter: Waiter = {
+        ...request,
+        grant(place) {
+          signal.removeEventListener('abort', giveUp);
+          resolve(place);
+        },
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      const queue = this.#waiting.get(request.account) ?? [];
+      this.#waiting.set(request.account, queue);
+      queue.push(waiter);
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    while (this.#inside < this.#limits.concurrency) {
+      const waiter = this.#next();
+      if (waiter === undefined) break;
+      const slot = this.#admission.tryEnter(this.#limits.keepFree);
+      // Whoever leaves next calls again.
+      if (slot === undefined) return;
+      this.#forget(waiter);
+      this.#backOfTheLine(waiter.account);
+      waiter.grant(this.#occupy(waiter, slot));
+    }
+    this.#wakeAfterPause();
+  }
+
+  /** The first who may begin, of the account whose turn it is. */
+  #next(): Waiter | undefined {
+    const now = this.#environment.now();
+    for (const queue of this.#waiting.values()) {
+      const waiter = queue.find(({ provider }) => {
+        const { pace, inside } = this.#stateOf(provider);
+        return mayBegin(pace, inside, now);
+      });
+      if (waiter !== undefined) return waiter;
+    }
+    return undefined;
+  }
+
+  #occupy({ provider }: Waiter, slot: Slot): Place {
+    const state = this.#stateOf(provider);
+    const { generation } = state.pace;
+    const { perProvider } = this.#limits;
+    let left = false;
+    this.#inside += 1;
+    state.inside += 1;
+    return {
+      leave: (verdict) => {
+        if (left) return;
+        left = true;
+        this.#inside -= 1;
+        state.inside -= 1;
+        if (verdict.type === 'answered') state.pace = afterAnswer(state.pace, perProvider);
+        if (verdict.type === 'complaint') {
+          state.pace = afterComplaint(state.pace, generation, this.#environment.now(), verdict.retryAfterMs);
+        }
+        slot.leave();
+      },
+    };
+  }
+
+  #stateOf(provider: string): ProviderState {
+    let state = this.#providers.get(provider);
+    if (state === undefined) {
+      state = { pace: freshPace(this.#limits.perProvider), inside: 0 };
+      this.#providers.set(provider, state);
+    }
+    return state;
+  }
+
+  #forget(waiter: Waiter): void {
+    const queue = this.#waiting.get(waiter.account);
+    const index = queue?.indexOf(waiter) ?? -1;
+    if (queue === undefined || index < 0) return;
+    queue.splice(index, 1);
+    if (queue.length === 0) this.#waiting.delete(waiter.account);
+  }
+
+  #backOfTheLine(account: string): void {
+    const queue = this.#waiting.get(account);
+    if (queue === undefined) return;
+    this.#waiting.delete(account);
+    this.#waiting.set(account, queue);
+  }
+
+  /** Where everybody waits for a pause to end, nobody leaves and calls again. */
+  #wakeAfterPause(): void {
+    const now = this.#environment.now();
+    this.#environment.clearTimer(this.#timer);
+    const ends = [...this.#waiting.values()]
+      .flat()
+      .map(({ provider }) => this.#stateOf(provider).pace.pausedUntil)
+      .filter((end) => end > now);
+    if (ends.length === 0) return;
+    this.#timer = this.#environment.setTimer(() => this.#serve(), Math.ceil(Math.min(...ends) - now));
+  }
+}

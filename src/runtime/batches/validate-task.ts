@@ -1,0 +1,52 @@
+import { RouterError } from '../../errors.ts';
+import { echo } from '../../protocol/echo.ts';
+import type { TaskResult, TaskSignals } from '../../queue/task-queue.ts';
+import type { ClaimedTask, StoredItem } from '../../storage/batch-store.ts';
+import { nextTurn } from '../next-turn.ts';
+import { applyEvent } from './apply-event.ts';
+import type { BatchPorts } from './ports.ts';
+import { DONE } from './task-results.ts';
+
+/** Requests that are read at a time: few, because each may be large. */
+const PAGE = 16;
+
+/** Checks every request of a batch. One bad request fails all of it, before anything was sent (gaps 8.4). */
+export async function validateTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignals): Promise<TaskResult> {
+  const { store, limits, failPoint } = ports;
+  const batch = await store.find(task.account, task.batchId);
+  if (batch?.status !== 'validating') return DONE;
+  const account = await ports.accountOf(batch);
+  for (let after = -1, items; ; after = items.at(-1)?.index ?? after) {
+    items = await store.items(task.account, task.batchId, after, PAGE);
+    if (items.length === 0) break;
+    for (const item of items) {
+      signals.signal.throwIfAborted();
+      if (signals.stopping.aborted) return { type: 'again', afterMs: 0, reset: true };
+      const message = await problemOf(item, () => ports.calls.prepare(batch, item.body, account));
+      if (message !== undefined) {
+        await applyEvent(ports, batch, { type: 'rejected', message });
+        return DONE;
+      }
+      await nextTurn();
+    }
+    await failPoint('validate.reading');
+  }
+  await failPoint('validate.done');
+  await applyEvent(ports, batch, { type: 'validated', expiresAt: batch.createdAt + limits.windowMs });
+  return DONE;
+}
+
+/** What is wrong with a request, with its place in front. */
+async function problemOf({ index, customId }: StoredItem, check: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (!RouterError.isInstance(error) || error.status >= 500) throw error;
+    const { message, metadata } = error;
+    const { path } = metadata;
+    const place = `requests[${index}].body`;
+    const located = typeof path === 'string' && path !== '' && message.startsWith(path);
+    return `${located ? `${place}.${message}` : `${place}: ${message}`} (custom_id ${echo(customId)})`;
+  }
+}

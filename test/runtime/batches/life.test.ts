@@ -1,0 +1,264 @@
+import { type BatchUpdateEvent, localQueue } from 'signalbox';
+import { describe, expect, it } from 'vitest';
+import { all, answer, batchProvider, batchScene, chatBatch, failing } from '../../support/batches.ts';
+import { embedsWith, embeddingStub } from '../../support/embedding-providers.ts';
+import { refusal } from '../../support/refusal.ts';
+
+describe('a batch', () => {
+  it('goes from its creation to its results, with counts, usage and cost', async () => {
+    const provider = batchProvider('up', ({ text }) => answer(`Hello ${text}`));
+    const events: BatchUpdateEvent[] = [];
+    const scene = batchScene({ providers: [provider], on: { batch: (event) => events.push(event) } });
+    const created = await scene.router.batches.create(chatBatch(20));
+    expect(created).toEqual({
+      id: expect.stringMatching(/^batch_[A-Za-z0-9]{24}$/) as string,
+      object: 'batch',
+      endpoint: '/v1/chat/completions',
+      model: 'acme/one',
+      completion_window: '24h',
+      status: 'validating',
+      created_at: 1_767_225_600,
+      finalized_at: null,
+      expires_at: null,
+      provider: null,
+      request_counts: { total: 20, completed: 0, failed: 0 },
+      usage: null,
+      results: null,
+      error: null,
+    });
+    await scene.router.batches.start();
+    const ended = await scene.ended(created.id);
+    expect(ended).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 20, completed: 20, failed: 0 },
+      expires_at: 1_767_225_600 + 86_400,
+      results: null,
+    });
+    expect(ended.usage).toMatchObject({ prompt_tokens: 200, completion_tokens: 100, total_tokens: 300, cost: 0.0004 });
+    const results = await all(scene.router.batches.results(created.id));
+    expect(results.map(({ custom_id: name }) => name)).toEqual(Array.from({ length: 20 }, (_, index) => `r${index}`));
+    expect(results[3]).toMatchObject({
+      id: expect.stringMatching(/^batch_req_/) as string,
+      error: null,
+      response: {
+        status_code: 200,
+        request_id: expect.stringMatching(/^req_/) as string,
+        body: {
+          id: expect.stringMatching(/^gen-batch-\d+-/) as string,
+          choices: [{ message: { content: 'Hello r3' } }],
+        },
+      },
+    });
+    expect(events.flatMap((event) => (event.type === 'status' ? [event.batch.status] : []))).toEqual([
+      'validating',
+      'in_progress',
+      'finalizing',
+      'completed',
+    ]);
+    const counts = events.flatMap((event) => (event.type === 'progress' ? [event.batch.request_counts.completed] : []));
+    expect(counts.at(-1)).toBe(20);
+    expect(counts).toEqual(counts.toSorted((left, right) => left - right));
+    await scene.router.batches.stop();
+    expect(scene.environment.pendingTimers).toBe(0);
+  });
+
+  it('sets no timer and calls nobody before somebody starts it', async () => {
+    const provider = batchProvider('up');
+    const scene = batchScene({ providers: [provider] });
+    const { id } = await scene.router.batches.create(chatBatch(3));
+    await scene.environment.advance(3_600_000);
+    expect(scene.environment.pendingTimers).toBe(0);
+    expect(provider.calls).toHaveLength(0);
+    expect((await scene.router.batches.retrieve(id)).status).toBe('validating');
+  });
+
+  it('runs by ticks alone, where nothing may run in between', async () => {
+    const scene = batchScene();
+    const { id } = await scene.router.batches.create(chatBatch(9));
+    await scene.router.batches.tick();
+    expect((await scene.router.batches.retrieve(id)).status).toBe('completed');
+    expect(scene.environment.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    ['/v1/responses', { input: 'Hi' }, { object: 'response', output: [{ type: 'message' }] }],
+    [
+      '/v1/messages',
+      { max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+      { type: 'message', content: [{ type: 'text', text: 'Hello' }] },
+    ],
+  ] as const)('answers in the shape of %s', async (endpoint, body, shape) => {
+    const scene = batchScene();
+    const { id } = await scene.router.batches.create({
+      endpoint,
+      model: 'acme/one',
+      requests: [{ custom_id: 'a', body }],
+    });
+    await scene.router.batches.tick();
+    const [result] = await all(scene.router.batches.results(id));
+    expect(result?.response?.body).toMatchObject(shape);
+    expect((await scene.router.batches.retrieve(id)).usage).toMatchObject({ total_tokens: 15 });
+  });
+
+  it('makes embeddings', async () => {
+    const stub = embeddingStub('up', [embedsWith()]);
+    const scene = batchScene({ providers: [stub] });
+    const { id } = await scene.router.batches.create({
+      endpoint: '/v1/embeddings',
+      model: 'acme/embed',
+      requests: [{ custom_id: 'a', body: { input: ['one', 'two'] } }],
+    });
+    await scene.router.batches.tick();
+    const [result] = await all(scene.router.batches.results(id));
+    expect(result?.response?.body).toMatchObject({
+      id: expect.stringMatching(/^gen-batch-/) as string,
+      object: 'list',
+      data: [{ index: 0 }, { index: 1 }],
+    });
+    expect((await scene.router.batches.retrieve(id)).usage).toMatchObject({ prompt_tokens: 10 });
+  });
+
+  it('takes its model from its requests, and its requests from anywhere', async () => {
+    const scene = batchScene();
+    async function* rows() {
+      for (let row = 0; row < 500; row += 1) {
+        await Promise.resolve();
+        yield {
+          custom_id: `row ${row}`,
+          body: { model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] },
+        } as const;
+      }
+    }
+    const batch = await scene.router.batches.create({ endpoint: '/v1/chat/completions', requests: rows() });
+    expect(batch).toMatchObject({ model: 'acme/one', request_counts: { total: 500 } });
+  });
+
+  it('runs a model that is named by its batch price', async () => {
+    const scene = batchScene();
+    const batch = await scene.router.batches.create(chatBatch(1, { model: 'acme/one:batch' }));
+    expect(batch.model).toBe('acme/one:batch');
+    await scene.router.batches.tick();
+    expect((await scene.router.batches.retrieve(batch.id)).status).toBe('completed');
+  });
+
+  it('keeps to the providers that it names', async () => {
+    const [first, second] = [batchProvider('first'), batchProvider('second')];
+    const scene = batchScene({ providers: [first, second] });
+    await scene.router.batches.create(chatBatch(6, { provider: { only: ['second'] } }));
+    await scene.router.batches.tick();
+    expect([first.calls.length, second.calls.length]).toEqual([0, 6]);
+  });
+
+  it('counts requests that fail, and says why', async () => {
+    const provider = batchProvider('up', ({ text }) =>
+      text === 'r1' ? failing('invalid_request', 400) : answer('ok'),
+    );
+    const scene = batchScene({ providers: [provider] });
+    const { id } = await scene.router.batches.create(chatBatch(3));
+    await scene.router.batches.tick();
+    expect(await scene.router.batches.retrieve(id)).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 3, completed: 2, failed: 1 },
+      usage: { total_tokens: 30 },
+    });
+    const results = await all(scene.router.batches.results(id));
+    expect(results[1]).toMatchObject({
+      custom_id: 'r1',
+      response: null,
+      error: { type: 'invalid_request_error', error_type: 'invalid_request', param: null },
+    });
+  });
+});
+
+describe('the batches of an account', () => {
+  const [mine, theirs] = [{ account: { id: 'mine' } }, { account: { id: 'theirs' } }];
+
+  it('are not there for others', async () => {
+    const { router } = batchScene();
+    const { id } = await router.batches.create(chatBatch(1), mine);
+    await router.batches.tick();
+    const unknown = await refusal(router.batches.retrieve('batch_none', theirs));
+    expect(unknown).toMatchObject({ status: 404 });
+    for (const attempt of [
+      () => router.batches.retrieve(id, theirs),
+      () => router.batches.cancel(id, theirs),
+      () => router.batches.delete(id, theirs),
+      () => all(router.batches.results(id, theirs)),
+    ]) {
+      expect((await refusal(attempt())).toDetail()).toEqual(unknown.toDetail());
+    }
+    expect(await router.batches.list(theirs)).toEqual({
+      object: 'list',
+      data: [],
+      first_id: null,
+      last_id: null,
+      has_more: false,
+    });
+    expect((await router.batches.list(mine)).data).toHaveLength(1);
+  });
+
+  it('keep the policy that the account had', async () => {
+    const [first, second] = [batchProvider('first'), batchProvider('second')];
+    const { router } = batchScene({ providers: [first, second] });
+    await router.batches.create(chatBatch(4), { account: { id: 'mine', policy: { ignore: ['first'] } } });
+    await router.batches.tick();
+    expect([first.calls.length, second.calls.length]).toEqual([0, 4]);
+  });
+
+  it('run with the keys of the account, where somebody finds them', async () => {
+    const provider = batchProvider('up');
+    const account = { id: 'mine', providerKeys: { up: { apiKey: 'sk-mine' } } };
+    const strange = batchScene({ providers: [provider] });
+    expect(await refusal(strange.router.batches.create(chatBatch(1), { account }))).toMatchObject({ status: 403 });
+    const { router } = batchScene({ providers: [provider], batches: { accountOf: () => account } });
+    await router.batches.create(chatBatch(1), { account });
+    await router.batches.tick();
+    expect(provider.calls.map(({ apiKey }) => apiKey)).toEqual(['sk-mine']);
+  });
+
+  it('are listed newest first, in pages and by filters', async () => {
+    const { router, environment } = batchScene();
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      ids.unshift((await router.batches.create(chatBatch(1))).id);
+      await environment.advance(1_000);
+    }
+    const first = await router.batches.list({ limit: 2 });
+    expect(first).toMatchObject({ first_id: ids[0], last_id: ids[1], has_more: true });
+    const rest = await router.batches.list({ limit: 100, after: ids[1] });
+    expect(rest.data.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(rest.has_more).toBe(false);
+    const [newest] = first.data;
+    const bound = newest?.created_at ?? 0;
+    expect((await router.batches.list({ createdAfter: bound - 1 })).data.map(({ id }) => id)).toEqual([ids[0]]);
+    expect((await router.batches.list({ createdBefore: bound })).data.map(({ id }) => id)).toEqual(ids.slice(1));
+    expect((await router.batches.list({ status: ['completed', 'failed'] })).data).toEqual([]);
+    expect((await router.batches.list({ status: ['validating'] })).data).toHaveLength(5);
+    expect(await refusal(router.batches.list({ limit: 101 }))).toMatchObject({ status: 400 });
+  });
+});
+
+describe('deleting', () => {
+  it('takes a batch that has ended, and no other', async () => {
+    const { router } = batchScene();
+    const { id } = await router.batches.create(chatBatch(1));
+    expect(await refusal(router.batches.delete(id))).toMatchObject({ status: 409 });
+    await router.batches.tick();
+    expect(await router.batches.delete(id)).toEqual({ id, object: 'batch', deletion: { router: 'deleted' } });
+    expect(await refusal(router.batches.retrieve(id))).toMatchObject({ status: 404 });
+    expect(await refusal(router.batches.delete(id))).toMatchObject({ status: 404 });
+  });
+
+  it('is done by itself when a batch is thirty days old', async () => {
+    const queue = localQueue({ pollMs: 43_200_000 });
+    const { router, environment } = batchScene({ batches: { queue } });
+    await router.batches.start();
+    const { id } = await router.batches.create(chatBatch(1));
+    await environment.advance(29 * 86_400_000);
+    expect((await router.batches.retrieve(id)).status).toBe('completed');
+    await environment.advance(2 * 86_400_000);
+    expect(await refusal(router.batches.retrieve(id))).toMatchObject({ status: 404 });
+    await router.close();
+    expect(environment.pendingTimers).toBe(0);
+  });
+});
