@@ -3,6 +3,7 @@ import {
   type AutoRouterOptions,
   type ChatRequest,
   type RouterError,
+  type StateStore,
   autoBetaRouter,
   autoRouter,
   defaultPlugins,
@@ -466,13 +467,14 @@ describe('a session with router/auto', () => {
   it('is read once from a store that answers later', async () => {
     const inner = memoryStore({ maxEntries: 10, now: () => 0 });
     let reads = 0;
-    const state = {
-      get: (key: string) => {
+    const state: StateStore = {
+      get: (key) => {
         reads += 1;
         return Promise.resolve(inner.get(key));
       },
-      set: (key: string, value: unknown, ttlMs: number) => Promise.resolve(inner.set(key, value, ttlMs)),
-      delete: (key: string) => Promise.resolve(inner.delete(key)),
+      set: (key, value, ttlMs) => Promise.resolve(inner.set(key, value, ttlMs)),
+      delete: (key) => Promise.resolve(inner.delete(key)),
+      increment: (key, by, ttlMs) => Promise.resolve(inner.increment(key, by, ttlMs)),
     };
     const { router } = routingBench(SCORED, { state });
     await router.chat(talk(CODE));
