@@ -18,8 +18,8 @@ export interface Classification {
  */
 export type TaskClassifier = (prompt: Prompt) => Classification;
 
-/** A guess below this is none. */
-const LEAST_CONFIDENCE = 0.2;
+/** A guess below this is none: about one of four is right there, and three of four above. */
+const LEAST_CONFIDENCE = 0.3;
 /** A guess below this gives way to `agent` where tools are offered. */
 const CLEAR_CONFIDENCE = 0.5;
 

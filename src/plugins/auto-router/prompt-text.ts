@@ -11,8 +11,8 @@ export interface Prompt {
 }
 
 /** Characters of one message that are looked at: its beginning and its end, where requests stand. */
-const HEAD = 1_000;
-const TAIL = 500;
+const HEAD = 800;
+const TAIL = 400;
 /** A question shorter than this is read together with the one before. */
 const SHORT = 40;
 

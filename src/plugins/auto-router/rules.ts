@@ -14,7 +14,7 @@ export const RULES: readonly RegExp[] = [
   /\b(?:undefined|null|NaN|segfault|panic|stack ?trace|exit code|status code [45]\d\d)\b/i,
   /\b(?:assert|expect|describe|jest|pytest|junit|vitest|mocha|rspec|unittest)\b/i,
   // Queries and the shell.
-  /\bselect\b[^;]{1,200}\bfrom\b/i,
+  /\bselect\b[^;]{1,100}\bfrom\b/i,
   /\b(?:sql|postgres(?:ql)?|mysql|sqlite|mongodb|bigquery|snowflake)\b/i,
   /\b(?:docker|kubernetes|k8s|kubectl|terraform|ansible|nginx|systemd|helm|jenkins|ci\/cd|github actions)\b/i,
   /(?:^|\s)(?:sudo|apt|npm|pip|git|cd|ls|curl|ssh|chmod) \S/m,

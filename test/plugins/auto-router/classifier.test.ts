@@ -15,8 +15,9 @@ interface Example {
   readonly text: string;
 }
 
-function examplesIn(name: string): readonly Example[] {
-  const lines = readProjectFile(`test/fixtures/classifier/${name}.tsv`).trim().split('\n');
+/** Prompts that neither the code nor the weights were tuned on. */
+function heldBack(): readonly Example[] {
+  const lines = readProjectFile('test/fixtures/classifier/held-back.tsv').trim().split('\n');
   return lines.map((line) => {
     const [task = '', text = ''] = line.split('\t');
     return { task, text: text.replaceAll('\\n', '\n') };
@@ -24,9 +25,9 @@ function examplesIn(name: string): readonly Example[] {
 }
 
 /** How many prompts are told right, by task and by group, and how good the guesses are that it stands by. */
-function measured(name: string) {
+function measured(examples: readonly Example[]) {
   const classify = localClassifier();
-  const guesses = examplesIn(name).map(({ task, text }) => {
+  const guesses = examples.map(({ task, text }) => {
     const { task: stood } = classify({ text, hasImage: false, hasTools: false });
     return { task, guess: mostLikely(text).task, stood };
   });
@@ -39,7 +40,7 @@ function measured(name: string) {
     named: named.length,
     namedRight: named.filter(({ task, stood }) => stood === task).length,
   };
-  console.log(`classification, ${name}: ${JSON.stringify(counts)}`);
+  console.log(`classification, held-back prompts: ${JSON.stringify(counts)}`);
   return counts;
 }
 
@@ -50,18 +51,42 @@ function user(content: Message['content']): Message {
 const WORDS = { hasImage: false, hasTools: false };
 
 describe('the task classifier', () => {
-  it('tells plain prompts that nothing was tuned on', () => {
-    const { prompts, right, rightGroup } = measured('held-back');
-    expect(prompts).toBe(150);
-    expect(right).toBeGreaterThanOrEqual(132);
-    expect(rightGroup).toBeGreaterThanOrEqual(135);
+  it('tells prompts that nothing was tuned on, and is right more often where it is surer', () => {
+    const examples = heldBack();
+    const { prompts, right, rightGroup, named, namedRight } = measured(examples);
+    expect(prompts).toBe(120);
+    expect(new Set(examples.map(({ task }) => task))).toEqual(new Set(WEIGHTS.tasks));
+    // The first run had 111 and 112.
+    expect(right).toBeGreaterThanOrEqual(108);
+    expect(rightGroup).toBeGreaterThanOrEqual(109);
+    expect(namedRight / named).toBeGreaterThan(right / prompts);
   });
 
-  it('tells about half of the prompts that avoid all telling words, and is right more often where it is surer', () => {
-    const { prompts, right, named, namedRight } = measured('hard');
-    expect(prompts).toBe(213);
-    expect(right).toBeGreaterThanOrEqual(95);
-    expect(namedRight / named).toBeGreaterThan(right / prompts);
+  it('was not trained on any of those prompts', () => {
+    const bare = (text: string): string =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\d]+/gu, ' ')
+        .trim();
+    const written = readProjectFile('scripts/classifier/natural.tsv').split('\n');
+    const trainedOn = new Set(written.map((line) => bare((line.split('\t')[1] ?? '').replaceAll('\\n', '\n'))));
+    expect(heldBack().filter(({ text }) => trainedOn.has(bare(text)))).toEqual([]);
+  });
+
+  it('needs less than 200 µs a prompt', () => {
+    const texts = heldBack().map(({ text }) => text);
+    const longest = promptOf([user(texts.join('\n'))], false).text;
+    const rounds = Array.from({ length: 7 }, () => {
+      const before = performance.now();
+      for (const text of texts) mostLikely(text);
+      const between = performance.now();
+      for (let round = 0; round < 20; round += 1) mostLikely(longest);
+      return { usual: (between - before) / texts.length, long: (performance.now() - between) / 20 };
+    });
+    // The best of some rounds: what others do on this machine is not of interest.
+    expect(Math.min(...rounds.map(({ usual }) => usual))).toBeLessThan(0.2);
+    expect(longest.length).toBe(1_201);
+    expect(Math.min(...rounds.map(({ long }) => long))).toBeLessThan(0.4);
   });
 
   it('has its weights in less than 100 kB, without a task that it does not know', () => {
@@ -110,7 +135,7 @@ describe('the task classifier', () => {
     (piece) => {
       const text = piece.repeat(40_000);
       const { text: looked } = promptOf([user(text)], false);
-      expect(looked.length).toBeLessThanOrEqual(1_501);
+      expect(looked.length).toBeLessThanOrEqual(1_201);
       const before = performance.now();
       for (let round = 0; round < 20; round += 1) localClassifier()({ text: looked, ...WORDS });
       expect((performance.now() - before) / 20).toBeLessThan(20);
