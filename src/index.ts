@@ -110,17 +110,7 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 
 // Plugins and server tools.
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
-export { autoBetaRouter, autoRouter } from './plugins/auto-router/auto-router.ts';
-export type { AutoRouterOptions } from './plugins/auto-router/auto-router.ts';
-export { localClassifier } from './plugins/auto-router/classifier.ts';
-export type { Classification, TaskClassifier } from './plugins/auto-router/classifier.ts';
-export type { Prompt } from './plugins/auto-router/prompt-text.ts';
-export { catalogScores } from './plugins/auto-router/ranking.ts';
-export type { RankingSource } from './plugins/auto-router/ranking.ts';
-export type { TaskType } from './plugins/auto-router/task-types.ts';
-export type { Candidate } from './plugins/model-choice/candidates.ts';
-export { paretoRouter } from './plugins/pareto-router/pareto-router.ts';
-export type { ParetoRouterOptions } from './plugins/pareto-router/pareto-router.ts';
+export * from './plugins/model-routers.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
 export { fusion } from './plugins/fusion/fusion.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { modelPatterns } from '../../src/catalog/model-patterns.ts';
 import { mostLikely } from '../../src/plugins/auto-router/classifier.ts';
+import { promptOf } from '../../src/plugins/auto-router/prompt-text.ts';
 import type { PluginCase } from '../plugins.ts';
 
 /** What choosing a model costs, and how often the classifier is right about prompts that it was not tuned on. */
@@ -12,7 +13,7 @@ export function routingCases(): readonly PluginCase[] {
   const prompts = examples.map(([, text = '']) => text);
   const right = examples.filter(([task], index) => mostLikely(prompts[index] ?? '').task === task).length;
   console.log(`classification: ${right} of ${prompts.length} held-back prompts right`);
-  const long = prompts.join('\n').slice(0, 1_500);
+  const { text: long } = promptOf([{ role: 'user', content: prompts.join('\n') }], false);
   const slugs = Array.from({ length: 300 }, (_, index) => `author-${index % 30}/model-${index}-large-instruct`);
   const usual = ['author-1/*', '*-instruct', 'author-2/model-32-large-instruct'];
   const hostile = Array.from({ length: 1_024 }, (_, index) => `*${'a*r'.repeat(20)}${index}*`.slice(0, 64));
