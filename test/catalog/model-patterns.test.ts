@@ -28,7 +28,10 @@ describe('model patterns', () => {
     [['gpt-5'], []],
     [['*'], slugs],
     [['***'], slugs],
-    [['*:free', 'openai/gpt-5'], ['openai/gpt-5', 'meta/llama-4:free']],
+    [
+      ['*:free', 'openai/gpt-5'],
+      ['openai/gpt-5', 'meta/llama-4:free'],
+    ],
     [[], []],
   ])('%j fit whole slugs', (patterns, expected) => {
     expect(matching(...patterns)).toEqual(expected);
