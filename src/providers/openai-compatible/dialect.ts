@@ -1,5 +1,6 @@
 import type { ParameterName } from '../../catalog/parameters.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import type { BatchPath } from './native-batches.ts';
 
 /** How a server that speaks the chat completions wire differs from the others. Data only. */
 export interface Dialect {
@@ -7,6 +8,8 @@ export interface Dialect {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Field for the hashed end user. Default `user`; `none` for servers that refuse it. */
   readonly userField?: 'user' | 'safety_identifier' | 'user_id' | 'none' | undefined;
+  /** Endpoints that batches may be for, where the server has an API for them. Default: all. */
+  readonly batchPaths?: readonly BatchPath[] | undefined;
   /** Whether the role `developer` is known; otherwise it is sent as `system`. Default false. */
   readonly developerRole?: boolean | undefined;
   /** Whether `stream_options` may be sent; without it many servers report no usage. Default true. */

@@ -14,6 +14,8 @@ export interface VendorPreset {
   readonly dataCollection?: boolean | undefined;
   /** Shapes besides chat completions that the vendor speaks at its own address. */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
+  /** True: the vendor has a batch API of files at its own address. */
+  readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
 }
 
@@ -31,6 +33,7 @@ export const VENDOR_PRESETS = {
     baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
+    nativeBatches: true,
     dialect: {
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
@@ -50,7 +53,9 @@ export const VENDOR_PRESETS = {
     name: 'Groq',
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
+    nativeBatches: true,
     dialect: {
+      batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
       messageNames: false,
       efforts: ['none', 'low', 'medium', 'high'],

@@ -107,8 +107,8 @@ async function answerOf(
   const reply = native.read(text, request, upstream);
   if (reply.type === 'failed') return { error: errorOf(reply.failure) };
   const { result } = reply;
-  const tier = 'serviceTier' in result ? result.serviceTier : undefined;
-  const estimate = { ...billingOf(request, tier ?? 'batch'), completionTokens: 0 };
+  // Providers name the tier of a synchronous request in the answers of a batch, but bill those of the batch.
+  const estimate = { ...billingOf(request, 'batch'), completionTokens: 0 };
   const { usage } = settleUsage(upstream, result.usage, estimate);
   const answer =
     reply.type === 'embedded'

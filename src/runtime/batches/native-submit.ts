@@ -59,6 +59,7 @@ export async function submitNatively(
     if (error instanceof SeparateWays) return ONE_BY_ONE;
     throw error;
   }
+  signal.throwIfAborted();
   if (!reply.ok) return afterRefusal(ports, batch, task, reply.failure);
   await ports.failPoint('run.submitted');
   const { job, expiresAt } = reply.value;
