@@ -39,7 +39,7 @@ export function stateOf(batch: JsonObject, present: (text: string) => string | u
 /** What a batch that failed as a whole failed for: the first of its errors. */
 function reasonOf({ errors }: JsonObject, present: (text: string) => string | undefined): string | undefined {
   const data: unknown = isJsonObject(errors) ? errors['data'] : undefined;
-  const [first] = (Array.isArray(data) ? data : []).filter(isJsonObject);
+  const first = (Array.isArray(data) ? data : []).find(isJsonObject);
   const message = textOf(first?.['message']) ?? textOf(first?.['code']);
   if (message === undefined) return undefined;
   const line = first?.['line'];

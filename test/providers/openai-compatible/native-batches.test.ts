@@ -1,0 +1,215 @@
+import { type Batch, groq, openai } from 'signalbox';
+import { describe, expect, it } from 'vitest';
+import { all, batchScene, requests } from '../../support/batches.ts';
+import { type BatchServer, type BatchServerAnswer, nativeCall, startBatchServer } from '../../support/batch-server.ts';
+
+const MODELS = {
+  'acme/one': { upstreamModel: 'one-up', price: { prompt: 1, completion: 2, serviceTiers: { batch: 0.5 } } },
+} as const;
+
+/** The parts of the batch API of files, played by answers that a test may replace by their line. */
+function api(answers: Readonly<Record<string, BatchServerAnswer>> = {}): Promise<BatchServer> {
+  return startBatchServer(({ line }) => ({ ...USUAL, ...answers })[line] ?? [404, { error: { message: 'no such' } }]);
+}
+
+const BATCH = {
+  id: 'batch_1',
+  object: 'batch',
+  status: 'validating',
+  input_file_id: 'file-in',
+  expires_at: 1_800_000_000,
+};
+const ENDED = { ...BATCH, status: 'completed', output_file_id: 'file-out', error_file_id: 'file-err' };
+const USUAL: Readonly<Record<string, BatchServerAnswer>> = {
+  'GET /v1/batches?limit=100': [200, { object: 'list', data: [] }],
+  'POST /v1/files': [200, { id: 'file-in', object: 'file', purpose: 'batch' }],
+  'POST /v1/batches': [200, BATCH],
+  'GET /v1/batches/batch_1': [200, ENDED],
+  'POST /v1/batches/batch_1/cancel': [200, { ...BATCH, status: 'cancelling' }],
+  'DELETE /v1/files/file-in': [200, { id: 'file-in', deleted: true }],
+  'DELETE /v1/files/file-out': [200, { id: 'file-out', deleted: true }],
+  'DELETE /v1/files/file-err': [200, { id: 'file-err', deleted: true }],
+};
+
+function chatAnswer(text: string) {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'one-up',
+    service_tier: 'default',
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  };
+}
+
+function outcome(id: string, status: number, body: unknown) {
+  return JSON.stringify({
+    id: `x-${id}`,
+    custom_id: id,
+    response: { status_code: status, request_id: 'q', body },
+    error: null,
+  });
+}
+
+function provider({ origin }: BatchServer) {
+  return openai({ apiKey: 'sk-secret-of-the-house', baseURL: `${origin}/v1`, models: MODELS, nativeBatches: true });
+}
+
+function native(server: BatchServer) {
+  const { batches } = provider(server);
+  if (batches === undefined) throw new Error('a batch API');
+  return batches;
+}
+
+async function run(server: BatchServer, count: number): Promise<{ batch: Batch; results: unknown[]; scene: Scene }> {
+  const scene = batchScene({ providers: [provider(server)] });
+  const { id } = await scene.router.batches.create({
+    endpoint: '/v1/chat/completions',
+    model: 'acme/one',
+    requests: requests(count),
+  });
+  await scene.router.batches.start();
+  const batch = await scene.ended(id);
+  const results = await all(scene.router.batches.results(id));
+  return { batch, results, scene };
+}
+
+type Scene = ReturnType<typeof batchScene>;
+
+describe('the batch API of files', () => {
+  it('runs a batch from the upload to both files of results', async () => {
+    const out = [
+      outcome('r2', 200, chatAnswer('two\u2028lines')),
+      '',
+      'no JSON',
+      outcome('r0', 200, chatAnswer('zero')),
+    ];
+    const failed = [
+      outcome('r1', 400, { error: { message: 'too long', code: 'context_length_exceeded' } }),
+      JSON.stringify({ custom_id: 'r3', response: null, error: { code: 'batch_expired', message: 'late' } }),
+      outcome('r4', 0, ''),
+      outcome('r0', 500, { error: { message: 'said twice' } }),
+    ];
+    await using server = await api({
+      'GET /v1/files/file-out/content': [200, out.join('\n')],
+      'GET /v1/files/file-err/content': [200, `${failed.join('\n')}\n`],
+    });
+    const { batch, results, scene } = await run(server, 6);
+    expect(batch).toMatchObject({
+      status: 'completed',
+      provider: 'OpenAI',
+      expires_at: 1_800_000_000,
+      request_counts: { total: 6, completed: 2, failed: 4 },
+      // At half the price, although the answers name another tier.
+      usage: { prompt_tokens: 20, completion_tokens: 10, cost: 0.00002 },
+    });
+    expect(results).toMatchObject([
+      { custom_id: 'r0', response: { body: { choices: [{ message: { content: 'zero' } }] } } },
+      { custom_id: 'r1', error: { error_type: 'context_length_exceeded', message: 'too long' } },
+      { custom_id: 'r2', response: { body: { choices: [{ message: { content: 'two\u2028lines' } }] } } },
+      { custom_id: 'r3', error: { error_type: 'batch_expired' } },
+      { custom_id: 'r4', error: { error_type: 'provider_unavailable' } },
+      { custom_id: 'r5', response: null, error: expect.any(Object) as object },
+    ]);
+    const upload = server.requests.find(({ line }) => line === 'POST /v1/files');
+    expect(upload?.headers['authorization']).toBe('Bearer sk-secret-of-the-house');
+    const headers = { 'content-type': String(upload?.headers['content-type']) };
+    const form = await new Response(new Uint8Array(upload?.body ?? []), { headers }).formData();
+    expect(form.get('purpose')).toBe('batch');
+    const file = form.get('file');
+    const lines = (file instanceof File ? await file.text() : '').trimEnd().split('\n');
+    expect(lines).toHaveLength(6);
+    const line = JSON.parse(lines[3] ?? '') as Readonly<Record<string, object>>;
+    expect(line).toMatchObject({
+      custom_id: 'r3',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'one-up', messages: [{ role: 'user', content: 'r3' }] },
+    });
+    expect(line['body']).not.toHaveProperty('stream');
+    const created = server.requests.find(({ line: one }) => one === 'POST /v1/batches');
+    expect(JSON.parse(String(created?.body))).toEqual({
+      input_file_id: 'file-in',
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: { router_batch: batch.id },
+    });
+    await scene.router.batches.stop({ graceMs: 0 });
+  });
+
+  it('finds the batch again that it made when the answer was lost, and makes no other', async () => {
+    const given = { ...BATCH, status: 'in_progress', metadata: { router_batch: 'key-1' } };
+    await using server = await api({ 'GET /v1/batches?limit=100': [200, { data: [{ ...BATCH, id: 'else' }, given] }] });
+    const items = async function* () {};
+    const submission = { ...nativeCall({}), key: 'key-1', total: 1, items };
+    expect(await native(server).submit(submission)).toEqual({
+      ok: true,
+      value: { job: { id: 'batch_1', file: 'file-in' }, expiresAt: 1_800_000_000_000 },
+    });
+    expect(server.lines).toEqual(['GET /v1/batches?limit=100']);
+  });
+
+  it.each([
+    [{ output_file_id: null, error_file_id: 'file-err' }, ['GET /v1/files/file-err/content']],
+    [{ output_file_id: 'file-out', error_file_id: '' }, ['GET /v1/files/file-out/content']],
+    [{ output_file_id: '', error_file_id: null }, []],
+  ])('reads the files that are there of %j', async (files, lines) => {
+    const text = outcome('r0', 200, chatAnswer('x'));
+    await using server = await api({
+      'GET /v1/batches/batch_1': [200, { ...ENDED, ...files }],
+      'GET /v1/files/file-out/content': [200, text],
+      'GET /v1/files/file-err/content': [200, text],
+    });
+    expect(await all(native(server).results(nativeCall({ id: 'batch_1' })))).toHaveLength(lines.length);
+    expect(server.lines.slice(1)).toEqual(lines);
+  });
+
+  it('rejects when a file cannot be read, so that nothing counts as missing', async () => {
+    await using server = await api({ 'GET /v1/files/file-out/content': [503, { error: { message: 'busy' } }] });
+    await expect(all(native(server).results(nativeCall({ id: 'batch_1' })))).rejects.toThrow('cannot be read: busy');
+  });
+
+  it.each([
+    ['validating', { status: 'running', expiresAt: 1_800_000_000_000 }],
+    ['finalizing', { status: 'running', expiresAt: 1_800_000_000_000 }],
+    ['pondering', { status: 'running', expiresAt: 1_800_000_000_000 }],
+    ['completed', { status: 'ended', outcome: 'completed' }],
+    ['expired', { status: 'ended', outcome: 'expired' }],
+    ['cancelled', { status: 'ended', outcome: 'cancelled' }],
+    [
+      'failed',
+      { status: 'ended', outcome: 'failed', message: expect.stringMatching(/^bad line .*\(request 3\)$/) as string },
+    ],
+  ])('reads the state %s', async (status, state) => {
+    const errors = { data: [{ code: 'x', message: 'bad line of sk-secret-of-the-house', line: 3 }] };
+    await using server = await api({ 'GET /v1/batches/batch_1': [200, { ...BATCH, status, errors }] });
+    const reply = await native(server).poll(nativeCall({ id: 'batch_1' }));
+    expect(reply).toMatchObject({ ok: true, value: state });
+    expect(JSON.stringify(reply)).not.toContain('secret');
+  });
+
+  it('cancels, and deletes all files around a batch; those that are gone are no failure', async () => {
+    await using server = await api({ 'DELETE /v1/files/file-out': [404, {}] });
+    const call = nativeCall({ id: 'batch_1', file: 'file-in' });
+    expect(await native(server).cancel(call)).toEqual({ ok: true, value: undefined });
+    expect(await native(server).remove(call)).toEqual({ ok: true, value: 'unsupported' });
+    expect(server.lines).toEqual([
+      'POST /v1/batches/batch_1/cancel',
+      'GET /v1/batches/batch_1',
+      'DELETE /v1/files/file-in',
+      'DELETE /v1/files/file-out',
+      'DELETE /v1/files/file-err',
+    ]);
+  });
+
+  it('is used by default at the own address of a vendor that has one, for what it takes', () => {
+    const operations = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'] as const;
+    const taken = ({ batches }: ReturnType<typeof openai>) =>
+      operations.filter((operation) => batches?.accepts(operation, {} as never));
+    expect(taken(openai({ apiKey: 'k', baseURL: 'https://api.openai.com/v1' }))).toEqual(operations);
+    expect(taken(groq({ apiKey: 'k' }))).toEqual(operations.slice(0, 3));
+    expect(openai({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }).batches).toBeUndefined();
+    expect(groq({ apiKey: 'k', nativeBatches: false }).batches).toBeUndefined();
+  });
+});
