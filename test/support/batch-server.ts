@@ -1,5 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Batch } from 'signalbox';
+import type { BatchScene } from './batches.ts';
 
 /** A request that a batch API received. */
 export interface BatchServerRequest {
@@ -61,4 +63,17 @@ export function nativeCall<const Job extends Readonly<Record<string, string>>>(j
     signal: new AbortController().signal,
     job,
   } as const;
+}
+
+/**
+ * Lets time pass until a batch at a real server has ended. Sockets do not follow the time of a scene, so it passes in
+ * small steps, however many it takes; the time limit of the test is the bound.
+ */
+export async function endedAtServer({ router, environment }: BatchScene, id: string): Promise<Batch> {
+  for (;;) {
+    const batch = await router.batches.retrieve(id);
+    if (batch.finalized_at !== null) return batch;
+    await new Promise((resolve) => setImmediate(resolve));
+    await environment.advance(100);
+  }
 }

@@ -1,7 +1,13 @@
 import { anthropic } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { all, batchScene } from '../../support/batches.ts';
-import { type BatchServer, type BatchServerAnswer, nativeCall, startBatchServer } from '../../support/batch-server.ts';
+import {
+  type BatchServer,
+  type BatchServerAnswer,
+  endedAtServer,
+  nativeCall,
+  startBatchServer,
+} from '../../support/batch-server.ts';
 
 const MODELS = {
   'acme/one': { upstreamModel: 'claude-up', price: { prompt: 1, completion: 2, serviceTiers: { batch: 0.5 } } },
@@ -46,7 +52,7 @@ function message(text: string) {
   };
 }
 
-function line(id: string, result: unknown): string {
+function outcome(id: string, result: unknown): string {
   return JSON.stringify({ custom_id: id, result });
 }
 
@@ -64,21 +70,22 @@ describe('the Message Batches API', () => {
   it.each(['/v1/chat/completions', '/v1/messages'] as const)('runs a batch of %s', async (endpoint) => {
     const error = { type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: too many' } };
     const lines = [
-      line('r2', { type: 'succeeded', message: message('two\u2028lines') }),
-      line('r1', { type: 'errored', error }),
-      line('r0', { type: 'succeeded', message: message('zero') }),
-      line('r3', { type: 'expired' }),
-      line('r2', { type: 'canceled' }),
+      outcome('r2', { type: 'succeeded', message: message('two\u2028lines') }),
+      outcome('r1', { type: 'errored', error }),
+      outcome('r0', { type: 'succeeded', message: message('zero') }),
+      outcome('r3', { type: 'expired' }),
+      outcome('r2', { type: 'canceled' }),
     ];
     await using server = await api({ [`GET ${PATH}/msgbatch_1/results`]: [200, lines.join('\n')] });
-    const { router, ended } = sceneOf(server);
+    const scene = batchScene({ providers: [provider(server)] });
+    const { router } = scene;
     const list = Array.from({ length: 5 }, (_, index) => ({
       custom_id: `r${index}`,
       body: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 40_000 },
     }));
     const { id } = await router.batches.create({ endpoint, model: 'acme/one', requests: list });
     await router.batches.start();
-    const batch = await ended(id);
+    const batch = await endedAtServer(scene, id);
     expect(batch).toMatchObject({
       status: 'completed',
       provider: 'Anthropic',
@@ -137,7 +144,3 @@ describe('the Message Batches API', () => {
     expect(anthropic({ apiKey: 'k', baseURL: 'http://127.0.0.1:1' }).batches).toBeUndefined();
   });
 });
-
-function sceneOf(server: BatchServer) {
-  return batchScene({ providers: [provider(server)] });
-}

@@ -1,7 +1,13 @@
 import { type Batch, groq, openai } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { all, batchScene, requests } from '../../support/batches.ts';
-import { type BatchServer, type BatchServerAnswer, nativeCall, startBatchServer } from '../../support/batch-server.ts';
+import {
+  type BatchServer,
+  type BatchServerAnswer,
+  endedAtServer,
+  nativeCall,
+  startBatchServer,
+} from '../../support/batch-server.ts';
 
 const MODELS = {
   'acme/one': { upstreamModel: 'one-up', price: { prompt: 1, completion: 2, serviceTiers: { batch: 0.5 } } },
@@ -70,7 +76,7 @@ async function run(server: BatchServer, count: number): Promise<{ batch: Batch; 
     requests: requests(count),
   });
   await scene.router.batches.start();
-  const batch = await scene.ended(id);
+  const batch = await endedAtServer(scene, id);
   const results = await all(scene.router.batches.results(id));
   return { batch, results, scene };
 }
