@@ -47,6 +47,7 @@ export function anthropic<const Models extends ModelTable = never>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     nativeSearch: 'filtered',
+    readsFiles: true,
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
     batches: (options.nativeBatches ?? root === BASE_URL) ? messageBatches : undefined,

@@ -35,6 +35,7 @@ export const VENDOR_PRESETS = {
     nativeDialects: ['responses'],
     nativeBatches: true,
     dialect: {
+      readsFiles: true,
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
       embeddings: { base64: true },
@@ -155,6 +156,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENROUTER_API_KEY'],
     nativeDialects: ['responses'],
     dialect: {
+      readsFiles: true,
       responsesExtensions: true,
       reasoning: 'reasoning',
       embeddings: { base64: true },
@@ -192,6 +194,7 @@ export const VENDOR_PRESETS = {
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  readsFiles: true,
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,

@@ -73,6 +73,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       models,
       dataCollection,
       zeroDataRetention,
+      readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
       batches: nativeBatches ? (api, codecs) => fileBatches(api, codecs, paths) : undefined,
