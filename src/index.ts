@@ -290,6 +290,7 @@ export type {
   NativeItem,
   NativeJob,
   NativeJobCall,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeState,

@@ -12,11 +12,18 @@ const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
 const BETAS = 'anthropic-beta';
 
-/** Anthropic's Message Batches: requests inline, results as lines (upstreams 5.2). */
+/** What batches cost of the price of single requests. */
+const PRICE_FACTOR = 0.5;
+
+/**
+ * Anthropic's Message Batches: requests inline, results as lines (upstreams 5.2). They carry no word of ours, so a batch
+ * whose answer was lost cannot be told from those of others.
+ */
 export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBatches {
   const calls = new BatchApi(api);
   return {
     accepts: (operation) => operation !== '/v1/embeddings',
+    priceFactor: PRICE_FACTOR,
     async submit(submission) {
       // Beta features are those of the whole batch.
       const betas = new Set<string>();

@@ -10,6 +10,8 @@ export interface Dialect {
   readonly userField?: 'user' | 'safety_identifier' | 'user_id' | 'none' | undefined;
   /** Endpoints that batches may be for, where the server has an API for them. Default: all. */
   readonly batchPaths?: readonly BatchPath[] | undefined;
+  /** What its batches cost of the price of single requests, where a model's price says nothing. Default: unknown. */
+  readonly batchPriceFactor?: number | undefined;
   /** Whether the role `developer` is known; otherwise it is sent as `system`. Default false. */
   readonly developerRole?: boolean | undefined;
   /** Whether `stream_options` may be sent; without it many servers report no usage. Default true. */

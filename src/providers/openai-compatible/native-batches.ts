@@ -1,14 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { BatchApi, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
-import type {
-  NativeBatches,
-  NativeCall,
-  NativeJob,
-  NativeJobCall,
-  NativeReply,
-  NativeSubmission,
-} from '../native-batches.ts';
+import type { NativeBatches, NativeCall, NativeJob, NativeJobCall, NativeReply } from '../native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { badAnswer, expiryOf, stateOf, textOf } from './batch-object.ts';
 import { resultOfLine } from './batch-results.ts';
@@ -19,9 +12,13 @@ export type BatchPath = '/chat/completions' | '/responses' | '/embeddings';
 
 /** Where a batch is marked as ours, so that it is found again when the answer to its creation was lost. */
 const KEY_FIELD = 'router_batch';
-/** Batches of the provider that are looked through for one that is there already. */
-const LISTED = 100;
-/** States of a batch that will give no answers, so that another one may take its place. */
+/** Batches of the provider that are looked at together, for one that is there already. */
+const PAGE = 100;
+/** Pages of them that are looked at. */
+const MAX_PAGES = 50;
+/** Seconds that the provider's clock may be behind ours. */
+const CLOCK_SKEW_SECONDS = 3_600;
+/** States of a batch that will give no more answers: one that will is preferred. */
 const OVER = new Set(['failed', 'expired', 'cancelling', 'cancelled']);
 /** Statuses of deletions after which a file is gone. */
 const GONE = new Set([404, 410]);
@@ -31,19 +28,20 @@ const GONE = new Set([404, 410]);
  * (upstreams 5.1, 5.4).
  *
  * @param paths - Endpoints that batches may be for.
+ * @param priceFactor - What batches cost of the price of single requests, where that is known.
  */
-export function fileBatches(api: ProviderApi, codecs: BatchCodecs, paths: ReadonlySet<BatchPath>): NativeBatches {
+export function fileBatches(
+  api: ProviderApi,
+  codecs: BatchCodecs,
+  paths: ReadonlySet<BatchPath>,
+  priceFactor: number | undefined,
+): NativeBatches {
   const calls = new BatchApi(api);
 
-  /** A batch of the same key, made by a submission whose answer was lost. */
-  async function findTwin(submission: NativeSubmission): Promise<NativeJob | undefined> {
-    const reply = await calls.json(submission, { method: 'GET', path: `/batches?limit=${LISTED}` });
-    const data: unknown = reply.ok ? reply.value['data'] : undefined;
-    const listed = (Array.isArray(data) ? data : []).filter(isJsonObject);
-    const twin = listed.find(({ metadata, status }) => {
-      return isJsonObject(metadata) && metadata[KEY_FIELD] === submission.key && !OVER.has(String(status));
-    });
-    return twin && jobOf(twin);
+  /** The batches of the provider, the newest first, page after page. */
+  async function page(call: NativeCall, after: string | undefined): Promise<NativeReply<JsonObject>> {
+    const from = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
+    return calls.json(call, { method: 'GET', path: `/batches?limit=${PAGE}${from}` });
   }
 
   async function deleteFile(call: NativeCall, file: string): Promise<NativeReply<undefined>> {
@@ -60,9 +58,23 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, paths: Readon
       if (operation === '/v1/embeddings') return codecs.embeddings !== undefined && paths.has('/embeddings');
       return paths.has('/chat/completions');
     },
+    priceFactor,
+    async find(lookup) {
+      const oldest = lookup.createdAt / 1_000 - CLOCK_SKEW_SECONDS;
+      for (let pages = 0, after: string | undefined; pages < MAX_PAGES; pages += 1) {
+        const reply = await page(lookup, after);
+        if (!reply.ok) return reply;
+        const { data, has_more: more } = reply.value;
+        const listed = (Array.isArray(data) ? data : []).filter(isJsonObject);
+        const twin = twinIn(listed, lookup.key);
+        if (twin !== undefined) return { ok: true, value: jobOf(twin) };
+        const last = listed.at(-1);
+        after = textOf(last?.['id']);
+        if (more !== true || after === undefined || Number(last?.['created_at']) < oldest) break;
+      }
+      return { ok: true, value: undefined };
+    },
     async submit(submission) {
-      const twin = await findTwin(submission);
-      if (twin !== undefined) return { ok: true, value: twin };
       const file = await writeFile(submission, codecs, paths);
       if (!file.ok) return file;
       const { url, lines } = file.value;
@@ -115,6 +127,12 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, paths: Readon
 
 function pathOf({ job }: NativeJobCall): string {
   return `/batches/${encodeURIComponent(String(job['id']))}`;
+}
+
+/** The batch that was made under a key. */
+function twinIn(listed: readonly JsonObject[], key: string): JsonObject | undefined {
+  const twins = listed.filter(({ metadata }) => isJsonObject(metadata) && metadata[KEY_FIELD] === key);
+  return twins.find(({ status }) => !OVER.has(String(status))) ?? twins[0];
 }
 
 function jobOf(batch: JsonObject): NativeJob | undefined {

@@ -35,6 +35,7 @@ export const VENDOR_PRESETS = {
     nativeDialects: ['responses'],
     nativeBatches: true,
     dialect: {
+      batchPriceFactor: 0.5,
       readsFiles: true,
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
@@ -56,6 +57,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['GROQ_API_KEY'],
     nativeBatches: true,
     dialect: {
+      batchPriceFactor: 0.5,
       batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
       messageNames: false,

@@ -76,7 +76,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
-      batches: nativeBatches ? (api, codecs) => fileBatches(api, codecs, paths) : undefined,
+      batches: nativeBatches ? (api, codecs) => fileBatches(api, codecs, paths, dialect.batchPriceFactor) : undefined,
       baseURL,
       query,
       apiKey,

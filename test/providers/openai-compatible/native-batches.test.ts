@@ -148,8 +148,8 @@ describe('the batch API of files', () => {
     const given = { ...BATCH, status: 'in_progress', metadata: { router_batch: 'key-1' } };
     await using server = await api({ 'GET /v1/batches?limit=100': [200, { data: [{ ...BATCH, id: 'else' }, given] }] });
     const items = async function* () {};
-    const submission = { ...nativeCall({}), key: 'key-1', total: 1, items };
-    expect(await native(server).submit(submission)).toEqual({
+    const lookup = { ...nativeCall({}), key: 'key-1', createdAt: 1_700_000_000_000, total: 1, items };
+    expect(await native(server).find?.(lookup)).toEqual({
       ok: true,
       value: { job: { id: 'batch_1', file: 'file-in' }, expiresAt: 1_800_000_000_000 },
     });
