@@ -2,7 +2,7 @@ import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import { readFailedStatus } from './failed-status.ts';
 import { readJsonLines } from './json-lines.ts';
-import type { NativeCall, NativeReply } from './native-batches.ts';
+import type { NativeCall, NativeJobCall, NativeReply } from './native-batches.ts';
 import type { ApiRequest, ProviderApi } from './provider-api.ts';
 import { readJsonAnswer } from './read-json-answer.ts';
 import { presentable } from './redact.ts';
@@ -85,6 +85,12 @@ export class BatchApi {
     const { secrets } = this.#api.context;
     return presentable(text, apiKey === undefined ? secrets : [apiKey, ...secrets]);
   }
+}
+
+/** The id of a job, as a part of a path. */
+export function jobId({ job }: NativeJobCall): string {
+  const { id } = job;
+  return encodeURIComponent(typeof id === 'string' ? id : '');
 }
 
 const TOO_SLOW = failure('timeout', 'The provider did not answer in time');

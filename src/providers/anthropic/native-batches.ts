@@ -1,5 +1,5 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { BatchApi } from '../batch-api.ts';
+import { BatchApi, jobId } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
 import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
 import type { NativeBatches, NativeJobCall } from '../native-batches.ts';
@@ -61,6 +61,6 @@ export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBat
   };
 }
 
-function pathOf({ job }: NativeJobCall): string {
-  return `${PATH}/${encodeURIComponent(String(job['id']))}`;
+function pathOf(call: NativeJobCall): string {
+  return `${PATH}/${jobId(call)}`;
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { BatchApi, unreadable } from '../batch-api.ts';
+import { BatchApi, jobId, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
 import type { NativeBatches, NativeCall, NativeJob, NativeJobCall, NativeReply } from '../native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
@@ -125,14 +125,14 @@ export function fileBatches(
   };
 }
 
-function pathOf({ job }: NativeJobCall): string {
-  return `/batches/${encodeURIComponent(String(job['id']))}`;
+function pathOf(call: NativeJobCall): string {
+  return `/batches/${jobId(call)}`;
 }
 
 /** The batch that was made under a key. */
 function twinIn(listed: readonly JsonObject[], key: string): JsonObject | undefined {
   const twins = listed.filter(({ metadata }) => isJsonObject(metadata) && metadata[KEY_FIELD] === key);
-  return twins.find(({ status }) => !OVER.has(String(status))) ?? twins[0];
+  return twins.find(({ status }) => typeof status === 'string' && !OVER.has(status)) ?? twins[0];
 }
 
 function jobOf(batch: JsonObject): NativeJob | undefined {

@@ -1,6 +1,7 @@
-import { type Batch, groq, openai } from 'signalbox';
+import { type Batch, type FailPoint, groq, memoryStorage, openai } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { all, batchScene, requests } from '../../support/batches.ts';
+import { all, batchScene, pausableStore, requests } from '../../support/batches.ts';
 import {
   type BatchServer,
   type BatchServerAnswer,
@@ -47,6 +48,35 @@ function chatAnswer(text: string) {
     choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
   };
+}
+
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1_700_000_000,
+  status: 'completed',
+  model: 'one-up',
+  output: [
+    {
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'Yes', annotations: [] }],
+    },
+  ],
+  usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+};
+const MODALITIES = {
+  '/v1/responses': ['text'],
+  '/v1/messages': ['text'],
+  '/v1/embeddings': ['embeddings'],
+} as const;
+
+function requestsOf(count: number) {
+  return Array.from({ length: count }, (_, index) => {
+    return { custom_id: `r${index}`, body: { messages: [{ role: 'user', content: 'Hi' }] } };
+  });
 }
 
 function outcome(id: string, status: number, body: unknown) {
@@ -154,6 +184,135 @@ describe('the batch API of files', () => {
       value: { job: { id: 'batch_1', file: 'file-in' }, expiresAt: 1_800_000_000_000 },
     });
     expect(server.lines).toEqual(['GET /v1/batches?limit=100']);
+  });
+
+  it('looks through the list for it, page after page, as far back as it can be', async () => {
+    const createdAt = 1_700_000_000_000;
+    const others = (id: string, created: number, more = true) => ({
+      data: [{ ...BATCH, id, created_at: created, metadata: { router_batch: 'other' } }],
+      has_more: more,
+    });
+    const given = { ...BATCH, status: 'completed', metadata: { router_batch: 'key-1' } };
+    const lookup = { ...nativeCall({}), key: 'key-1', createdAt };
+    const first = { 'GET /v1/batches?limit=100': [200, others('b9', 1_700_000_900)] } as const;
+    await using hit = await api({ ...first, 'GET /v1/batches?limit=100&after=b9': [200, { data: [given] }] });
+    expect(await native(hit).find?.(lookup)).toMatchObject({ value: { job: { id: 'batch_1' } } });
+    await using miss = await api({
+      ...first,
+      'GET /v1/batches?limit=100&after=b9': [200, others('b8', 1_699_990_000)],
+    });
+    expect(await native(miss).find?.(lookup)).toEqual({ ok: true, value: undefined });
+    expect(miss.lines).toHaveLength(2);
+    await using busy = await api({ 'GET /v1/batches?limit=100': [503, {}] });
+    expect(await native(busy).find?.(lookup)).toMatchObject({ ok: false, failure: { status: 503 } });
+  });
+
+  it('is not asked to run a batch twice when a process dies before it wrote down which it is', async () => {
+    const made: unknown[] = [];
+    const text = requestsOf(3).map(({ custom_id: name }) => outcome(name, 200, chatAnswer(name)));
+    await using server = await startBatchServer(({ line, body }) => {
+      if (line === 'POST /v1/batches') {
+        const { metadata } = JSON.parse(String(body)) as { metadata: object };
+        made.push({ ...ENDED, error_file_id: null, metadata });
+        return [200, made.at(-1)];
+      }
+      if (line === 'GET /v1/batches?limit=100') return [200, { object: 'list', data: made, has_more: false }];
+      if (line === 'GET /v1/batches/batch_1') return [200, made[0]];
+      if (line === 'GET /v1/files/file-out/content') return [200, text.join('\n')];
+      return USUAL[line] ?? [404, {}];
+    });
+    const environment = fakeEnvironment();
+    const store = memoryStorage({ now: environment.wallClock });
+    const mortal = pausableStore(store);
+    let died: () => void = () => {};
+    const death = new Promise<void>((resolve) => (died = resolve));
+    const failPoint = (name: FailPoint): Promise<void> | undefined => {
+      if (name !== 'run.submitted') return undefined;
+      mortal.pause();
+      died();
+      return new Promise(() => {});
+    };
+    const config = { providers: [provider(server)], batches: { failPoint } };
+    const one = batchScene(config, { environment, store: mortal.store });
+    const { id } = await one.router.batches.create({
+      endpoint: '/v1/chat/completions',
+      model: 'acme/one',
+      requests: requestsOf(3),
+    });
+    await one.router.batches.start();
+    await death;
+    const two = batchScene({ providers: [provider(server)] }, { environment, store });
+    await two.router.batches.start();
+    const batch = await endedAtServer(two, id);
+    expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 3, completed: 3 } });
+    expect(server.lines.filter((line) => line.startsWith('POST'))).toEqual(['POST /v1/files', 'POST /v1/batches']);
+    await two.router.batches.stop({ graceMs: 0 });
+  });
+
+  it.each([
+    ['/v1/responses', { input: 'Hi' }, '/v1/responses', RESPONSE, { object: 'response', status: 'completed' }],
+    [
+      '/v1/messages',
+      { max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+      '/v1/chat/completions',
+      chatAnswer('Yes'),
+      { type: 'message', content: [{ type: 'text', text: 'Yes' }] },
+    ],
+    [
+      '/v1/embeddings',
+      { input: ['a', 'b'] },
+      '/v1/embeddings',
+      {
+        object: 'list',
+        data: [
+          { object: 'embedding', index: 1, embedding: [2] },
+          { object: 'embedding', index: 0, embedding: [1] },
+        ],
+        usage: { prompt_tokens: 10, total_tokens: 10 },
+      },
+      { data: [{ embedding: [1] }, { embedding: [2] }] },
+    ],
+  ] as const)('takes batches of %s', async (endpoint, body, url, answered, shown) => {
+    await using server = await api({
+      'GET /v1/batches/batch_1': [200, { ...ENDED, error_file_id: null }],
+      'GET /v1/files/file-out/content': [200, outcome('r0', 200, answered)],
+    });
+    const models = { 'acme/one': { ...MODELS['acme/one'], outputModalities: MODALITIES[endpoint] } };
+    const up = openai({
+      apiKey: 'sk-x',
+      baseURL: `${server.origin}/v1`,
+      models,
+      nativeBatches: true,
+      nativeDialects: ['responses'],
+    });
+    const scene = batchScene({ providers: [up] });
+    const { id } = await scene.router.batches.create({
+      endpoint,
+      model: 'acme/one',
+      requests: [{ custom_id: 'a', body }],
+    });
+    await scene.router.batches.start();
+    const batch = await endedAtServer(scene, id);
+    expect(batch).toMatchObject({ status: 'completed', request_counts: { completed: 1 } });
+    expect(batch.usage?.cost).toBe(endpoint === '/v1/embeddings' ? 0.000_005 : 0.000_01);
+    const [result] = await all(scene.router.batches.results(id));
+    expect(result?.response?.body).toMatchObject(shown);
+    const upload = server.requests.find(({ line }) => line === 'POST /v1/files');
+    expect(String(upload?.body)).toContain(`"url":"${url}"`);
+    const created = server.requests.find(({ line }) => line === 'POST /v1/batches');
+    expect(JSON.parse(String(created?.body))).toMatchObject({ endpoint: url });
+    await scene.router.batches.stop({ graceMs: 0 });
+  });
+
+  it('counts a response that says itself that it failed as a failed request', async () => {
+    const body = { ...RESPONSE, status: 'failed', error: { code: 'server_error', message: 'it broke' }, output: [] };
+    await using server = await api();
+    const up = openai({ apiKey: 'k', baseURL: server.origin, nativeBatches: true, nativeDialects: ['responses'] });
+    const request = { operation: 'chat', native: { dialect: 'responses', body: {} } } as never;
+    expect(up.batches?.read(JSON.stringify(body), request, {} as never)).toMatchObject({
+      type: 'failed',
+      failure: { message: 'it broke' },
+    });
   });
 
   it.each([
