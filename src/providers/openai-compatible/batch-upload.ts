@@ -1,5 +1,5 @@
 import { failure } from '../../core/fallback/failure.ts';
-import type { BatchCodecs } from '../batch-codecs.ts';
+import type { BatchCodecs, BatchedBody } from '../batch-codecs.ts';
 import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
 import type { NativeReply, NativeSubmission } from '../native-batches.ts';
 import { serialize } from '../serialize.ts';
@@ -16,11 +16,16 @@ export interface BatchFile {
   readonly lines: readonly string[];
 }
 
-/** Writes the file of a batch: one request on each line, all for the same endpoint. */
+/**
+ * Writes the file of a batch: one request on each line, all for the same endpoint.
+ *
+ * @param lineOf - Makes the line of one request.
+ */
 export async function writeFile(
   submission: NativeSubmission,
   codecs: BatchCodecs,
   paths: ReadonlySet<string>,
+  lineOf: (id: string, url: string, body: BatchedBody['body']) => Readonly<Record<string, unknown>>,
 ): Promise<NativeReply<BatchFile>> {
   const urls = new Set<string>();
   let inputs = 0;
@@ -28,7 +33,7 @@ export async function writeFile(
     const url = `/v1${path}`;
     urls.add(paths.has(path) ? url : '');
     if (Array.isArray(body['input'])) inputs += body['input'].length;
-    return serialize({ custom_id: id, method: 'POST', url, body });
+    return serialize(lineOf(id, url, body));
   });
   if (!parts.ok) return parts;
   const [url = ''] = urls;

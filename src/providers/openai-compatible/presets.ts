@@ -14,7 +14,7 @@ export interface VendorPreset {
   readonly dataCollection?: boolean | undefined;
   /** Shapes besides chat completions that the vendor speaks at its own address. */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
-  /** True: the vendor has a batch API of files at its own address. */
+  /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
 }
@@ -116,7 +116,11 @@ export const VENDOR_PRESETS = {
     name: 'Mistral',
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
+    nativeBatches: true,
     dialect: {
+      batchWire: 'jobs',
+      batchPaths: ['/chat/completions', '/embeddings'],
+      batchPriceFactor: 0.5,
       userField: 'none',
       embeddings: { user: false, dimensionsField: 'output_dimension' },
       streamOptions: false,

@@ -5,6 +5,7 @@ import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import type { Dialect } from './dialect.ts';
+import { jobBatches } from './job-batches.ts';
 import { type BatchPath, fileBatches } from './native-batches.ts';
 import { NATIVE_DIALECTS, type NativeDialect, nativeCodecs } from './native-dialects.ts';
 
@@ -65,6 +66,8 @@ export function openaiCompatible<const Models extends ModelTable>(
 ): Provider<Extract<keyof Models, string>> {
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
+  const { batchWire = 'files', batchPriceFactor } = dialect;
+  const batchesOver = BATCH_WIRES[batchWire];
   const paths = new Set<BatchPath>(dialect.batchPaths ?? BATCH_PATHS);
   return httpProvider<Extract<keyof Models, string>>(
     {
@@ -76,7 +79,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
-      batches: nativeBatches ? (api, codecs) => fileBatches(api, codecs, paths, dialect.batchPriceFactor) : undefined,
+      batches: nativeBatches ? (api, codecs) => batchesOver(api, codecs, paths, batchPriceFactor) : undefined,
       baseURL,
       query,
       apiKey,
@@ -88,6 +91,7 @@ export function openaiCompatible<const Models extends ModelTable>(
   );
 }
 
+const BATCH_WIRES = { files: fileBatches, jobs: jobBatches };
 const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];
 
 function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
