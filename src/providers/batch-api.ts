@@ -6,7 +6,7 @@ import type { NativeCall, NativeJobCall, NativeReply } from './native-batches.ts
 import type { ApiRequest, ProviderApi } from './provider-api.ts';
 import { readJsonAnswer } from './read-json-answer.ts';
 import { presentable } from './redact.ts';
-import { TransportError, readText } from './transport/transport.ts';
+import { TransportError, type TransportResponse, readText } from './transport/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 
 /** Milliseconds for a call that moves little. */
@@ -30,7 +30,24 @@ export class BatchApi {
   }
 
   /** Makes a call that is answered with a JSON object. Rejects when the caller's signal is aborted. */
-  async json(call: NativeCall, request: BatchRequest): Promise<NativeReply<JsonObject>> {
+  json(call: NativeCall, request: BatchRequest): Promise<NativeReply<JsonObject>> {
+    return this.#send(call, request, async (response) => readJsonAnswer(await readText(response), 'a batch'));
+  }
+
+  /** Makes a call of whose answer only a header counts. Rejects when the caller's signal is aborted. */
+  header(call: NativeCall, request: BatchRequest, name: string): Promise<NativeReply<string>> {
+    return this.#send(call, request, async (response) => {
+      const value = response.header(name);
+      await readText(response);
+      return value === undefined ? NO_HEADER : { ok: true, value };
+    });
+  }
+
+  async #send<Value>(
+    call: NativeCall,
+    request: BatchRequest,
+    read: (response: TransportResponse) => Promise<NativeReply<Value>>,
+  ): Promise<NativeReply<Value>> {
     const limit = AbortSignal.timeout(request.body === undefined ? CALL_MS : TRANSFER_MS);
     try {
       const { response, context } = await this.#api.send({
@@ -42,7 +59,7 @@ export class BatchApi {
       });
       const failed = await readFailedStatus(response, context);
       if (failed !== undefined) return { ok: false, failure: failed };
-      return readJsonAnswer(await readText(response), 'a batch');
+      return await read(response);
     } catch (error) {
       call.signal.throwIfAborted();
       return { ok: false, failure: limit.aborted ? TOO_SLOW : failureOf(error) };
@@ -92,6 +109,11 @@ export function jobId({ job }: NativeJobCall): string {
   const { id } = job;
   return encodeURIComponent(typeof id === 'string' ? id : '');
 }
+
+const NO_HEADER = {
+  ok: false,
+  failure: failure('bad_response', 'The provider left out a header of its answer'),
+} as const;
 
 const TOO_SLOW = failure('timeout', 'The provider did not answer in time');
 

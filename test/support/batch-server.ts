@@ -11,8 +11,8 @@ export interface BatchServerRequest {
   readonly body: Buffer;
 }
 
-/** What a batch API answers: a status and a body, as JSON unless it is a text. */
-export type BatchServerAnswer = readonly [status: number, body: unknown];
+/** What a batch API answers: a status, a body, as JSON unless it is a text, and headers. */
+export type BatchServerAnswer = readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>];
 
 /** A real HTTP server that plays a batch API. */
 export interface BatchServer extends AsyncDisposable {
@@ -34,8 +34,9 @@ export async function startBatchServer(
       const line = `${incoming.method} ${incoming.url}`;
       const request = { line, headers: incoming.headers, body: Buffer.concat(chunks) };
       requests.push(request);
-      void Promise.resolve(handle(request)).then(([status, body]) => {
-        outgoing.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/plain' : 'application/json' });
+      void Promise.resolve(handle(request)).then(([status, body, headers]) => {
+        const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+        outgoing.writeHead(status, { 'content-type': type, ...headers });
         outgoing.end(typeof body === 'string' ? body : JSON.stringify(body));
       });
     });

@@ -1,6 +1,6 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { AttemptFailure, FailureKind } from '../../core/fallback/failure.ts';
 import type { NativeJob, NativeReply } from '../../providers/native-batches.ts';
 import { type NativeRoute, type NativeRoutes, lookupOf } from './native-route.ts';
 
@@ -33,7 +33,19 @@ export async function findLost(
   return NOT_FOUND;
 }
 
-/** Whether asking again may help: a provider that does not list batches, or not for this key, never will. */
-function isSilence({ status }: AttemptFailure): boolean {
-  return status === undefined || status === 408 || status === 429 || (status >= 500 && status !== 501);
+/**
+ * Whether asking again may help: a provider that does not list batches, or not for this key, or not in a way that can be
+ * read, never will.
+ */
+function isSilence({ kind, status }: AttemptFailure): boolean {
+  return SILENCE.has(kind) && status !== 501;
 }
+
+const SILENCE: ReadonlySet<FailureKind> = new Set([
+  'connection',
+  'unreachable',
+  'timeout',
+  'rate_limited',
+  'overloaded',
+  'server',
+]);
