@@ -8,7 +8,8 @@ export type { FakeEnvironment, FakeEnvironmentOptions } from './fake-environment
 export { UNKNOWN_HOST_URL, refusingAddress } from './fault-upstream/addresses.ts';
 export type { DeadAddress } from './fault-upstream/addresses.ts';
 export { blackHole } from './fault-upstream/black-hole.ts';
-export type { CertificateKind } from './fault-upstream/certificate.ts';
+export { makeCertificate } from './fault-upstream/certificate.ts';
+export type { CertificateKind, TestCertificate } from './fault-upstream/certificate.ts';
 export type { FaultExchange } from './fault-upstream/exchange.ts';
 export type { Fault, FaultSettings, RecordedRequest } from './fault-upstream/fault.ts';
 export { startFaultUpstream } from './fault-upstream/fault-upstream.ts';
