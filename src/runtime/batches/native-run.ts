@@ -72,7 +72,8 @@ export async function stopNatively(
   const late = now - since > STOP_MS;
   if (batch.upstream === undefined && !late) {
     const found = await findUnwritten(ports, batch, signal);
-    if (found !== 'nothing') return { type: 'again', afterMs: found === 'found' ? 0 : FIRST_POLL_MS, memo: { since } };
+    if (found !== 'nothing')
+      return { type: 'again', afterMs: found === 'found' ? 0 : FIRST_POLL_MS, memo: { since }, reset: true };
   }
   const live = await findJob(ports, batch);
   if (live === undefined) return undefined;
