@@ -55,6 +55,7 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
 const MAX_STREAM_BYTES = 512_000_000;
 /** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
+
 /** What sending needs of a call. */
 type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
 
