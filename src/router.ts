@@ -3,6 +3,7 @@ import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
 import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
+import { type TraceContext, traceContextOf } from './core/trace-context.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
@@ -17,6 +18,7 @@ import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
+import { announceHealth } from './runtime/announce.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
 import { createBatches } from './create-batches.ts';
@@ -25,7 +27,7 @@ import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
-import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import { EventHub, type RouterEvents, type RouterListener, listen } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
@@ -48,6 +50,8 @@ export interface CallOptions {
   readonly sessionId?: string | undefined;
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
+  /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 /** How the vectors of an answer are written, by the `encoding_format` of its request. */
@@ -154,10 +158,7 @@ export function createRouter<
   const resolved = resolveConfig(config);
   const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
-  for (const name of ['attempt', 'result', 'error', 'warning', 'batch'] as const) {
-    const listener = resolved.on[name];
-    if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
-  }
+  listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
@@ -180,6 +181,8 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
       anthropicBeta: options.anthropicBeta,
+      traceContext:
+        options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
     };
   }
 
@@ -194,7 +197,9 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      ...(inner === undefined
+        ? {}
+        : { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
       policies: inner?.policies,
       native: spoken?.native,
     };
@@ -274,8 +279,9 @@ export function createRouter<
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
     const prepared = await prepare(body, options);
-    const { plan, request } = await planPrepared(services, prepared);
-    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
+    const { plan, request, filtered } = await planPrepared(services, prepared);
+    const participants = { ...prepared, stages: filtered.stages };
+    return explainPlan(plan, request, participants, (endpoint) => !records.admission(endpoint).ok);
   }
 
   const admission = new Concurrency(limits.concurrentRequests);
@@ -324,6 +330,7 @@ const NEVER = new AbortController().signal;
 
 function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
   const { environment, docsUrl } = config;
+  const events = new EventHub();
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
@@ -340,11 +347,13 @@ function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['call
     fallback: config.fallback,
     selection: config.selection,
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
-    records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
+    records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment, (endpoint, before, after) =>
+      announceHealth({ events, facts, environment }, endpoint, before, after),
+    ),
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
-    events: new EventHub(),
+    events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
     maxPluginDepth: config.maxPluginDepth,

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import {
   type CallOutcome,
+  type EndpointHealth,
   type HealthPolicy,
   UNKNOWN_HEALTH,
   admission,
@@ -11,6 +12,9 @@ import type { Admission } from '../core/fallback/health.ts';
 import { type Measurement, UNMEASURED, measure } from '../core/selection/performance.ts';
 import type { EndpointRecord } from '../core/selection/world.ts';
 import type { Environment } from './environment.ts';
+
+/** Told how an endpoint stood before and how it stands now. */
+export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** A bounded map. */
 export interface RecordMap<Value> {
@@ -25,8 +29,16 @@ export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
   readonly #policy: HealthPolicy;
   readonly #environment: Environment;
+  readonly #onChange: HealthListener;
 
-  constructor(records: RecordMap<EndpointRecord>, policy: HealthPolicy, environment: Environment) {
+  /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
+  constructor(
+    records: RecordMap<EndpointRecord>,
+    policy: HealthPolicy,
+    environment: Environment,
+    onChange: HealthListener = () => {},
+  ) {
+    this.#onChange = onChange;
     this.#records = records;
     this.#policy = policy;
     this.#environment = environment;
@@ -44,6 +56,7 @@ export class EndpointRecords {
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const health = observeStart(record.health, this.#policy, this.#environment.now());
     if (health !== record.health) this.#records.set(endpoint.id, { ...record, health });
+    this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
   }
 
@@ -54,6 +67,12 @@ export class EndpointRecords {
     const health = observe(record.health, this.#policy, outcome, now);
     const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
     this.#records.set(endpoint.id, { health, performance });
+    this.#compare(endpoint, record.health, health);
+  }
+
+  #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
+    if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
+    this.#onChange(endpoint, before, after);
   }
 }
 

@@ -14,6 +14,7 @@ import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
+import type { TraceContext } from '../trace-context.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -27,6 +28,8 @@ export interface ModelTarget {
   readonly sort?: SortKey | undefined;
   /** Tier that competes beside the default one, from `:nitro` or `:floor`. */
   readonly admitTier?: EndpointTier | undefined;
+  /** Router model that this one was put in the place of, such as `router/auto`; at the router model itself, its slug. */
+  readonly router?: string | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
   /**
@@ -155,6 +158,8 @@ export interface Within {
   readonly depth: number;
   /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
   readonly by: readonly string[];
+  /** Number of the hook or tool call that makes this request, among those of its parent. */
+  readonly stage?: number | undefined;
 }
 
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
@@ -180,6 +185,8 @@ export interface RoutedRequest {
   readonly account: Account;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Where the caller's own trace stands, as far as it told. */
+  readonly traceContext?: TraceContext | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
   readonly within?: Within | undefined;

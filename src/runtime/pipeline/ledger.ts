@@ -15,7 +15,14 @@ export class Ledger {
   #errorMetadata: JsonObject = {};
   #inner: Usage | undefined;
   #requested = 0;
+  #works = 0;
   #executed = 0;
+
+  /** The number of the next hook or tool call, counted from 1. */
+  nextWork(): number {
+    this.#works += 1;
+    return this.#works;
+  }
 
   /** Notes a stage; what the record leaves out is the plugin's. */
   stage(id: string, record: StageRecord): void {
