@@ -25,6 +25,8 @@ import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
+import { Rates } from './runtime/limits/rates.ts';
+import { Spending } from './runtime/limits/spending.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
@@ -204,6 +206,13 @@ export function createRouter<
     return preparePipeline(services, normalized.value, request, body);
   }
 
+  /** Lets a prepared request from outside begin. */
+  async function admitted(prepared: PreparedRequest): Promise<PreparedRequest> {
+    const { request: own } = prepared;
+    const request = await services.rates.admit(own);
+    return request === own ? prepared : { ...prepared, request };
+  }
+
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
     const prepared = await prepare(body, { account: inner.account }, false, inner);
     const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
@@ -228,7 +237,7 @@ export function createRouter<
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const prepared = await prepare(body, options);
+    const prepared = await admitted(await prepare(body, options));
     const { id, stream: streamed } = prepared.request;
     if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
     const execution = await startExecution(services, prepared, options.signal ?? NEVER);
@@ -236,14 +245,14 @@ export function createRouter<
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const prepared = await prepare(body, options, false);
+    const prepared = await admitted(await prepare(body, options, false));
     const execution = await startExecution(services, prepared, options.signal ?? NEVER);
     const { result } = await answerWhole(services, execution);
     return result;
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
-    const source = await openStream(await prepare(body, options, true), options.signal);
+    const source = await openStream(await admitted(await prepare(body, options, true)), options.signal);
     try {
       for (;;) {
         const items = await source.next();
@@ -269,7 +278,8 @@ export function createRouter<
   }
 
   async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
-    return answerEmbeddings(services, await prepareEmbeddings(body, options), options.signal ?? NEVER);
+    const request = await services.rates.admit(await prepareEmbeddings(body, options));
+    return answerEmbeddings(services, request, options.signal ?? NEVER);
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
@@ -285,12 +295,17 @@ export function createRouter<
       return {
         request: prepared.request,
         plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
-        answer: async (signal) => answerWhole(services, await startExecution(services, prepared, signal)),
+        answer: async (signal) =>
+          answerWhole(services, await startExecution(services, await admitted(prepared), signal)),
       };
     },
     async prepareEmbeddings(body, options) {
       const request = await prepareEmbeddings(body, { ...options, batch: true });
-      return { request, plain: true, answer: (signal) => answerEmbeddings(services, request, signal) };
+      return {
+        request,
+        plain: true,
+        answer: async (signal) => answerEmbeddings(services, await services.rates.admit(request), signal),
+      };
     },
   });
 
@@ -332,6 +347,7 @@ function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['call
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
+  const events = new EventHub();
   return {
     environment,
     facts,
@@ -343,8 +359,10 @@ function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['call
     records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
+    spending: new Spending(config.usage.keeper, config.usage.spending, events),
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
-    events: new EventHub(),
+    events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
     maxPluginDepth: config.maxPluginDepth,

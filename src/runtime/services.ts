@@ -12,6 +12,8 @@ import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from './environment.ts';
 import type { EventHub } from './events.ts';
+import type { Rates } from './limits/rates.ts';
+import type { Spending } from './limits/spending.ts';
 import type { RetryBudgetKeeper } from './retry-budget.ts';
 import type { StickySessions } from './sticky-sessions.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -28,6 +30,8 @@ export interface RuntimeServices {
   readonly records: EndpointRecords;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
+  readonly rates: Rates;
+  readonly spending: Spending;
   readonly endUsers: EndUsers;
   readonly events: EventHub;
   readonly docsUrl: string;

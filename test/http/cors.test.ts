@@ -3,8 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { GOOD_END, fedProvider } from '../support/fed-provider.ts';
 import { type Answered, type CallInit, chatBody, send } from '../support/http-call.ts';
 
+/** The headers that pages of other sites may read. */
+const EXPOSED =
+  'X-Generation-Id, x-request-id, request-id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, ' +
+  'X-RateLimit-Reset, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
+  'X-OpenRouter-Cache-Status, X-OpenRouter-Cache-Age, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Source-Id';
+
 const SITE = 'https://app.example.com';
-const EXPOSED = 'X-Generation-Id, x-request-id, request-id, Retry-After';
 
 async function call(cors: Cors | undefined, init: CallInit): Promise<Answered> {
   const provider = fedProvider({

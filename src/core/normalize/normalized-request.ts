@@ -13,6 +13,7 @@ import type { StopCondition } from '../../protocol/stop-conditions.ts';
 import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
+import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
@@ -185,6 +186,8 @@ export interface RoutedRequest {
   readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** What it took of the account's rate limits. Absent where nothing is limited. */
+  readonly rateTicket?: RateTicket | undefined;
   /** Beta features that the caller wants of Anthropic. */
   readonly anthropicBetas?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */

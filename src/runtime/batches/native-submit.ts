@@ -44,6 +44,8 @@ export async function submitNatively(
 ): Promise<TaskResult | undefined> {
   if (task.memo?.['native'] === false) return undefined;
   const account = await ports.accountOf(batch);
+  // A budget is held call by call, and a provider's batch bills when it is over.
+  if (ports.spending.holds(account)) return undefined;
   const route = await findRoute(ports, batch, account);
   if (route === undefined) return undefined;
   if (stopping.aborted) return { type: 'again', afterMs: 0 };
