@@ -22,6 +22,7 @@ import {
 import {
   type BudgetsOptions,
   type RateLimitsOptions,
+  type ResponseCacheOptions,
   type ResolvedLimits,
   limitsProblems,
   resolveLimits,
@@ -117,6 +118,8 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly rateLimits?: RateLimitsOptions | undefined;
   /** What accounts may spend. An account from `authenticate` may bring its own. Default: no budgets. */
   readonly budgets?: BudgetsOptions | undefined;
+  /** Whole answers that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
+  readonly responseCache?: ResponseCacheOptions | undefined;
   /** Batches: where they live, who runs them, and their bounds. */
   readonly batches?: BatchesOptions | undefined;
   /** How the ends of batches are told to their owners. */
@@ -238,7 +241,11 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
     state,
     sharesState: config.state !== undefined,
-    usage: resolveLimits(config.rateLimits, config.budgets, { state, environment }),
+    usage: resolveLimits(config.rateLimits, config.budgets, config.responseCache, {
+      state,
+      shared: config.state !== undefined,
+      environment,
+    }),
     batches: resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: resolveWebhooks(config.webhooks),
     identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
@@ -246,7 +253,10 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     on: config.on ?? {},
     environment,
   };
-  const problems = [...findProblems(resolved), ...limitsProblems(config.rateLimits, config.budgets)];
+  const problems = [
+    ...findProblems(resolved),
+    ...limitsProblems(config.rateLimits, config.budgets, config.responseCache, resolved.sharesState),
+  ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
 }

@@ -17,6 +17,7 @@ import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
+import type { Execution } from './runtime/execution.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
 import { createBatches } from './create-batches.ts';
@@ -27,12 +28,17 @@ import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
 import { Rates } from './runtime/limits/rates.ts';
 import { Spending } from './runtime/limits/spending.ts';
+import type { CacheWish } from './core/limits/cache-rule.ts';
+import type { CacheReport } from './runtime/response-cache/cached-answer.ts';
+import { CachedExecution } from './runtime/response-cache/cached-execution.ts';
+import { Responses } from './runtime/response-cache/responses.ts';
 import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
 import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
 import type { InnerCall, RuntimeServices } from './runtime/services.ts';
+import { SharedCooldowns } from './runtime/shared-cooldowns.ts';
 import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
 import { boundedMap } from './storage/memory.ts';
@@ -48,6 +54,8 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Whether a chat request uses the response cache. Default: as configured. */
+  readonly cache?: CacheWish | undefined;
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
 }
@@ -70,9 +78,14 @@ export interface OpenOptions extends CallOptions {
 }
 
 /** An answer on its way, as mounts use it. */
-export type OpenedChat =
-  | { readonly type: 'whole'; readonly id: string; readonly answer: Promise<WholeAnswer> }
-  | { readonly type: 'stream'; readonly id: string; readonly stream: ChatStreamSource };
+export type OpenedChat = {
+  readonly id: string;
+  /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
+  readonly cache: () => CacheReport | undefined;
+} & (
+  | { readonly type: 'whole'; readonly answer: Promise<WholeAnswer> }
+  | { readonly type: 'stream'; readonly stream: ChatStreamSource }
+);
 
 /**
  * A model router. Made by {@link createRouter}.
@@ -213,6 +226,21 @@ export function createRouter<
     return request === own ? prepared : { ...prepared, request };
   }
 
+  /** Begins a request from outside: with the cache where it takes part, else as it is. */
+  async function begin(
+    prepared: PreparedRequest,
+    body: unknown,
+    signal: AbortSignal,
+    wish: CacheWish = {},
+  ): Promise<Execution> {
+    const { request } = prepared;
+    const rule = services.responses.ruleFor(request, wish);
+    const start = (): Promise<Execution> => startExecution(services, prepared, signal);
+    if (rule === undefined) return start();
+    const key = await services.responses.keyOf(request, body);
+    return new CachedExecution(services, { request, key, rule, signal, start });
+  }
+
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
     const prepared = await prepare(body, { account: inner.account }, false, inner);
     const { result } = await answerWhole(services, await startExecution(services, prepared, inner.signal));
@@ -227,32 +255,40 @@ export function createRouter<
     return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
-  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(
+    prepared: PreparedRequest,
+    body: unknown,
+    { signal: outer, cache: wish }: CallOptions,
+  ): Promise<{ readonly source: ChatStreamSource; readonly cache: OpenedChat['cache'] }> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
+    const execution = await begin(prepared, body, controller.signal, wish);
+    return { source: new ChatStreamSource(services, execution, abort, release), cache: reportOf(execution) };
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
     const prepared = await admitted(await prepare(body, options));
     const { id, stream: streamed } = prepared.request;
-    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
-    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
-    return { type: 'whole', id, answer: answerWhole(services, execution) };
+    if (streamed) {
+      const { source, cache } = await openStream(prepared, body, options);
+      return { type: 'stream', id, stream: source, cache };
+    }
+    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
+    return { type: 'whole', id, answer: answerWhole(services, execution), cache: reportOf(execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const prepared = await admitted(await prepare(body, options, false));
-    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
     const { result } = await answerWhole(services, execution);
     return result;
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
-    const source = await openStream(await admitted(await prepare(body, options, true)), options.signal);
+    const { source } = await openStream(await admitted(await prepare(body, options, true)), body, options);
     try {
       for (;;) {
         const items = await source.next();
@@ -334,6 +370,10 @@ const SIMULATED = {
     'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
+function reportOf(execution: Execution): OpenedChat['cache'] {
+  return () => (execution instanceof CachedExecution ? execution.report : undefined);
+}
+
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
 
@@ -348,6 +388,7 @@ function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['call
     docsUrl,
   };
   const events = new EventHub();
+  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment);
   return {
     environment,
     facts,
@@ -356,11 +397,13 @@ function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['call
     fallback: config.fallback,
     selection: config.selection,
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
-    records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
+    records,
+    cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
+    responses: new Responses(config.usage.responses, environment, events),
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events,
     docsUrl,

@@ -71,7 +71,7 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
   500: 'server',
 };
 
-const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '' };
+const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '', headers: 'x-router' };
 
 /** The body of an error. A 500 is masked: what failed inside is nobody's business outside. */
 export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody {

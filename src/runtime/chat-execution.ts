@@ -52,6 +52,8 @@ export async function planRequest(
   request: NormalizedRequest,
   roll?: number,
 ): Promise<RoutePlan> {
+  const news = services.cooldowns?.refresh();
+  if (news !== undefined) await news;
   const found = services.sticky.find(request);
   const sticky = found instanceof Promise ? await valueWithin(services.environment, found, STICKY_WAIT_MS) : found;
   return planRoute(request, worldOf(services, sticky, roll));

@@ -14,7 +14,9 @@ import type { Environment } from './environment.ts';
 import type { EventHub } from './events.ts';
 import type { Rates } from './limits/rates.ts';
 import type { Spending } from './limits/spending.ts';
+import type { Responses } from './response-cache/responses.ts';
 import type { RetryBudgetKeeper } from './retry-budget.ts';
+import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -28,10 +30,13 @@ export interface RuntimeServices {
   readonly selection: SelectionPolicy;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly records: EndpointRecords;
+  /** Absent where state is not shared. */
+  readonly cooldowns: SharedCooldowns | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly rates: Rates;
   readonly spending: Spending;
+  readonly responses: Responses;
   readonly endUsers: EndUsers;
   readonly events: EventHub;
   readonly docsUrl: string;

@@ -57,8 +57,8 @@ describe('a page of a named site', () => {
       'access-control-allow-headers':
         'Authorization, Content-Type, Idempotency-Key, x-api-key, anthropic-version, anthropic-beta, ' +
         'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
-        'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-OpenRouter-Metadata, ' +
-        'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories',
+        'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-Router-Cache, X-Router-Cache-TTL, X-Router-Cache-Clear, X-OpenRouter-Metadata, ' +
+        'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories, X-OpenRouter-Cache, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Clear',
       'access-control-max-age': '600',
     });
   });

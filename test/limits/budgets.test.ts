@@ -15,7 +15,7 @@ import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
 
 /** USD per million tokens: a thousand and two thousand nano-dollars a token. */
 const PRICE = { prompt: 1, completion: 2 };
-const models: StubOptions['models'] = { 'acme/one': { price: PRICE } };
+const models: NonNullable<StubOptions['models']> = { 'acme/one': { price: PRICE } };
 /** 10 + 2 × 20 = 50 millionths of a dollar. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', usage: USAGE, reply: 'whole' };
@@ -88,7 +88,7 @@ describe('a budget', () => {
       },
     );
     const call = async (key: string): Promise<Awaited<ReturnType<typeof send>>> => {
-      const sent = send(own.router, { headers: { authorization: `Bearer ${key}` }, body: chatBody(BODY as object) });
+      const sent = send(own.router, { headers: { authorization: `Bearer ${key}` }, body: chatBody({ ...BODY }) });
       await own.environment.advance(100);
       return sent;
     };

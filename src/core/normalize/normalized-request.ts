@@ -210,6 +210,10 @@ export interface NormalizedRequest extends RoutedRequest {
   readonly audio?: JsonObject | undefined;
   readonly imageConfig?: JsonObject | undefined;
   readonly cache: CacheOptions;
+  /** What the preset of the request says about the response cache. */
+  readonly responseCache?:
+    | { readonly enabled?: boolean | undefined; readonly ttlSeconds?: number | undefined }
+    | undefined;
   readonly plugins: readonly PluginEntry[];
   readonly echoUpstreamBody: boolean;
 }
