@@ -19,6 +19,17 @@ export type { ApiKey } from './auth/api-keys.ts';
 export type { Authenticate, Credentials } from './auth/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from './core/account.ts';
 
+// What callers may use and spend.
+export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from './config-limits.ts';
+export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from './core/limits/budget.ts';
+export type { CacheWish } from './core/limits/cache-rule.ts';
+export type { BrokenRateLimit, ShortBudget } from './core/limits/limit-errors.ts';
+export type { FreeModelLimits, RateLimitName, RateLimits, RateTicket } from './core/limits/rate-limits.ts';
+export type { BudgetClaim, BudgetDecision, BudgetKeeper } from './limits/budget-keeper.ts';
+export type { RateClaim, RateDecision, RateLimiter } from './limits/rate-limiter.ts';
+export type { ResponseCacheStore } from './limits/response-cache.ts';
+export type { CacheReport } from './runtime/response-cache/cached-answer.ts';
+
 // Who answers.
 export {
   azure,
@@ -229,7 +240,7 @@ export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 // Where state lives, and what happens.
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
-export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export type { ChangedCounters, CounterChange, MaybePromise, StateStore } from './storage/state-store.ts';
 export { withLocalFallback } from './storage/local-fallback.ts';
 export type { LocalFallbackOptions } from './storage/local-fallback.ts';
 export { memoryStorage } from './storage/memory-storage.ts';

@@ -87,7 +87,10 @@ export function retryAfterSeconds(ms: number): string {
 /** The headers that `metadata` repeats (gaps 7.6). Those of a provider are about our account with it. */
 function ownRateLimit({ limit_source: source, headers }: RouterError['metadata']): HttpHeaders {
   if (source !== OWN_RATE_LIMIT || !isJsonObject(headers)) return {};
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+  const told = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+  );
+  return Object.fromEntries(told);
 }
 
 function errorHeaders(error: RouterError): HttpHeaders {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/core/account.ts';
 import { turnAt } from '../../src/core/limits/budget.ts';
-import { RouterError } from '../../src/errors.ts';
+import type { RouterError } from '../../src/errors.ts';
 import type { BudgetsOptions } from '../../src/config-limits.ts';
 import { stateBudgets } from '../../src/limits/state-budgets.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
@@ -144,7 +144,7 @@ describe('a budget', () => {
     const body = { ...BODY, plugins: [{ id: 'asks' }] };
     // 100 for the service, 50 for each of two calls.
     const account = accountWith(0.00027);
-    expect(statusOf(await askAndWait(own, { account, body: body as never }))).toBe(200);
+    expect(statusOf(await askAndWait(own, { account, body }))).toBe(200);
     expect(statusOf(await askAndWait(own, { account, body: BODY }))).toBe(402);
     expect(statusOf(await askAndWait(own, { account: accountWith(0.0003), body: BODY }))).toBe(200);
   });

@@ -134,10 +134,7 @@ describe('the cache', () => {
     const own = bench(ANSWER, { presets });
     const always = bench(ANSWER, { presets, responseCache: { enabled: true, ttlSeconds: 9 } });
     const statusIn = async (one: Bench, preset: string | undefined, headers: Readonly<Record<string, string>>) =>
-      cacheOf(await call(one, { headers, body: chatBody({ ...(preset === undefined ? {} : { preset }) }) })).slice(
-        0,
-        3,
-      );
+      cacheOf(await call(one, { headers, body: chatBody(preset === undefined ? {} : { preset }) })).slice(0, 3);
     expect((await statusIn(own, undefined, {}))[0]).toBeUndefined();
     expect(await statusIn(own, 'on', {})).toEqual(['MISS', undefined, '7']);
     expect((await statusIn(own, 'on', { 'x-router-cache': 'false' }))[0]).toBeUndefined();
@@ -188,7 +185,7 @@ describe('the cache', () => {
       expect(new Set(texts).size).toBe(1);
       expect(texts[0]).toContain('<p0#');
       const costs = running.map(({ outcome }) => (outcome?.result ?? outcome?.chunks.at(-1))?.usage?.total_tokens);
-      expect(costs.sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 30]);
+      expect(costs.toSorted((a = 0, b = 0) => a - b)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 30]);
     }
     expect(own.stubs.calls).toHaveLength(2);
   });
@@ -214,7 +211,7 @@ describe('the cache', () => {
     ],
     ['is left', { ...ANSWER, afterMs: 50 }, 20, undefined],
   ] as const)('lets the others go on by themselves when the one that asks %s', async (_, behaves, abortAt, status) => {
-    const own = bench(behaves as StubOptions['behaves']);
+    const own = bench(behaves);
     const controller = new AbortController();
     const first = ask(own, { ...ON, stream: true, signal: controller.signal });
     await own.environment.advance(0);
