@@ -13,22 +13,15 @@ export type {
 export { ConfigError, RouterError } from './errors.ts';
 export type { ConfigProblem, RouterErrorOptions } from './errors.ts';
 
-// Who calls.
+// Who calls, and what callers may use and spend.
 export { apiKeys } from './auth/api-keys.ts';
 export type { ApiKey } from './auth/api-keys.ts';
 export type { Authenticate, Credentials } from './auth/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from './core/account.ts';
-
-// What callers may use and spend.
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from './config-limits.ts';
-export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from './core/limits/budget.ts';
-export type { CacheWish } from './core/limits/cache-rule.ts';
-export type { BrokenRateLimit, ShortBudget } from './core/limits/limit-errors.ts';
-export type { FreeModelLimits, RateLimitName, RateLimits, RateTicket } from './core/limits/rate-limits.ts';
-export type { BudgetClaim, BudgetDecision, BudgetKeeper } from './limits/budget-keeper.ts';
-export type { RateClaim, RateDecision, RateLimiter } from './limits/rate-limiter.ts';
-export type { ResponseCacheStore } from './limits/response-cache.ts';
-export type { CacheReport } from './runtime/response-cache/cached-answer.ts';
+export type * from './limits/budget-keeper.ts';
+export type * from './limits/rate-limiter.ts';
+export type * from './limits/response-cache.ts';
 
 // Who answers.
 export {
@@ -121,6 +114,7 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 
 // Plugins and server tools.
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
+export * from './plugins/model-routers.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
 export { fusion } from './plugins/fusion/fusion.ts';
@@ -220,6 +214,8 @@ export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
+export type { CandidatesContext } from './core/pipeline/candidates-context.ts';
+export type { UsableTarget } from './core/selection/usable.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
 export type {
   Awaitable,

@@ -1,8 +1,6 @@
-import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
-import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
-import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
+import { type RequestContext, normalizeChatRequest } from './core/normalize/normalize.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
@@ -20,28 +18,19 @@ import type { Provider } from './providers/provider.ts';
 import type { Execution } from './runtime/execution.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
+import { buildServices } from './build-services.ts';
 import { createBatches } from './create-batches.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
-import { EndUsers } from './runtime/end-users.ts';
-import { EndpointRecords } from './runtime/endpoint-records.ts';
-import { Rates } from './runtime/limits/rates.ts';
-import { Spending } from './runtime/limits/spending.ts';
-import type { CacheWish } from './core/limits/cache-rule.ts';
-import type { CacheReport } from './runtime/response-cache/cached-answer.ts';
+import type { CacheReport, CacheWish } from './core/limits/cache-rule.ts';
 import { CachedExecution } from './runtime/response-cache/cached-execution.ts';
-import { Responses } from './runtime/response-cache/responses.ts';
-import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import type { RouterEvents, RouterListener } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
-import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
 import type { InnerCall, RuntimeServices } from './runtime/services.ts';
-import { SharedCooldowns } from './runtime/shared-cooldowns.ts';
-import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
-import { boundedMap } from './storage/memory.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 
 /** What comes with a call besides its body. */
@@ -145,9 +134,6 @@ export interface RouterInternals {
   /** Places for requests that are handled at the same time. */
   readonly admission: Concurrency;
 }
-
-/** Endpoints, accounts' users and so on that are remembered at a time. */
-const MAX_RECORDS = 10_000;
 
 /**
  * Makes a router from its providers and options. Without any, the keys in the environment decide which providers there
@@ -320,8 +306,9 @@ export function createRouter<
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
     const prepared = await prepare(body, options);
-    const { plan, request } = await planPrepared(services, prepared);
-    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
+    const { plan, request, filtered } = await planPrepared(services, prepared);
+    const participants = { ...prepared, stages: filtered.stages };
+    return explainPlan(plan, request, participants, (endpoint) => !records.admission(endpoint).ok);
   }
 
   const admission = new Concurrency(limits.concurrentRequests);
@@ -376,39 +363,3 @@ function reportOf(execution: Execution): OpenedChat['cache'] {
 
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
-
-function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
-  const { environment, docsUrl } = config;
-  const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
-    policy: config.policy,
-    defaultModel: config.defaultModel,
-    presets: config.presets,
-    routerModels: modelsOfPlugins(config.plugins),
-    docsUrl,
-  };
-  const events = new EventHub();
-  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment);
-  return {
-    environment,
-    facts,
-    limits: config.limits,
-    timeouts: config.timeouts,
-    fallback: config.fallback,
-    selection: config.selection,
-    providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
-    records,
-    cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
-    sticky: new StickySessions(config.state, config.stickyTtlMs),
-    budget: new RetryBudgetKeeper(config.retryBudget, environment),
-    rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
-    spending: new Spending(config.usage.keeper, config.usage.spending, events),
-    responses: new Responses(config.usage.responses, environment, events),
-    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
-    events,
-    docsUrl,
-    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
-    maxPluginDepth: config.maxPluginDepth,
-    callWithin,
-  };
-}

@@ -90,6 +90,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/router.ts': ['src'],
+  'src/build-services.ts': ['src'],
   'src/create-batches.ts': ['src'],
   'src/http': [
     'src/protocol',

@@ -1,5 +1,4 @@
-import type { CacheWish } from '../core/limits/cache-rule.ts';
-import type { CacheReport } from '../runtime/response-cache/cached-answer.ts';
+import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { Spelling } from './brand.ts';
 import type { HttpCall, HttpHeaders } from './exchange.ts';
 

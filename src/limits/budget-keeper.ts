@@ -2,6 +2,9 @@ import type { BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
 import type { ShortBudget } from '../core/limits/limit-errors.ts';
 import type { MaybePromise } from '../storage/state-store.ts';
 
+export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
+export type { ShortBudget } from '../core/limits/limit-errors.ts';
+
 /** An upstream call that wants to be paid for. */
 export interface BudgetClaim {
   readonly account: string;

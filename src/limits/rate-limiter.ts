@@ -2,6 +2,9 @@ import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
 import type { MaybePromise } from '../storage/state-store.ts';
 
+export type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
+export type { FreeModelLimits, RateLimitName, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
+
 /** A request that wants to begin. */
 export interface RateClaim {
   readonly account: string;

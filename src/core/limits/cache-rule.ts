@@ -10,6 +10,18 @@ export interface CacheWish {
   readonly clear?: boolean | undefined;
 }
 
+/** What a caller is told about the cache (gaps 9.4). */
+export type CacheReport =
+  | { readonly status: 'MISS'; readonly ttlSeconds: number }
+  | {
+      readonly status: 'HIT';
+      /** What is left. */
+      readonly ttlSeconds: number;
+      readonly ageSeconds: number;
+      /** Generation id of the request that was answered. */
+      readonly sourceId: string;
+    };
+
 /** What the router does where nobody says anything else. */
 export interface CachePolicy {
   readonly enabled: boolean;

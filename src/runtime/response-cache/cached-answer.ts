@@ -1,3 +1,4 @@
+import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 
 /** What is kept of an answer. */
@@ -12,18 +13,6 @@ export interface CachedAnswer {
   readonly provider: string;
   readonly choices: readonly Choice[];
 }
-
-/** What a caller is told about the cache (gaps 9.4). */
-export type CacheReport =
-  | { readonly status: 'MISS'; readonly ttlSeconds: number }
-  | {
-      readonly status: 'HIT';
-      /** What is left. */
-      readonly ttlSeconds: number;
-      readonly ageSeconds: number;
-      /** Generation id of the request that was answered. */
-      readonly sourceId: string;
-    };
 
 /** The answer that a text holds; what somebody else wrote there is none. */
 export function readCachedAnswer(text: string | undefined, now: number): CachedAnswer | undefined {

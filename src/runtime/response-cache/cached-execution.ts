@@ -1,7 +1,7 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import type { CacheRule } from '../../core/limits/cache-rule.ts';
+import type { CacheReport, CacheRule } from '../../core/limits/cache-rule.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -14,7 +14,7 @@ import type { Answer, AnswerCall, Counted, Execution } from '../execution.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
 import type { RuntimeServices } from '../services.ts';
 import { valueWithin } from '../wait.ts';
-import { type CachedAnswer, type CacheReport, reportHit } from './cached-answer.ts';
+import { type CachedAnswer, reportHit } from './cached-answer.ts';
 import type { Flight } from './responses.ts';
 
 /** What a request that uses the cache begins with. */
