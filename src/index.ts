@@ -52,6 +52,7 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
+export type { BatchPath } from './providers/openai-compatible/native-batches.ts';
 export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
@@ -296,6 +297,7 @@ export type {
   NativeItem,
   NativeJob,
   NativeJobCall,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeState,
