@@ -1,4 +1,3 @@
-// The router.
 export { createRouter } from './router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
@@ -72,7 +71,7 @@ export type { SimulatedModel } from './providers/simulated/models.ts';
 export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
-export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { Abilities, Endpoint, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
 export type { FactOrigin } from './catalog/fact-origin.ts';
 export type { CatalogFacts } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
@@ -94,7 +93,6 @@ export type {
   ProviderReply,
 } from './providers/provider.ts';
 export type { Catalog } from './catalog/catalog.ts';
-export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
 export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
