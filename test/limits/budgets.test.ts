@@ -8,6 +8,7 @@ import { stateBudgets } from '../../src/limits/state-budgets.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import { apiKeys } from '../../src/auth/api-keys.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
+import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { type Bench, LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { chatBody, send } from '../support/http-call.ts';
 import { runs } from '../support/properties.ts';
@@ -158,6 +159,43 @@ describe('a budget', () => {
     }
     expect(statuses[0]).toBe('left');
     expect(statuses.at(-1)).toBe('failed');
+  });
+
+  it('holds embeddings, and requests of batches long after their caller is gone', async () => {
+    const provider = batchProvider('up', undefined, {
+      models: { 'acme/one': { price: PRICE }, 'acme/vectors': { price: PRICE, outputModalities: ['embeddings'] } },
+      embed: () =>
+        Promise.resolve({
+          type: 'embedded',
+          result: { vectors: [[1, 2]], usage: { prompt_tokens: 20, completion_tokens: 0, total_tokens: 20 } },
+        }),
+    });
+    const scene = batchScene({ providers: [provider] });
+    const embeds = { id: 'e', budget: { limitUsd: 0.00006 } };
+    const embed = (): Promise<unknown> =>
+      scene.router.embed({ model: 'acme/vectors', input: 'Hello' } as never, { account: embeds }).then(
+        () => 200,
+        (error: RouterError) => error.status,
+      );
+    expect([await embed(), await embed(), await embed()]).toEqual([200, 200, 402]);
+
+    await scene.router.batches.start();
+    const account = { id: 'b', budget: { limitUsd: 0.0001 } };
+    const requests = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((content) => {
+      return { custom_id: content, body: { max_tokens: 10, messages: [{ role: 'user', content }] } };
+    });
+    const { id } = await scene.router.batches.create(chatBatch(0, { requests: requests as never }), { account });
+    let batch = await scene.router.batches.retrieve(id, { account });
+    for (let turn = 0; turn < 100 && batch.finalized_at === null; turn += 1) {
+      await scene.advance(1_000);
+      batch = await scene.router.batches.retrieve(id, { account });
+    }
+    // Each is billed 20 millionths.
+    expect(batch.request_counts.completed).toBeGreaterThan(0);
+    expect(batch.request_counts.completed).toBeLessThanOrEqual(5);
+    expect(batch.request_counts.failed).toBe(8 - batch.request_counts.completed);
+    expect(provider.calls).toHaveLength(batch.request_counts.completed);
+    await scene.router.close();
   });
 
   it('costs nothing where the account pays its provider itself', async () => {
