@@ -60,9 +60,10 @@ export async function planRequest(
   known: KnownBefore = {},
 ): Promise<RoutePlan> {
   const news = services.cooldowns?.refresh();
-  if (news !== undefined) await news;
   const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
   const sticky = found instanceof Promise ? await found : found;
+  // Both were asked at the same time, so a slow store is waited for once.
+  if (news !== undefined) await news;
   return planRoute(request, worldOf(services, sticky, known.roll));
 }
 
