@@ -11,6 +11,7 @@ import { StickySessions } from './runtime/sticky-sessions.ts';
 import { boundedMap } from './storage/memory.ts';
 import type { ResolvedConfig } from './config.ts';
 import type { RouterFacts } from './core/normalize/normalize.ts';
+import { announceHealth } from './runtime/announce.ts';
 import { EventHub } from './runtime/events.ts';
 import type { RuntimeServices } from './runtime/services.ts';
 
@@ -29,7 +30,9 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     docsUrl,
   };
   const events = new EventHub();
-  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment);
+  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment, (endpoint, before, after) =>
+    announceHealth({ events, facts, environment }, endpoint, before, after),
+  );
   return {
     environment,
     facts,

@@ -38,7 +38,7 @@ import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
 import { simulated } from './providers/simulated/provider.ts';
 import { type Environment, systemEnvironment } from './runtime/environment.ts';
-import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import type { RouterListeners } from './runtime/events.ts';
 import { type CatalogInput, catalogFromEnvironment, readCatalogInput } from './runtime/known-models.ts';
 import { Secret } from './runtime/secret.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './runtime/timeouts.ts';
@@ -132,7 +132,7 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   /** Base of the addresses in `availability.docs_url`. */
   readonly docsUrl?: string | undefined;
   /** Listeners from the start on; more can be added with `router.on`. */
-  readonly on?: { readonly [Name in keyof RouterEvents]?: RouterListener<Name> | undefined } | undefined;
+  readonly on?: RouterListeners | undefined;
   /** Clock, randomness and timers. For tests. */
   readonly environment?: Environment | undefined;
 }

@@ -1,3 +1,4 @@
+// The router.
 export { createRouter } from './router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from './router.ts';
 export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from './config.ts';
@@ -259,14 +260,32 @@ export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts
 export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
+  AttemptFacts,
+  AttemptStartEvent,
   BatchUpdateEvent,
   ErrorEvent,
+  HealthEvent,
+  NumericParameter,
+  PluginEvent,
+  PluginFacts,
+  PluginOutcome,
+  RequestEvent,
   RequestFacts,
   ResultEvent,
+  RouterEventSource,
   RouterEvents,
   RouterListener,
+  RouterListeners,
+  StageCosts,
+  StageFacts,
+  ToolCallOutcome,
+  ToolEvent,
+  ToolFacts,
   WarningEvent,
 } from './runtime/events.ts';
+export type { TraceContext } from './core/trace-context.ts';
+export { logSink } from './observe/log-sink.ts';
+export type { Logger } from './observe/log-sink.ts';
 export type { Environment } from './runtime/environment.ts';
 
 // Batches.

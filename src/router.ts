@@ -1,6 +1,7 @@
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, normalizeChatRequest } from './core/normalize/normalize.ts';
+import { type TraceContext, traceContextOf } from './core/trace-context.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
@@ -25,7 +26,7 @@ import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
 import type { CacheReport, CacheWish } from './core/limits/cache-rule.ts';
 import { CachedExecution } from './runtime/response-cache/cached-execution.ts';
-import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import { type RouterEvents, type RouterListener, listen } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
@@ -47,6 +48,8 @@ export interface CallOptions {
   readonly cache?: CacheWish | undefined;
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
+  /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 /** How the vectors of an answer are written, by the `encoding_format` of its request. */
@@ -155,10 +158,7 @@ export function createRouter<
   const resolved = resolveConfig(config);
   const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
-  for (const name of ['attempt', 'result', 'error', 'warning', 'batch'] as const) {
-    const listener = resolved.on[name];
-    if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
-  }
+  listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
@@ -181,6 +181,8 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
       anthropicBeta: options.anthropicBeta,
+      traceContext:
+        options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
     };
   }
 
@@ -195,7 +197,9 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      ...(inner === undefined
+        ? {}
+        : { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
       policies: inner?.policies,
       native: spoken?.native,
     };

@@ -1,5 +1,6 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
+import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import { RouterError } from '../errors.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { OpenedChat, Router } from '../router.ts';
@@ -99,6 +100,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
       anthropicBeta: betasOf(call, dialect),
+      traceContext: traceOf(router, call),
       dialect: dialect?.name,
       cache: cacheWish(call),
     });
@@ -149,11 +151,18 @@ async function embeddings(
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      traceContext: traceOf(router, call),
     });
     return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
   } finally {
     slot.leave();
   }
+}
+
+/** Where the trace of the caller stands, if anybody here wants to know. */
+function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
+  if (!internals.services.events.heard('request')) return undefined;
+  return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */

@@ -4,6 +4,7 @@ import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import { coolingError, finalError } from '../core/fallback/final-error.ts';
 import { type Move, nextMove } from '../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { explainNoRoute } from '../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
 import { describeRouting } from '../core/selection/router-metadata.ts';
@@ -12,6 +13,7 @@ import type { RouterError } from '../errors.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
+import { announceAttempt } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer, AttemptCall } from './attempt-call.ts';
 import { TryAgain, untilDecided } from './retry.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
@@ -30,6 +32,8 @@ export interface Dialing<Request> {
   readonly apiKey: string | undefined;
   /** Monotonic milliseconds at which the request's own time is over. */
   readonly deadlineAt: number;
+  /** Goes with the call, so that its trace can go on at the provider. */
+  readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
 }
 
@@ -211,6 +215,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
+      traceContext: announceAttempt(this.#services, this, endpoint),
       onSending: (body) => this.onSending?.(endpoint, body()),
     });
     const opened = await call.open();

@@ -29,8 +29,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
       chat,
       plan,
       signal,
-      ({ request, provider, endpoint, apiKey, deadlineAt, onSending }) => {
-        const call = { request, endpoint, apiKey };
+      ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+        const call = { request, endpoint, apiKey, traceContext };
         return new UpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
       },
       options,

@@ -14,6 +14,9 @@ import { type Measurement, UNMEASURED, measure } from '../core/selection/perform
 import type { EndpointRecord } from '../core/selection/world.ts';
 import type { Environment } from './environment.ts';
 
+/** Told how an endpoint stood before and how it stands now. */
+export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
+
 /** A bounded map. */
 export interface RecordMap<Value> {
   get(key: string): Value | undefined;
@@ -29,8 +32,16 @@ export class EndpointRecords {
   readonly #environment: Environment;
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
+  readonly #onChange: HealthListener;
 
-  constructor(records: RecordMap<EndpointRecord>, policy: HealthPolicy, environment: Environment) {
+  /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
+  constructor(
+    records: RecordMap<EndpointRecord>,
+    policy: HealthPolicy,
+    environment: Environment,
+    onChange: HealthListener = () => {},
+  ) {
+    this.#onChange = onChange;
     this.#records = records;
     this.#policy = policy;
     this.#environment = environment;
@@ -48,6 +59,7 @@ export class EndpointRecords {
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const health = observeStart(record.health, this.#policy, this.#environment.now());
     if (health !== record.health) this.#records.set(endpoint.id, { ...record, health });
+    this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
   }
 
@@ -72,6 +84,12 @@ export class EndpointRecords {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
     }
+    this.#compare(endpoint, record.health, health);
+  }
+
+  #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
+    if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
+    this.#onChange(endpoint, before, after);
   }
 }
 

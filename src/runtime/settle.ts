@@ -8,7 +8,7 @@ import type { Measurement } from '../core/selection/performance.ts';
 import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { RequestFacts } from './events.ts';
+import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
@@ -44,6 +44,7 @@ export function settleAttempt(
     attempt: execution.attemptsBefore + execution.attempts.length,
     provider: endpoint.provider,
     model: endpoint.model,
+    listed: isListed(services, endpoint.model),
     endpoint: endpoint.id,
     durationMs: attempt.endedAt - attempt.startedAt,
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
@@ -118,7 +119,7 @@ export function settleResult(
 export function announceResult(
   services: RuntimeServices,
   execution: Recorded,
-  answer: Pick<Answer, 'endpoint'>,
+  answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
 ): void {
   const { rateTicket } = execution.request;
@@ -128,8 +129,10 @@ export function announceResult(
     request: factsOf(execution.request),
     provider: answer.endpoint.provider,
     model: answer.endpoint.model,
+    listed: isListed(services, answer.endpoint.model),
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
+    firstTokenMs: answer.firstTokenAt - execution.startedAt,
     usage: facts.usage,
     costParts: facts.costParts,
     finishReason: facts.finishReason,
@@ -147,29 +150,18 @@ export function settleError(
   // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   if (!services.events.heard('error')) return;
+  const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {
     request: factsOf(execution.request),
+    ...(last === undefined
+      ? {}
+      : { provider: last.provider, model: last.model, listed: isListed(services, last.model) }),
     status: error.status,
     errorType: error.errorType,
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
     committed,
   });
-}
-
-/** The facts about a request that events carry. */
-export function factsOf(request: RoutedRequest): RequestFacts {
-  return {
-    id: request.id,
-    operation: request.operation,
-    ...(request.within === undefined ? {} : { parent: request.within.parent }),
-    account: request.account.id,
-    requested: request.requested,
-    stream: request.stream,
-    session: request.session.id,
-    metadata: request.metadata,
-    trace: request.trace,
-  };
 }
 
 /** Embeddings generate nothing: their speed is that of reading. */

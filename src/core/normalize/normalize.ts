@@ -48,6 +48,7 @@ export interface RequestContext {
   readonly native?: NativeRequest | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
+  readonly traceContext?: NormalizedRequest['traceContext'];
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -104,6 +105,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
+    ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
     anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),

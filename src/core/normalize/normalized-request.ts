@@ -15,6 +15,7 @@ import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
 import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
+import type { TraceContext } from '../trace-context.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -158,6 +159,8 @@ export interface Within {
   readonly depth: number;
   /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
   readonly by: readonly string[];
+  /** Number of the hook or tool call that makes this request, among those of its parent. */
+  readonly stage?: number | undefined;
 }
 
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
@@ -183,6 +186,8 @@ export interface RoutedRequest {
   readonly account: Account;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Where the caller's own trace stands, as far as it told. */
+  readonly traceContext?: TraceContext | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
   readonly within?: Within | undefined;

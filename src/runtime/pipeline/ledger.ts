@@ -16,11 +16,18 @@ export class Ledger {
   #errorMetadata: JsonObject = {};
   #inner: Usage | undefined;
   #requested = 0;
+  #works = 0;
   #executed = 0;
 
   /** @param onCost - Told of everything that is paid to services outside the models. */
   constructor(onCost: (usd: number) => void = () => {}) {
     this.#onCost = onCost;
+  }
+
+  /** The number of the next hook or tool call, counted from 1. */
+  nextWork(): number {
+    this.#works += 1;
+    return this.#works;
   }
 
   /** Notes a stage; what the record leaves out is the plugin's. */
