@@ -9,6 +9,9 @@ const CONTRACTS = [
   'src/storage/batch-store.ts',
   'src/queue/task-queue.ts',
   'src/auth/authenticate.ts',
+  'src/limits/rate-limiter.ts',
+  'src/limits/budget-keeper.ts',
+  'src/limits/response-cache.ts',
 ];
 
 /** Which layers each layer may import. A layer is a folder, or a single file. */
@@ -59,6 +62,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/runtime': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', 'src/outbound', ...CONTRACTS],
+  'src/limits': ['src/protocol', 'src/catalog', 'src/core', 'src/errors.ts', 'src/storage', ...CONTRACTS],
   'src/observe': ['src/runtime/events.ts', 'src/core/trace-context.ts', 'src/protocol/usage.ts'],
   'src/auth': ['src/protocol', 'src/core', 'src/errors.ts', 'src/runtime/hash.ts', ...CONTRACTS],
   'src/explanation.ts': ['src/protocol', 'src/catalog', 'src/core'],
@@ -73,8 +77,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/plugins',
     'src/runtime',
     'src/config-batches.ts',
+    'src/config-limits.ts',
     ...CONTRACTS,
   ],
+  'src/config-limits.ts': ['src/core', 'src/errors.ts', 'src/limits', 'src/runtime', 'src/storage', ...CONTRACTS],
   'src/config-batches.ts': [
     'src/core',
     'src/errors.ts',
@@ -85,6 +91,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/router.ts': ['src'],
+  'src/build-services.ts': ['src'],
   'src/create-batches.ts': ['src'],
   'src/http': [
     'src/protocol',

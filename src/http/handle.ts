@@ -10,6 +10,7 @@ import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
+import { cacheHeaders, cacheWish } from './cache-headers.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
@@ -101,10 +102,13 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       anthropicBeta: betasOf(call, dialect),
       traceContext: traceOf(router, call),
       dialect: dialect?.name,
+      cache: cacheWish(call),
     });
-    const headers = { ...context.headers, 'x-generation-id': opened.id };
+    const { cache } = opened;
+    const own = { ...context.headers, 'x-generation-id': opened.id };
     if (opened.type === 'whole') {
       const answer = await opened.answer;
+      const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
       slot.leave();
       const whole = dialect?.whole(answer, answerContext(opened));
       return wholeReply(spell(whole ?? answer.result, spelling), headers);
@@ -120,6 +124,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
           });
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
+    const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {

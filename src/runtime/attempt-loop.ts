@@ -16,8 +16,9 @@ import type { RouterMetadata } from '../protocol/metadata.ts';
 import { announceAttempt } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer, AttemptCall } from './attempt-call.ts';
 import { TryAgain, untilDecided } from './retry.ts';
-import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
+import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { Reservation } from './limits/reservation.ts';
 import { settleAttempt } from './settle.ts';
 import { wait } from './wait.ts';
 
@@ -64,6 +65,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #prepared = new Map<string, Request>();
   readonly #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
+  /** What the next call, or the one under way, may cost. Absent where nobody counts. */
+  readonly #reservation: Reservation | undefined;
   /** The answer that {@link AttemptLoop.run} is about to give. */
   #answer: AttemptAnswer<Call, Result> | undefined;
 
@@ -82,6 +85,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.signal = signal;
     this.#services = services;
     this.startedAt = services.environment.now();
+    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
   }
 
@@ -105,6 +109,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.#answer !== undefined) this.abandon(this.#answer);
+      this.#reservation?.release();
       throw error;
     });
   }
@@ -125,6 +130,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
     const settled: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
     this.#attempts.push(settled);
+    this.#reservation?.settle(answer, end);
     settleAttempt(this.#services, this, settled, answer, 'facts' in end ? end.facts : undefined);
     return settled;
   }
@@ -151,6 +157,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       move = this.#nextMove(false);
       if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
     }
+    while (move.type === 'attempt' && this.#reservation?.covers(move.step.endpoint) === false) {
+      await this.#reserve(this.#reservation, move.step.endpoint);
+      move = this.#nextMove(false);
+      if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
+    }
     if (move.type === 'stop') throw this.#give(move);
     return this.#attempt(move.step);
   }
@@ -162,6 +173,17 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Lets plugins change the request for an endpoint. Other requests run meanwhile, so the core is asked again after. */
   async #prepare(endpoint: Endpoint, prepare: NonNullable<AttemptLoopOptions<Request>['prepare']>): Promise<void> {
     this.#prepared.set(endpoint.id, await prepare(endpoint));
+    this.signal.throwIfAborted();
+  }
+
+  /** Reserves what a call can cost. */
+  async #reserve(reservation: Reservation, endpoint: Endpoint): Promise<void> {
+    try {
+      await reservation.make(endpoint, this.#prepared.get(endpoint.id) ?? this.request);
+    } catch (error) {
+      const context = { routerMetadata: this.metadata(false), generationId: this.request.id };
+      throw withContext(errorOfUnknown(error), context);
+    }
     this.signal.throwIfAborted();
   }
 

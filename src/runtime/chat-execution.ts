@@ -59,8 +59,11 @@ export async function planRequest(
   request: NormalizedRequest,
   known: KnownBefore = {},
 ): Promise<RoutePlan> {
+  const news = services.cooldowns?.refresh();
   const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
   const sticky = found instanceof Promise ? await found : found;
+  // Both were asked at the same time, so a slow store is waited for once.
+  if (news !== undefined) await news;
   return planRoute(request, worldOf(services, sticky, known.roll));
 }
 

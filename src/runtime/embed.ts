@@ -23,6 +23,8 @@ export async function answerEmbeddings(
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
   const { environment, timeouts } = services;
+  const news = services.cooldowns?.refresh();
+  if (news !== undefined) await news;
   const plan = planRoute(request, worldOf(services));
   const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, (dialing) => {
     const { provider, endpoint, apiKey, traceContext, deadlineAt, onSending } = dialing;

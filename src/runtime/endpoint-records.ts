@@ -1,6 +1,7 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import {
   type CallOutcome,
+  type Cooldown,
   type EndpointHealth,
   type HealthPolicy,
   UNKNOWN_HEALTH,
@@ -29,6 +30,8 @@ export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
   readonly #policy: HealthPolicy;
   readonly #environment: Environment;
+  /** Told of every time for which an endpoint is to be left alone, for those who share it. */
+  onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
 
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
@@ -60,6 +63,16 @@ export class EndpointRecords {
     return health.breaker.generation;
   }
 
+  /** Leaves an endpoint alone because somebody else was told to. */
+  cool(endpointId: string, { since, until, cause }: Cooldown): void {
+    const record = this.#records.get(endpointId) ?? FRESH;
+    const { cooldown: known } = record.health;
+    if (known !== undefined && known.until >= until) return;
+    // Clocks of instances differ a little.
+    const cooldown = { since: Math.min(since, this.#environment.now()), until, cause };
+    this.#records.set(endpointId, { ...record, health: { ...record.health, cooldown } });
+  }
+
   /** Notes how a call ended. */
   ended(endpoint: Endpoint, outcome: CallOutcome, measurement?: Measurement): void {
     const now = this.#environment.now();
@@ -67,6 +80,10 @@ export class EndpointRecords {
     const health = observe(record.health, this.#policy, outcome, now);
     const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
     this.#records.set(endpoint.id, { health, performance });
+    if (this.onCooldown !== undefined && !outcome.ok) {
+      const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
+      if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
+    }
     this.#compare(endpoint, record.health, health);
   }
 
@@ -74,6 +91,19 @@ export class EndpointRecords {
     if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
     this.#onChange(endpoint, before, after);
   }
+}
+
+/** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
+function beganWith(
+  before: EndpointHealth,
+  after: EndpointHealth,
+  cause: Cooldown['cause'],
+  now: number,
+): Cooldown | undefined {
+  if (after.cooldown !== before.cooldown) return after.cooldown;
+  const { state, openUntil } = after.breaker;
+  if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
+  return { since: now, until: openUntil, cause };
 }
 
 const ADMITTED: Admission = { ok: true };

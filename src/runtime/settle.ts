@@ -11,6 +11,7 @@ import type { Usage } from '../protocol/usage.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
 
@@ -74,6 +75,17 @@ function warnOfRefusedKey(
   });
 }
 
+/**
+ * What a failed call cost, in whole nano-dollars: what its provider reported, and otherwise a guess at what it will bill
+ * when the call was broken off after it had begun. Leaving a stream before its end must not make it free.
+ */
+export function spentOnFailed(answer: AttemptAnswer, request: RoutedRequest, failed: AttemptFailure): number {
+  const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
+  if (reported === undefined && likelyTokens === 0 && failed.kind !== 'aborted') return 0;
+  const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
+  return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
+}
+
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
 function usageOfFailed({ call, endpoint }: AttemptAnswer, request: RoutedRequest): Usage | undefined {
   const { usage: reported, serviceTier, outputImages } = call.reported;
@@ -110,6 +122,8 @@ export function announceResult(
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
 ): void {
+  const { rateTicket } = execution.request;
+  if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
@@ -132,6 +146,9 @@ export function settleError(
   error: Pick<RouterError, 'status' | 'errorType'>,
   committed: boolean,
 ): void {
+  const { rateTicket } = execution.request;
+  // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
+  if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {

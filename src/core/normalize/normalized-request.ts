@@ -13,6 +13,7 @@ import type { StopCondition } from '../../protocol/stop-conditions.ts';
 import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
+import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import type { TraceContext } from '../trace-context.ts';
 
@@ -192,6 +193,8 @@ export interface RoutedRequest {
   readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** What it took of the account's rate limits. Absent where nothing is limited. */
+  readonly rateTicket?: RateTicket | undefined;
   /** Beta features that the caller wants of Anthropic. */
   readonly anthropicBetas?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
@@ -214,6 +217,10 @@ export interface NormalizedRequest extends RoutedRequest {
   readonly audio?: JsonObject | undefined;
   readonly imageConfig?: JsonObject | undefined;
   readonly cache: CacheOptions;
+  /** What the preset of the request says about the response cache. */
+  readonly responseCache?:
+    | { readonly enabled?: boolean | undefined; readonly ttlSeconds?: number | undefined }
+    | undefined;
   readonly plugins: readonly PluginEntry[];
   readonly echoUpstreamBody: boolean;
 }
