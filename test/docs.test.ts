@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
@@ -12,8 +12,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'coverage/docs');
 const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
 /** Blocks that say what they print are whole programs; the others are fragments. */
-const blocks = pages.flatMap((page) =>
-  codeBlocks(readProjectFile(`docs/${page}`))
+const blocks = [...pages.map((page) => `docs/${page}`), 'llms.txt'].flatMap((page) =>
+  codeBlocks(readProjectFile(page))
     .map((block, index) => [page, index + 1, block] as const)
     .filter(([, , block]) => promisedOutput(block).length > 0),
 );
@@ -80,6 +80,14 @@ describe('the documentation', () => {
     expect(named.filter((layer) => !rows.includes(`\`${layer}\``))).toEqual([]);
   });
 
+  it('is listed for language models, page by page', () => {
+    const index = readProjectFile('llms.txt');
+    const links = [...index.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+    expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+    expect(pages.filter((page) => !links.includes(`docs/${page}`))).toEqual([]);
+    expect(index.length).toBeLessThan(6_000);
+  });
+
   it('has an example of each kind of thing that users bring', () => {
     const all = blocks.map(([, , block]) => block).join('\n');
     for (const name of ['definePlugin', 'defineServerTool']) expect(all).toContain(name);
@@ -88,7 +96,7 @@ describe('the documentation', () => {
   it.each(blocks)(
     '%s, block %i prints what it says it prints',
     async (page, index, block) => {
-      const { stdout, stderr } = await runBlock(block, join(folder, `${page}-${index}.ts`));
+      const { stdout, stderr } = await runBlock(block, join(folder, `${basename(page)}-${index}.ts`));
       expect([stdout.trim().split('\n'), stderr]).toEqual([promisedOutput(block), '']);
     },
     20_000,
