@@ -21,6 +21,17 @@ const blocks = [...pages.map((page) => `docs/${page}`), 'llms.txt'].flatMap((pag
 /** Layers of single files that say nothing about how the house is built. */
 const UNPLANNED = new Set(['src/explanation.ts', 'src/model-names.ts', 'src/index.ts']);
 
+/** What the headings of a page are called in addresses. */
+function anchorsOf(file: string): readonly string[] {
+  const text = readProjectFile(file).replaceAll(/```[\s\S]*?```/g, '');
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 beforeAll(() => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -35,6 +46,14 @@ describe('the documentation', () => {
     );
     const local = links.filter((link) => !link.includes('://'));
     expect(local.filter((link) => !existsSync(join(root, 'docs', link)))).toEqual([]);
+  });
+
+  it.each(pages)('leads to headings that are there: %s', (page) => {
+    const links = [...readProjectFile(`docs/${page}`).matchAll(/\]\(([^)#\s]*)#([^)\s]+)\)/g)]
+      .map(([, target = '', anchor = '']) => ({ file: target === '' ? page : target, anchor }))
+      .filter(({ file }) => file.endsWith('.md') && !file.includes('://'));
+    const lost = links.filter(({ file, anchor }) => !anchorsOf(join('docs', file)).includes(anchor));
+    expect(lost).toEqual([]);
   });
 
   it('has a heading for every place that errors about missing endpoints lead to', () => {
