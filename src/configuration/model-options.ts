@@ -36,14 +36,17 @@ const rates: OptionShape<Rates> = {
 
 const price: OptionKind = group<Price>({
   ...rates,
-  above: listOf(group<Rates & { promptTokens: number }>({ ...rates, promptTokens: amount })),
+  above: listOf(group<Rates & { promptTokens: number }>({ ...rates, promptTokens: amount }, ['promptTokens'])),
   serviceTiers: mapOf(either(amount, (value, path) => price(value, path))),
   changes: listOf(
-    group<{ from: number; hours: object; price: Price }>({
-      from: amount,
-      hours: group<{ from: number; to: number }>({ from: amount, to: amount }),
-      price: (value, path) => price(value, path),
-    }),
+    group<{ from: number; hours: object; price: Price }>(
+      {
+        from: amount,
+        hours: group<{ from: number; to: number }>({ from: amount, to: amount }, ['from', 'to']),
+        price: (value, path) => price(value, path),
+      },
+      ['price'],
+    ),
   ),
 });
 

@@ -13,6 +13,7 @@ import {
   either,
   flag,
   group,
+  having,
   kind,
   listOf,
   mapOf,
@@ -37,15 +38,40 @@ const positive = wholeNumber(1);
 const texts = listOf(text);
 
 /** What the router needs of a provider; a provider may have more for itself. */
-const provider = function* check(value: unknown, path: string) {
-  const whole = withFunctions('a provider, such as openai() makes one', 'chat');
-  const problems = [...whole(value, path)];
-  yield* problems;
-  if (problems.length > 0) return;
-  const { slug, models } = value as { slug?: unknown; models?: unknown };
-  yield* text(slug, `${path}.slug`);
-  yield* modelTable(models, `${path}.models`);
-};
+const provider = having(
+  'a provider, such as openai() makes one',
+  { slug: text, models: modelTable, chat: callable },
+  { name: text, embed: callable, close: callable, dataCollection: flag, zeroDataRetention: flag },
+);
+
+const plugin = having(
+  'a plugin',
+  { id: text, whenItThrows: text },
+  {
+    parseOptions: callable,
+    models: texts,
+    runsUnasked: callable,
+    onRequest: callable,
+    onCandidates: callable,
+    onAttempt: callable,
+    onChunks: callable,
+    onResult: callable,
+    close: callable,
+  },
+);
+
+const serverTool = having(
+  'a server tool',
+  { type: text, describe: callable, execute: callable },
+  {
+    parseOptions: callable,
+    native: callable,
+    nameOf: callable,
+    innerTools: callable,
+    maxUses: callable,
+    close: callable,
+  },
+);
 
 const maxPrice = either(amount, text);
 
@@ -121,12 +147,12 @@ export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
   aliases: mapOf(either(text, texts)),
   presets: mapOf(mapOf(anything)),
   defaultModel: text,
-  plugins: listOf(kind('a plugin', (value) => typeof value === 'object' && value !== null)),
+  plugins: listOf(plugin),
   pluginDefaults: listOf(
-    group<PluginDefault>({ id: text, options: mapOf(anything), enabled: flag, preventOverrides: flag }),
+    group<PluginDefault>({ id: text, options: mapOf(anything), enabled: flag, preventOverrides: flag }, ['id']),
   ),
   maxPluginDepth: count,
-  serverTools: listOf(kind('a server tool', (value) => typeof value === 'object' && value !== null)),
+  serverTools: listOf(serverTool),
   policy,
   authenticate: callable,
   allowAnonymous: flag,

@@ -93,7 +93,7 @@ describe('a configuration', () => {
       'aliases["a"]',
       'batches.limits.keepFree',
       'identitySecrt',
-      'providers[2]',
+      'providers[2].chat',
       'stickyTtlMs',
       'timeouts.idleMs',
       'timeouts.totlMs',

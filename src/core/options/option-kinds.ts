@@ -16,6 +16,7 @@ export function kind(right: string, isRight: (value: unknown) => boolean): Optio
 /** Says what a value is; only numbers and words of the language are told themselves. */
 export function describe(value: unknown): string {
   if (value === null) return 'null';
+  if (value === undefined) return 'left out';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : 'a text';
@@ -83,9 +84,34 @@ export function mapOf(item: OptionKind): OptionKind {
   };
 }
 
+/** An object that has some members, each of its kind, and may have others of its own. */
+export function having(
+  right: string,
+  required: Readonly<Record<string, OptionKind>>,
+  optional: Readonly<Record<string, OptionKind>>,
+): OptionKind {
+  return function* check(value, path) {
+    if (!isObject(value)) {
+      yield { path, problem: `must be ${right}, not ${describe(value)}` };
+      return;
+    }
+    for (const [name, member] of Object.entries(required)) yield* member(value[name], below(path, name));
+    for (const [name, member] of Object.entries(optional)) {
+      if (value[name] !== undefined) yield* member(value[name], below(path, name));
+    }
+  };
+}
+
 /** An object with known options. Options that are undefined count as left out. */
-export function group<Options>(shape: OptionShape<Options>): OptionKind {
-  return (value, path) => optionProblems(shape, value, path);
+export function group<Options>(
+  shape: OptionShape<Options>,
+  required: readonly (keyof Options & string)[] = [],
+): OptionKind {
+  return function* check(value, path) {
+    yield* optionProblems(shape, value, path);
+    if (!isObject(value)) return;
+    for (const name of required) if (value[name] === undefined) yield* shape[name](undefined, below(path, name));
+  };
 }
 
 /**
