@@ -107,7 +107,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/storage/storage-error.ts',
   ],
   'src/sources': ['src/protocol', 'src/catalog', 'src/errors.ts', 'src/runtime/known-models.ts'],
-  'src/cli': ['src'],
+  'src/cli': ['src', 'adapters/node.ts'],
   'src/testing': ['src'],
   'src/index.ts': ['src'],
   adapters: ['src/index.ts', 'adapters'],

@@ -41,7 +41,7 @@ const texts = listOf(text);
 const provider = having(
   'a provider, such as openai() makes one',
   { slug: text, models: modelTable, chat: callable },
-  { name: text, embed: callable, close: callable, dataCollection: flag, zeroDataRetention: flag },
+  { name: text, embed: callable, check: callable, close: callable, dataCollection: flag, zeroDataRetention: flag },
 );
 
 const plugin = having(
