@@ -20,7 +20,7 @@ interface Manifest {
 function doorScript(): string {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   const doors = Object.keys(manifest.exports)
-    .filter((door) => door !== './package.json')
+    .filter((door) => !door.endsWith('.json'))
     .map((door) => door.replace('.', 'signalbox'));
   return `
     for (const door of ${JSON.stringify(doors)}) {

@@ -32,6 +32,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   dataCollection: flag,
   zeroDataRetention: flag,
   nativeDialects: anything,
+  nativeBatches: flag,
   transport: withFunctions('a transport', 'send', 'close'),
 };
 
@@ -44,6 +45,9 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   dialect: group<Dialect>({
     maxTokensField: text,
     userField: text,
+    batchWire: text,
+    batchPaths: listOf(text),
+    batchPriceFactor: kind('a number', (value) => typeof value === 'number'),
     developerRole: flag,
     streamOptions: flag,
     padsChunks: flag,

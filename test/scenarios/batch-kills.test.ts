@@ -55,7 +55,7 @@ describe('workers that are killed and paused at any moment', () => {
       workers.begin();
       let disturbed = 0;
       const ended = async () => (await router.batches.retrieve(id)).finalized_at !== null;
-      for (let turn = 0; turn < 400 && !(await ended()); turn += 1) {
+      for (let turn = 0; turn < 1_000 && !(await ended()); turn += 1) {
         await wait(40);
         // Only what works can be disturbed at work.
         if (workers.sent.length < disturbed * 8 + 4 || disturbed >= KILLS + PAUSES) continue;
