@@ -60,7 +60,7 @@ async function report(router: Router, offline: boolean, io: CommandIo): Promise<
   });
   for (const line of tableOf([['provider', 'models', 'state'], ...rows])) io.print(line);
   const models = [...services.facts.catalog.models.keys()];
-  if (models.length > 0) io.print(`\n${models.length} models:`);
+  if (models.length > 0) io.print(`\n${models.length} ${models.length === 1 ? 'model' : 'models'}:`);
   for (const model of models) io.print(`  ${model}`);
   return states.every((state) => GOOD.includes(state)) ? 0 : 1;
 }
