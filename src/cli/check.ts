@@ -62,11 +62,11 @@ async function report(router: Router, offline: boolean, io: CommandIo): Promise<
   const models = [...services.facts.catalog.models.keys()];
   if (models.length > 0) io.print(`\n${models.length} ${models.length === 1 ? 'model' : 'models'}:`);
   for (const model of models) io.print(`  ${model}`);
-  return states.every((state) => GOOD.includes(state)) ? 0 : 1;
+  return states.every((state) => GOOD.has(state)) ? 0 : 1;
 }
 
 /** States with which nothing is wrong. */
-const GOOD: readonly string[] = ['reachable', 'not asked', 'cannot be asked'];
+const GOOD: ReadonlySet<string> = new Set(['reachable', 'not asked', 'cannot be asked']);
 
 async function probe(provider: Provider): Promise<string> {
   if (provider.check === undefined) return 'cannot be asked';

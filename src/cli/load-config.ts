@@ -51,7 +51,7 @@ async function importConfig(path: string, name: string): Promise<RouterConfig> {
   }
   const config: unknown =
     typeof loaded.default === 'function' ? await callConfig(loaded.default, name) : loaded.default;
-  if (typeof config === 'object' && config !== null) return config as RouterConfig;
+  if (typeof config === 'object' && config !== null) return config;
   throw new CommandError(
     `${name} must export the options of createRouter as its default, or a function that gives them.`,
   );

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
 import { type Router, createRouter } from '../router.ts';
-import { type Command, type CommandIo, CommandError } from './command.ts';
+import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
 const DEFAULT_PORT = 8787;

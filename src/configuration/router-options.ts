@@ -201,6 +201,11 @@ export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
   }),
   environment: withFunctions(
     'an environment, such as fakeEnvironment() makes one',
-    ...['now', 'wallClock', 'random', 'randomText', 'setTimer', 'clearTimer'],
+    'now',
+    'wallClock',
+    'random',
+    'randomText',
+    'setTimer',
+    'clearTimer',
   ),
 };

@@ -1,9 +1,12 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { ConfigError, type RouterConfig, createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { ROUTER_OPTIONS } from '../../src/configuration/router-options.ts';
 import { runs } from '../support/properties.ts';
 import { instant } from '../support/simulated.ts';
+
+/** Configurations that are tried; set the variable for more. Making a router takes milliseconds, so 5,000 take half a minute. */
+const CONFIGURATIONS = Number(process.env['CONFIGURATIONS'] ?? 1_000);
 
 /** Values that are right somewhere, or nowhere. */
 const value = fc.oneof(
@@ -14,9 +17,31 @@ const value = fc.oneof(
 );
 
 const inside = [
-  ...['firstTokenMs', 'totalMs', 'idleMs', 'maxAttempts', 'triesPerEndpoint', 'backoff', 'depth', 'nodes', 'ratio'],
-  ...['failureRatio', 'firstMs', 'everyMs', 'origins', 'limits', 'keepFree', 'secrets', 'only', 'queue', 'storage'],
-  ...['unknownCapability', 'warning', 'firstTokenMS', '__proto__', 'constructor', 'a'],
+  'firstTokenMs',
+  'totalMs',
+  'idleMs',
+  'maxAttempts',
+  'triesPerEndpoint',
+  'backoff',
+  'depth',
+  'nodes',
+  'ratio',
+  'failureRatio',
+  'firstMs',
+  'everyMs',
+  'origins',
+  'limits',
+  'keepFree',
+  'secrets',
+  'only',
+  'queue',
+  'storage',
+  'unknownCapability',
+  'warning',
+  'firstTokenMS',
+  '__proto__',
+  'constructor',
+  'a',
 ];
 
 const options = Object.keys(ROUTER_OPTIONS).filter((name) => name !== 'providers' && name !== 'environment');
@@ -67,9 +92,9 @@ describe('a random configuration', () => {
         if (answer instanceof Error) expect(answer).toMatchObject({ name: 'RouterError', status: expect.any(Number) });
         else served += 1;
       }),
-      runs(5_000),
+      runs(CONFIGURATIONS),
     );
-    expect(served).toBeGreaterThan(500);
-    expect(refused).toBeGreaterThan(500);
+    expect(served).toBeGreaterThan(CONFIGURATIONS / 10);
+    expect(refused).toBeGreaterThan(CONFIGURATIONS / 10);
   }, 60_000);
 });

@@ -100,7 +100,7 @@ function faultOf(reference: string, text: string, where: string): string | undef
     return `${where}: not JSON: ${text.slice(0, 200)}`;
   }
   const validate = validatorOf(reference);
-  if (validate(value) === true) return undefined;
+  if (validate(value)) return undefined;
   const faults = (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
   );

@@ -8,6 +8,9 @@ const API_VERSION = '1.0.0';
 /** An OpenAPI 3.1 document, as far as its readers here look into it. */
 export interface OpenApiDocument {
   readonly openapi: string;
+  readonly info: object;
+  readonly servers: readonly object[];
+  readonly security: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
   readonly components: Readonly<Record<string, object>>;
 }
@@ -21,25 +24,32 @@ export function openApiDocument(): OpenApiDocument {
   for (const { method, path, operation } of DOCUMENTED) paths[path] = { ...paths[path], [method]: operation };
   return {
     openapi: '3.1.1',
-    ...{
-      info: {
-        title: 'Signalbox',
-        version: API_VERSION,
-        description: 'A model router: one API, many providers. Answers may get new members in minor versions.',
-        license: { name: 'MIT', identifier: 'MIT' },
+    info: {
+      title: 'Signalbox',
+      version: API_VERSION,
+      description: 'A model router: one API, many providers. Answers may get new members in minor versions.',
+      license: {
+        name: 'MIT',
+        identifier: 'MIT',
       },
-      // Wherever the router is mounted, the document lies beside its paths.
-      servers: [{ url: '.' }],
-      security: [{ bearer: [] }, { apiKey: [] }],
     },
+    servers: [{ url: '.' }],
+    security: [{ bearer: [] }, { apiKey: [] }],
     paths,
     components: {
       schemas: componentSchemas(),
       responses: errorResponses(),
       headers: HEADERS,
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+        },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+        },
       },
     },
   };

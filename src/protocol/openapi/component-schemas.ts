@@ -112,9 +112,9 @@ function written(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'ou
     // A rule that is a function has no words here; what it refuses is answered with a 400 that says so.
     unrepresentable: 'any',
     uri: (id) => `#/components/schemas/${id}`,
-    override: ({ zodSchema, jsonSchema }) => {
+    override: ({ jsonSchema }) => {
       // Answers may get new members in minor versions: clients must pass over what they do not know.
-      if (io === 'output' && zodSchema._zod.def.type === 'object' && jsonSchema.additionalProperties === false) {
+      if (io === 'output' && jsonSchema.additionalProperties === false) {
         delete jsonSchema.additionalProperties;
       }
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -96,4 +96,4 @@ export const errorBodySchema: z.ZodType<ErrorBody> = z.object({
   error: errorDetailSchema,
   router_metadata: z.exactOptional(routerMetadataSchema),
   user_id: z.exactOptional(z.string().nullable()),
-}) as unknown as z.ZodType<ErrorBody>;
+});
