@@ -31,6 +31,7 @@ import type { MaxPrice } from '../protocol/provider-preferences.ts';
 import type { BatchLimits } from '../runtime/batches/limits.ts';
 import type { RouterEvents } from '../runtime/events.ts';
 import type { Timeouts } from '../runtime/timeouts.ts';
+import { budgets, rateLimits, responseCache } from './limit-options.ts';
 import { modelInfo, modelTable } from './model-options.ts';
 
 const count = wholeNumber(0);
@@ -177,6 +178,9 @@ export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
   stickyTtlMs: milliseconds,
   keepAlive: group<KeepAlive>({ firstMs: milliseconds, everyMs: milliseconds }),
   state: withFunctions('a store, such as redisStore() makes one', 'get', 'set', 'delete', 'increment'),
+  rateLimits,
+  budgets,
+  responseCache,
   batches: group<BatchesOptions>({
     storage: withFunctions('a storage, such as sqliteStorage() makes one', 'open', 'claimItems'),
     queue: kind('what a queue such as localQueue() gives', (value) => typeof value === 'function'),
@@ -193,7 +197,14 @@ export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
   identitySecret: text,
   docsUrl: text,
   on: group<RouterEvents>({
+    request: callable,
+    attempt_start: callable,
     attempt: callable,
+    plugin_start: callable,
+    plugin: callable,
+    tool_start: callable,
+    tool: callable,
+    health: callable,
     result: callable,
     error: callable,
     warning: callable,

@@ -1,6 +1,7 @@
 import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
@@ -54,6 +55,10 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
 const MAX_STREAM_BYTES = 512_000_000;
 /** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
+
+/** What sending needs of a call. */
+type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
+
 /** What is sent, besides what every request of a provider has. */
 interface Sending {
   readonly path: string;
@@ -123,7 +128,7 @@ export function httpProvider<const Model extends string = string>(
   }
 
   function post(
-    { apiKey, signal, progress }: Pick<ProviderCall, 'apiKey' | 'signal' | 'progress'>,
+    { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     { body: fields, ...sending }: Sending,
   ): Promise<ApiAnswer> {
@@ -134,6 +139,7 @@ export function httpProvider<const Model extends string = string>(
     return api.send({
       ...sending,
       method: 'POST',
+      headers: traceContext === undefined ? sending.headers : [...sending.headers, ...traceHeaders(traceContext)],
       frequent: true,
       body,
       apiKey,
@@ -200,6 +206,10 @@ async function readReply(
   }
   const decoded = codec.decodeResult(await readText(response), answer, request);
   return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
+}
+
+function traceHeaders({ traceparent, tracestate }: TraceContext): readonly string[] {
+  return ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
 }
 
 function failureOf(thrown: unknown): AttemptFailure {

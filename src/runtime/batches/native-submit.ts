@@ -57,7 +57,8 @@ export async function submitNatively(
     if (!found.ok) return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
     if (found.value !== undefined) return assign(ports, batch, account, found.value.route, found.value.job);
   }
-  if (routes.first === undefined) return undefined;
+  // A budget is held call by call, and a provider's batch bills when it is over.
+  if (routes.first === undefined || ports.spending.holds(account)) return undefined;
   if (tries.submits >= MAX_TRIES) return giveUp(ports, batch, tries.refusal ?? 'no answer');
   if (stopping.aborted) return { type: 'again', afterMs: 0 };
   const { native, endpoint } = routes.first;
