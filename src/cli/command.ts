@@ -20,6 +20,8 @@ export interface CommandIo {
   readonly folder: string;
   /** Epoch milliseconds. */
   now(): number;
+  /** Aborted when a command that runs until it is stopped should stop. Default: at SIGINT and SIGTERM. */
+  readonly stop?: AbortSignal | undefined;
 }
 
 /** Something that the person who called a command can put right. Its message is all that is printed. */

@@ -2,10 +2,13 @@ import { ConfigError } from '../errors.ts';
 import { nearName } from '../protocol/near-name.ts';
 import { catalogRefresh } from './catalog-refresh.ts';
 import { catalogShow } from './catalog-show.ts';
+import { check } from './check.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
+import { explain } from './explain.ts';
+import { serve } from './serve.ts';
 
 /** All commands. A new one is a file with a {@link Command} and a line here. */
-export const COMMANDS: readonly Command[] = [catalogRefresh, catalogShow];
+export const COMMANDS: readonly Command[] = [serve, check, explain, catalogRefresh, catalogShow];
 
 /** Exit code of a call that could not be understood. */
 const MISUSED = 2;
