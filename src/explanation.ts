@@ -1,4 +1,4 @@
-import type { FactOrigin } from './catalog/facts.ts';
+import type { FactOrigin } from './catalog/fact-origin.ts';
 import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import type { ActivePlugin, PluginCause } from './core/pipeline/choose-plugins.ts';

@@ -68,7 +68,8 @@ export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
 export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
-export type { CatalogFacts, FactOrigin } from './catalog/facts.ts';
+export type { FactOrigin } from './catalog/fact-origin.ts';
+export type { CatalogFacts } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
 export type { ModelInfo } from './catalog/model.ts';
 export type { Operation } from './catalog/operation.ts';
@@ -139,6 +140,7 @@ export type { DomainFilter } from './plugins/domains/domain-filter.ts';
 export type { DomainRule } from './plugins/domains/domain-rule.ts';
 export type { OutboundOptions } from './outbound/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
+export { responseHealing } from './plugins/response-healing/response-healing.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
@@ -157,6 +159,8 @@ export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
 export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export { withLocalFallback } from './storage/local-fallback.ts';
+export type { LocalFallbackOptions } from './storage/local-fallback.ts';
 export { memoryStorage } from './storage/memory-storage.ts';
 export type { MemoryStorageOptions } from './storage/memory-storage.ts';
 export { StorageError } from './storage/storage-error.ts';

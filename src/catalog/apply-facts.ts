@@ -1,6 +1,7 @@
-import type { CatalogProvider } from './catalog.ts';
+import type { CatalogProvider } from './catalog-provider.ts';
 import type { EndpointDeclaration } from './endpoint.ts';
-import type { CatalogFacts, EndpointFacts, FactName, FactOrigin, FactOrigins, KnownInfo, ModelFacts } from './facts.ts';
+import type { FactOrigin, FactOrigins } from './fact-origin.ts';
+import type { CatalogFacts, EndpointFacts, FactName, KnownInfo, ModelFacts } from './facts.ts';
 import { defined } from './defined.ts';
 import type { Price } from './price.ts';
 import { multipliedPrice } from './price-at.ts';

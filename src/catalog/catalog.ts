@@ -1,5 +1,6 @@
 import { completeDeclarations } from './apply-facts.ts';
-import { type Endpoint, type EndpointDeclaration, type EndpointOwner, declareEndpoint } from './endpoint.ts';
+import type { CatalogProvider } from './catalog-provider.ts';
+import { type Endpoint, type EndpointOwner, declareEndpoint } from './endpoint.ts';
 import { type CatalogFacts, type KnownInfo, NO_FACTS } from './facts.ts';
 import { defined } from './defined.ts';
 import type { Model, ModelInfo } from './model.ts';
@@ -19,13 +20,6 @@ export interface Catalog {
   alias(name: string): readonly string[] | undefined;
   /** Endpoints that cost nothing. */
   readonly freeEndpoints: readonly Endpoint[];
-}
-
-/** A provider as the catalog sees it. */
-export interface CatalogProvider extends EndpointOwner {
-  readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
-  /** True when any model under the provider's own slug may be asked for, declared or not. */
-  readonly acceptsAnyModel?: boolean | undefined;
 }
 
 /** Models that are asked for but not declared are remembered up to this many. */

@@ -1,7 +1,7 @@
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { FactOrigins } from './facts.ts';
+import type { FactOrigins } from './fact-origin.ts';
 import { type Modality, type ParameterName, ALL_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
 import type { Price } from './price.ts';
 

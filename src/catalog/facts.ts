@@ -1,16 +1,7 @@
 import { defined } from './defined.ts';
 import type { EndpointDeclaration } from './endpoint.ts';
+import type { FactOrigin } from './fact-origin.ts';
 import type { ModelInfo } from './model.ts';
-
-/** Where a fact about a model comes from. */
-export interface FactOrigin {
-  /** Name of the source, for example `models.dev`. */
-  readonly source: string;
-  /** Day on which the source said so, `YYYY-MM-DD`. */
-  readonly date: string;
-  /** Licence of the source's data, for example `MIT`. */
-  readonly licence: string;
-}
 
 /** Fields of an endpoint that a source may know. */
 export type EndpointFacts = Pick<
@@ -30,9 +21,6 @@ export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'fa
 
 /** Name of a fact. */
 export type FactName = keyof EndpointFacts | keyof KnownInfo;
-
-/** Where facts come from, by their name. */
-export type FactOrigins = Readonly<Partial<Record<FactName, FactOrigin>>>;
 
 /** What is known of one vendor's offer of one model. Fields that nobody knows are absent. */
 export interface ModelFacts {

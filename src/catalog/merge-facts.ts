@@ -1,5 +1,6 @@
 import { defined } from './defined.ts';
-import { type CatalogFacts, type FactOrigin, type ModelFacts, NO_FACTS } from './facts.ts';
+import type { FactOrigin } from './fact-origin.ts';
+import { type CatalogFacts, type ModelFacts, NO_FACTS } from './facts.ts';
 
 /**
  * Merges what several sources know, field by field: the first one that knows a field wins, and every field keeps its

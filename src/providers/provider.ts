@@ -1,4 +1,4 @@
-import type { CatalogProvider } from '../catalog/catalog.ts';
+import type { CatalogProvider } from '../catalog/catalog-provider.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { UpstreamEmbeddings } from '../core/embeddings/upstream-embeddings.ts';

@@ -13,7 +13,8 @@ import type { Settlement } from '../core/stream/usage.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleError, settleResult } from './settle.ts';
+import type { AnswerFacts } from './attempt-call.ts';
+import { settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {

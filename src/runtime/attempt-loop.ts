@@ -8,35 +8,16 @@ import { explainNoRoute } from '../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
 import { describeRouting } from '../core/selection/router-metadata.ts';
 import type { World } from '../core/selection/world.ts';
-import type { ReportedUsage } from '../core/stream/pieces.ts';
 import type { RouterError } from '../errors.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
+import type { AnswerFacts, AttemptAnswer, AttemptCall } from './attempt-call.ts';
 import { TryAgain, untilDecided } from './retry.ts';
 import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AnswerFacts, settleAttempt } from './settle.ts';
-import type { CallResult } from './upstream-call.ts';
+import { settleAttempt } from './settle.ts';
 import { wait } from './wait.ts';
-
-/** An upstream call, as far as its execution cares. */
-export interface AttemptCall<Result> {
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  open(): Promise<CallResult<Result>>;
-  /** Frees everything. */
-  close(): void;
-  /** What the provider said so far of what it will charge for. */
-  readonly reported: Reported;
-}
-
-/** What a bill for a call may depend on. */
-export interface Reported {
-  readonly usage: ReportedUsage | undefined;
-  /** The tier in which the provider says it served. */
-  readonly serviceTier?: string | null | undefined;
-  readonly outputImages?: number | undefined;
-}
 
 /** What an execution knows about a call that it is about to make. */
 export interface Dialing<Request> {
@@ -49,19 +30,6 @@ export interface Dialing<Request> {
   /** Monotonic milliseconds at which the request's own time is over. */
   readonly deadlineAt: number;
   readonly onSending: (body: () => JsonValue) => void;
-}
-
-/** The call that answered: a whole result, or a stream that is about to be read. */
-export interface AttemptAnswer<Call = AttemptCall<unknown>, Result = unknown> {
-  readonly endpoint: Endpoint;
-  readonly call: Call;
-  /** Monotonic milliseconds at which the call began. */
-  readonly startedAt: number;
-  readonly firstTokenAt: number;
-  /** Breaker generation that the call belongs to. */
-  readonly generation: number;
-  /** Absent for a stream. */
-  readonly result?: Result | undefined;
 }
 
 /** What an execution shares with others, where it is one of several for the same request. */

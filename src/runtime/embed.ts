@@ -7,7 +7,8 @@ import type { EmbeddingResult, EmbeddingUsage } from '../protocol/embedding-resu
 import { encodeFloat32 } from '../protocol/float32-base64.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { EmbeddingUpstreamCall } from './embedding-call.ts';
-import { type AttemptAnswer, AttemptLoop, worldOf } from './attempt-loop.ts';
+import type { AttemptAnswer } from './attempt-call.ts';
+import { AttemptLoop, worldOf } from './attempt-loop.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';

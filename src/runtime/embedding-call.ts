@@ -6,9 +6,8 @@ import type { ReportedUsage } from '../core/stream/pieces.ts';
 import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
-import type { AttemptCall, Reported } from './attempt-loop.ts';
+import type { AttemptCall, CallResult, Reported } from './attempt-call.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { CallResult } from './upstream-call.ts';
 
 /** What one upstream call for embeddings needs. */
 export interface EmbeddingUpstreamCallOptions {

@@ -10,7 +10,7 @@ import type { ChatResult } from '../protocol/chat-result.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Settlement } from '../core/stream/usage.ts';
-import type { AnswerFacts } from './settle.ts';
+import type { AnswerFacts } from './attempt-call.ts';
 
 /** The stream of an answer, as its reader needs it. */
 export interface AnswerCall {

@@ -1,4 +1,3 @@
-import type { CostPart } from '../catalog/cost.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Operation } from '../catalog/operation.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
@@ -10,7 +9,7 @@ import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { RequestFacts } from './events.ts';
-import type { AttemptAnswer } from './attempt-loop.ts';
+import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
@@ -21,16 +20,6 @@ export interface Recorded {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly attempts: readonly Attempt[];
-}
-
-/** What a successful answer showed, besides that it succeeded. */
-export interface AnswerFacts {
-  readonly usage: Usage;
-  /** What the cost consists of; absent when the provider reported the cost, or when nobody knows the price. */
-  readonly costParts?: readonly CostPart[] | undefined;
-  readonly finishReason: string | null;
-  /** Present when the request had tools and the answer called some: whether the calls were valid. */
-  readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }
 
 /** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */

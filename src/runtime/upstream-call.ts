@@ -15,7 +15,7 @@ import {
 } from '../providers/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
-import type { Reported } from './attempt-loop.ts';
+import type { CallResult, Reported } from './attempt-call.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** What one upstream call needs. */
@@ -30,12 +30,6 @@ export interface UpstreamCallOptions {
   readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
   readonly onSending: CallProgress['sending'];
 }
-
-/** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
-export type CallResult<Result = UpstreamResult> =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: Result }
-  | { readonly type: 'committed'; readonly firstTokenAt: number };
 
 /** Ways of failing that mean nothing after the end of an answer. */
 const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);

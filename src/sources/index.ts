@@ -5,4 +5,5 @@ export { findCatalog } from './find-catalog.ts';
 export { parseModelsDev } from '../catalog/models-dev.ts';
 export { parseGenaiPrices } from '../catalog/genai-prices.ts';
 export { mergeFacts } from '../catalog/merge-facts.ts';
-export type { CatalogFacts, EndpointFacts, FactName, FactOrigin, KnownInfo, ModelFacts } from '../catalog/facts.ts';
+export type { FactOrigin } from '../catalog/fact-origin.ts';
+export type { CatalogFacts, EndpointFacts, FactName, KnownInfo, ModelFacts } from '../catalog/facts.ts';

@@ -3,7 +3,6 @@ import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { StorageError } from './storage-error.ts';
 
 /** A request as it is stored. */
 export interface StoredItem {
@@ -112,7 +111,7 @@ export class DuplicateCustomIdError extends Error {
  *
  * A call that rejects may have done what it was asked all the same, when only the answer got lost. So each can be made
  * again: what was done already is not done twice. Only {@link BatchStore.addItems} cannot: its draft is to be discarded.
- * Reasons that a person can do something about are told by a {@link StorageError}.
+ * Reasons that a person can do something about are told by a `StorageError`.
  */
 export interface BatchStore {
   /** True when what was published survives the end of the process. */
@@ -121,7 +120,7 @@ export interface BatchStore {
    * Makes ready what the store needs. To be called before anything else; may be called by many processes at the same
    * time, and more than once.
    *
-   * @throws {@link StorageError} when the store cannot be used.
+   * @throws `StorageError` when the store cannot be used.
    */
   open(): Promise<void>;
   /** Epoch milliseconds of the store's clock. */

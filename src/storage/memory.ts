@@ -29,7 +29,7 @@ export function memoryStore({ maxEntries = 10_000, now }: MemoryStoreOptions = {
     increment(key, by, ttlMs) {
       const known = entries.get(key)?.value;
       const sum = (typeof known === 'number' ? known : 0) + by;
-      const ttl = known === undefined ? Math.max(1, ttlMs) : entries.getRemainingTTL(key);
+      const ttl = typeof known === 'number' ? entries.getRemainingTTL(key) : Math.max(1, ttlMs);
       entries.set(key, { value: sum }, { ttl });
       return sum;
     },

@@ -32,3 +32,9 @@ export type {
   ScriptedToolCall,
   ScriptedUsage,
 } from './provider-checks/harness.ts';
+export { batchStoreChecks, batchStoreChecksFor } from './batch-store-checks.ts';
+export type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/check.ts';
+export { faultyStore } from './batch-store-checks/faulty-store.ts';
+export type { FaultKind, FaultyStore } from './batch-store-checks/faulty-store.ts';
+export { stateStoreChecks, stateStoreChecksFor } from './state-store-checks.ts';
+export type { StateStoreCheck, StateStoreHarness } from './state-store-checks.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CatalogProvider, buildCatalog } from '../../src/catalog/catalog.ts';
+import { buildCatalog } from '../../src/catalog/catalog.ts';
+import type { CatalogProvider } from '../../src/catalog/catalog-provider.ts';
 import { latestOfFamily } from '../../src/catalog/latest.ts';
 
 function provider(

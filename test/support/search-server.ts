@@ -28,7 +28,7 @@ export interface SearchServer extends AsyncDisposable {
 }
 
 /** Starts a {@link SearchServer}; its engines give up after so many milliseconds. */
-export async function startSearchServer(timeoutMs = 2_000): Promise<SearchServer> {
+export async function startSearchServer(timeoutMs = 10_000): Promise<SearchServer> {
   const upstream = await startUpstream((request, response) => {
     if (server.fault !== undefined) return server.fault(request, response);
     const answer = answerTo(request, server.pages);

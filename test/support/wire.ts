@@ -4,7 +4,8 @@ import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
 import { decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
 import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
-import { ChatStreamDecoder, type StreamContext } from '../../src/providers/openai-compatible/stream-decoder.ts';
+import type { DecodeContext } from '../../src/providers/openai-compatible/decode-result.ts';
+import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
 import { ResponsePieceStream, type StreamDecoder } from '../../src/providers/piece-stream.ts';
 import type { TransportResponse } from '../../src/providers/transport/transport.ts';
 
@@ -12,7 +13,7 @@ import type { TransportResponse } from '../../src/providers/transport/transport.
 export const OWN_KEY = 'sk-own+/key=="7781-canary';
 
 /** What a decoder is told in tests: generated ids begin with `call_test`. */
-export function contextOf(dialect: Dialect = {}): StreamContext {
+export function contextOf(dialect: Dialect = {}): DecodeContext {
   return { secrets: [OWN_KEY], wallClock: Date.UTC(2026, 10, 20, 12), dialect, idPrefix: 'call_test' };
 }
 

@@ -8,7 +8,8 @@ import { namesUpload } from './encode-media.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './model-rules.ts';
 import { mayForceFormat } from './plan-format.ts';
-import { type DecodeContext, MessagesStreamDecoder } from './stream-decoder.ts';
+import type { DecodeContext } from './decode-result.ts';
+import { MessagesStreamDecoder } from './stream-decoder.ts';
 import { TOOL_ID_RULE } from './tool-id-rule.ts';
 
 /** What the API wants to hear before it takes the ids of uploaded files. */

@@ -5,9 +5,14 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import type { DecodedResult } from '../codec.ts';
 import { parseJson } from '../parse-json.ts';
-import { failureInBand } from '../upstream-failure.ts';
-import { MessageReader } from './message-reader.ts';
-import type { DecodeContext } from './stream-decoder.ts';
+import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { MessageReader, type ReaderOptions } from './message-reader.ts';
+
+/** What decoding one answer depends on. */
+export interface DecodeContext extends ErrorContext, ReaderOptions {
+  /** Whether the caller speaks this wire too and gets its events as they are. */
+  readonly native: boolean;
+}
 
 /**
  * Decodes a whole answer of the Messages API: it is read as if its blocks came one by one. A body that is HTML, empty,

@@ -6,15 +6,9 @@ import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
-import { decodeResult } from './decode-result.ts';
-import { MessageReader, type ReaderOptions } from './message-reader.ts';
-
-/** What decoding one answer depends on. */
-export interface DecodeContext extends ErrorContext, ReaderOptions {
-  /** Whether the caller speaks this wire too and gets its events as they are. */
-  readonly native: boolean;
-}
+import { failureInBand } from '../upstream-failure.ts';
+import { type DecodeContext, decodeResult } from './decode-result.ts';
+import { MessageReader } from './message-reader.ts';
 
 /** Kinds of events; one of them that cannot be read means a broken stream, one of any other kind means nothing. */
 const KNOWN_EVENTS = new Set([

@@ -4,19 +4,26 @@ import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-r
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { DecodedResult } from '../codec.ts';
 import { readJsonAnswer } from '../read-json-answer.ts';
-import { failureInBand } from '../upstream-failure.ts';
+import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
+import type { Dialect } from './dialect.ts';
 import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
-import type { StreamContext } from './stream-decoder.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
+
+/** What decoding one answer depends on. */
+export interface DecodeContext extends ErrorContext {
+  readonly dialect: Dialect;
+  /** Beginning of ids for tool calls that came without one. */
+  readonly idPrefix: string;
+}
 
 /**
  * Decodes a whole answer of the chat completions wire. A body that is HTML, empty, not JSON, an error in disguise or
  * without choices is a failure, whatever status it came with.
  */
-export function decodeResult(body: string, context: StreamContext): DecodedResult {
+export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const answer = readJsonAnswer(body, 'choices');
   if (!answer.ok) return answer;
   const parsed = answer.value;
@@ -46,7 +53,7 @@ function decodeChoice(
   choice: JsonObject,
   position: number,
   result: JsonObject,
-  context: StreamContext,
+  context: DecodeContext,
 ): Choice | undefined {
   const message = isJsonObject(choice['message']) ? choice['message'] : undefined;
   const native = textOf(choice['finish_reason']) ?? null;

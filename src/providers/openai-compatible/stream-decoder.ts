@@ -6,21 +6,13 @@ import { parseJson } from '../parse-json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
-import { decodeResult } from './decode-result.ts';
+import { type DecodeContext, decodeResult } from './decode-result.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
-import type { Dialect } from './dialect.ts';
 import { errorInside } from './error-inside.ts';
 import { mapFinishReason } from './finish-reason.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
-
-/** What the decoder of one stream needs to know. */
-export interface StreamContext extends ErrorContext {
-  readonly dialect: Dialect;
-  /** Beginning of ids for tool calls that came without one. */
-  readonly idPrefix: string;
-}
 
 /** Choices beyond this are no answer to any request we send. */
 const MAX_CHOICES = 128;
@@ -30,7 +22,7 @@ const MAX_CHOICES = 128;
  * A frame that is alike to an earlier one except for its text is not parsed; see {@link TextFrames}.
  */
 export class ChatStreamDecoder implements StreamDecoder {
-  readonly #context: StreamContext;
+  readonly #context: DecodeContext;
   readonly #tools = new Map<number, ToolCallIndexer>();
   readonly #frames = new TextFrames('content', plainText);
   /** Choices of which some delta came. */
@@ -39,7 +31,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #ended = false;
   #closing = false;
 
-  constructor(context: StreamContext) {
+  constructor(context: DecodeContext) {
     this.#context = context;
   }
 

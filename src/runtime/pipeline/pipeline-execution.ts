@@ -18,7 +18,7 @@ import { ChatExecution } from '../chat-execution.ts';
 import type { Answer, Counted, Execution } from '../execution.ts';
 import { errorOfFault, withContext } from '../router-errors.ts';
 import type { RuntimeServices } from '../services.ts';
-import type { AnswerFacts } from '../settle.ts';
+import type { AnswerFacts } from '../attempt-call.ts';
 import { ToolLoop } from '../tool-loop/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { Ledger } from './ledger.ts';

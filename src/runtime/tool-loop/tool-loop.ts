@@ -19,7 +19,7 @@ import type { Answer, Execution } from '../execution.ts';
 import { heldCall } from '../pipeline/held-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import type { RuntimeServices } from '../services.ts';
-import type { AnswerFacts } from '../settle.ts';
+import type { AnswerFacts } from '../attempt-call.ts';
 import { type FinishedTurn, ModelTurn } from './model-turn.ts';
 import { LoopedCall } from './looped-call.ts';
 import { type FinishedCall, runTools } from './run-tools.ts';

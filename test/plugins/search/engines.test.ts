@@ -7,7 +7,7 @@ import { type SearchServer, startSearchServer } from '../../support/search-serve
 let server: SearchServer;
 
 beforeEach(async () => {
-  server = await startSearchServer(300);
+  server = await startSearchServer();
 });
 
 afterEach(() => server[Symbol.asyncDispose]());
@@ -93,8 +93,11 @@ describe.each(['exa', 'tavily', 'brave', 'searxng'] as const)('the engine %s', (
   });
 
   it('gives up in time, and when the caller leaves', async () => {
-    server.fault = () => {};
-    await expect(server.engines[id].search(asked())).rejects.toThrow(`The search engine ${id} did not answer in time`);
+    await using impatient = await startSearchServer(100);
+    for (const one of [server, impatient]) one.fault = () => {};
+    await expect(impatient.engines[id].search(asked())).rejects.toThrow(
+      `The search engine ${id} did not answer in time`,
+    );
     const controller = new AbortController();
     const search = server.engines[id].search(asked({ signal: controller.signal }));
     controller.abort(new Error('gone'));

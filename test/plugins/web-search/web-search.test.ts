@@ -11,7 +11,7 @@ import { sendJson, startUpstream } from '../../support/upstream.ts';
 let server: SearchServer;
 
 beforeEach(async () => {
-  server = await startSearchServer(300);
+  server = await startSearchServer();
 });
 
 afterEach(() => server[Symbol.asyncDispose]());

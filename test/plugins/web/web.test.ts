@@ -18,7 +18,7 @@ let server: SearchServer;
 let seen: NormalizedRequest[];
 
 beforeEach(async () => {
-  server = await startSearchServer(300);
+  server = await startSearchServer();
   seen = [];
 });
 

@@ -1,0 +1,143 @@
+import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/json.ts';
+import { canonical } from './canonical.ts';
+import { scalarVerdicts } from './scalar-keywords.ts';
+import { type Verdict, all, any, not, some } from './verdict.ts';
+
+/** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
+const MAX_STEPS = 100_000;
+const MAX_DEPTH = 200;
+
+/** Keywords that say something about a value which is not worked out here. */
+const NOT_UNDERSTOOD = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef', 'dependencies'];
+
+/**
+ * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently):
+ * true or false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it;
+ * patterns, references to elsewhere and `unevaluated…` are not worked out; a keyword that nobody knows says nothing.
+ * So false is only ever said of values that do not fit.
+ */
+export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
+  return new Validation(schema).check(schema, value, 0);
+}
+
+class Validation {
+  readonly #root: JsonValue;
+  /** Until draft 7, what stands beside a reference says nothing. */
+  readonly #refersAlone: boolean;
+  #steps = 0;
+
+  constructor(root: JsonValue) {
+    this.#root = root;
+    const draft = isJsonObject(root) ? root['$schema'] : undefined;
+    this.#refersAlone = typeof draft === 'string' && /draft-0[3-7]/.test(draft);
+  }
+
+  check(schema: JsonValue | undefined, value: JsonValue, depth: number): Verdict {
+    if (typeof schema === 'boolean') return schema;
+    this.#steps += 1;
+    if (!isJsonObject(schema) || depth > MAX_DEPTH || this.#steps > MAX_STEPS) return undefined;
+    if (value === null && schema['nullable'] === true) return true;
+    return all(this.#verdicts(schema, value, depth + 1));
+  }
+
+  *#verdicts(schema: JsonObject, value: JsonValue, depth: number): Generator<Verdict> {
+    if (NOT_UNDERSTOOD.some((keyword) => schema[keyword] !== undefined)) yield undefined;
+    if (typeof schema['$ref'] === 'string') {
+      yield this.#referred(schema['$ref'], value, depth);
+      if (this.#refersAlone) return;
+    }
+    yield* scalarVerdicts(schema, value);
+    if (isJsonObject(value)) yield* this.#ofObject(schema, value, depth);
+    if (Array.isArray(value)) yield* this.#ofArray(schema, value, depth);
+    const { allOf, anyOf, oneOf } = schema;
+    if (Array.isArray(allOf)) yield all(this.#each(allOf, value, depth));
+    if (Array.isArray(anyOf)) yield any(this.#each(anyOf, value, depth));
+    if (Array.isArray(oneOf)) yield some(this.#each(oneOf, value, depth), 1, 1);
+    if (schema['not'] !== undefined) yield not(this.check(schema['not'], value, depth));
+    if (schema['if'] !== undefined) yield this.#conditional(schema, value, depth);
+  }
+
+  *#each(schemas: readonly JsonValue[], value: JsonValue, depth: number): Generator<Verdict> {
+    for (const schema of schemas) yield this.check(schema, value, depth);
+  }
+
+  #conditional(schema: JsonObject, value: JsonValue, depth: number): Verdict {
+    const holds = this.check(schema['if'], value, depth);
+    const then = this.check(schema['then'] ?? true, value, depth);
+    const otherwise = this.check(schema['else'] ?? true, value, depth);
+    if (holds === undefined) return then === otherwise ? then : undefined;
+    return holds ? then : otherwise;
+  }
+
+  *#ofObject(schema: JsonObject, value: JsonObject, depth: number): Generator<Verdict> {
+    const keys = Object.keys(value);
+    const { required, minProperties, maxProperties, propertyNames, dependentRequired, dependentSchemas } = schema;
+    if (Array.isArray(required)) yield required.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
+    if (typeof minProperties === 'number') yield keys.length >= minProperties;
+    if (typeof maxProperties === 'number') yield keys.length <= maxProperties;
+    if (propertyNames !== undefined) for (const key of keys) yield this.check(propertyNames, key, depth);
+    for (const key of keys) yield this.#member(schema, key, value[key] ?? null, depth);
+    for (const [key, names] of membersOf(dependentRequired)) {
+      if (!Object.hasOwn(value, key) || !Array.isArray(names)) continue;
+      yield names.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
+    }
+    for (const [key, dependent] of membersOf(dependentSchemas)) {
+      if (Object.hasOwn(value, key)) yield this.check(dependent, value, depth);
+    }
+  }
+
+  #member(schema: JsonObject, key: string, value: JsonValue, depth: number): Verdict {
+    const { properties, patternProperties, additionalProperties } = schema;
+    const own = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+    const declared = own === undefined ? true : this.check(own, value, depth);
+    // Whether a pattern matches the key is not worked out, so neither is what it says of the value.
+    if (patternProperties !== undefined) return declared === false ? false : undefined;
+    return own !== undefined || additionalProperties === undefined
+      ? declared
+      : this.check(additionalProperties, value, depth);
+  }
+
+  *#ofArray(schema: JsonObject, value: readonly JsonValue[], depth: number): Generator<Verdict> {
+    const { minItems, maxItems, uniqueItems, prefixItems, items, additionalItems, contains } = schema;
+    if (typeof minItems === 'number') yield value.length >= minItems;
+    if (typeof maxItems === 'number') yield value.length <= maxItems;
+    if (uniqueItems === true) yield new Set(value.map(canonical)).size === value.length;
+    const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+    const rest = Array.isArray(items) ? additionalItems : items;
+    for (const [index, item] of value.entries()) yield this.check(first[index] ?? rest ?? true, item, depth);
+    if (contains === undefined) return;
+    const least = typeof schema['minContains'] === 'number' ? schema['minContains'] : 1;
+    const most = typeof schema['maxContains'] === 'number' ? schema['maxContains'] : Infinity;
+    yield some(
+      value.map((item) => this.check(contains, item, depth)),
+      least,
+      most,
+    );
+  }
+
+  #referred(reference: string, value: JsonValue, depth: number): Verdict {
+    if (!/^#(?:\/|$)/.test(reference)) return undefined;
+    let found: JsonValue | undefined = this.#root;
+    for (const segment of reference.split('/').slice(1)) {
+      const name = decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~');
+      if (Array.isArray(found)) found = found[Number(name)];
+      else found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+    }
+    return found === undefined ? undefined : this.check(found, value, depth);
+  }
+}
+
+function membersOf(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
+  return isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, one] as const]))
+    : [];
+}
+
+/** A segment of a reference with its percent signs resolved; as it is where they mean nothing. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,85 @@
+/** A value without quotes as JSON writes it. */
+export interface ReadWord {
+  readonly json: string;
+  /** First position behind it. */
+  readonly end: number;
+  readonly repair?: 'literals' | 'numbers' | 'quotes' | undefined;
+  /** True when the end of the source may have cut it off. */
+  readonly cut: boolean;
+}
+
+/** Literals of JSON, Python, JavaScript, Ruby and Go. JSON has no numbers that are none, so they become null. */
+const LITERALS: Readonly<Record<string, string>> = {
+  true: 'true',
+  True: 'true',
+  TRUE: 'true',
+  false: 'false',
+  False: 'false',
+  FALSE: 'false',
+  null: 'null',
+  None: 'null',
+  NULL: 'null',
+  Null: 'null',
+  nil: 'null',
+  undefined: 'null',
+  NaN: 'null',
+  nan: 'null',
+  Infinity: 'null',
+  '-Infinity': 'null',
+  inf: 'null',
+  '-inf': 'null',
+};
+
+const WORD = /[^\s"'`“”„‘’,，;；:：=(){}[\]]{1,400}/uy;
+/** Things without a space that somebody forgot to quote: dates, times, shares, numbers with leading zeros. */
+const UNQUOTED = /[^\s"'`“”„‘’,，;；=(){}[\]]{1,400}/uy;
+const NUMBER = /^[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const BEGINS_LIKE_NUMBER = /^[+-]?[\d.$€£]/;
+/** What the end of a text may leave of a number. */
+const HALF_A_NUMBER = /^[+-]?(?:[\d_]*\.?|[\d_]*\.?\d*[eE][+-]?)$/;
+
+/**
+ * Reads a literal or a number at a position, in the spelling of any common language. Undefined for anything else,
+ * such as words that lack quotes.
+ */
+export function readWord(source: string, at: number): ReadWord | undefined {
+  const word = match(WORD, source, at);
+  const end = at + word.length;
+  const atEnd = end === source.length;
+  const literal = Object.hasOwn(LITERALS, word) ? LITERALS[word] : undefined;
+  if (literal !== undefined)
+    return { json: literal, end, cut: false, ...(literal === word ? {} : { repair: 'literals' }) };
+  if (atEnd && isHalf(word)) return { json: 'null', end, cut: true };
+  if (!BEGINS_LIKE_NUMBER.test(word)) return undefined;
+  const json = numberOf(word);
+  const whole = match(UNQUOTED, source, at);
+  if (json !== undefined && whole === word)
+    return { json, end, cut: false, ...(json === word ? {} : { repair: 'numbers' }) };
+  return { json: JSON.stringify(whole), end: at + whole.length, cut: false, repair: 'quotes' };
+}
+
+/** A number as JSON writes it; undefined for what is none. Leading zeros mean something, so that is none. */
+function numberOf(word: string): string | undefined {
+  if (/^[+-]?0[xX][\da-fA-F]{1,12}$|^[+-]?0[oO][0-7]{1,16}$|^[+-]?0[bB][01]{1,50}$/.test(word)) {
+    const digits = Number(word.replace(/^[+-]/, ''));
+    return `${word.startsWith('-') ? '-' : ''}${digits}`;
+  }
+  if (!NUMBER.test(word) || /^[+-]?0\d/.test(word)) return undefined;
+  return word
+    .replace(/^\+/, '')
+    .replaceAll('_', '')
+    .replace(/^(-?)\./, '$10.')
+    .replace(/\.(?=$|[eE])/, '');
+}
+
+/** True for the beginning of a literal or number that is no whole one. */
+function isHalf(word: string): boolean {
+  if (word === '') return true;
+  if (HALF_A_NUMBER.test(word) && !/^[+-]?\d[\d_]*$/.test(word)) return true;
+  return Object.keys(LITERALS).some((literal) => literal.startsWith(word));
+}
+
+function match(pattern: RegExp, source: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(source)?.[0] ?? '';
+}

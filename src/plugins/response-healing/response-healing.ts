@@ -1,0 +1,90 @@
+import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import type { StageRecord } from '../../core/pipeline/plugin-context.ts';
+import type { Annotation, Choice } from '../../protocol/chat-result.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { ResponseFormat } from '../../protocol/response-format.ts';
+import { type Healed, heal } from './heal.ts';
+
+type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
+
+/**
+ * The plugin `response-healing` (contract: plugins; gaps 5.7): makes JSON of whole answers that should be JSON and are
+ * not quite. Takes part when a request names it and asks for `json_object` or `json_schema`; streams pass unchanged.
+ *
+ * Text that is JSON already is never changed. What cannot be healed without inventing something stays as it is: an
+ * answer that was cut off, prose without JSON, JSON that does not fit the schema. A stage says what was done.
+ */
+export function responseHealing(): Plugin {
+  return definePlugin({
+    id: 'response-healing',
+    whenItThrows: 'skip',
+    onResult(result, { responseFormat: format }, _options, context) {
+      if (format?.type !== 'json_object' && format?.type !== 'json_schema') return result;
+      const several = result.choices.length > 1;
+      const choices = result.choices.map((choice) => {
+        const { content } = choice.message;
+        if (content === null || (choice.message.tool_calls ?? []).length > 0 || choice.message.refusal !== null) {
+          return choice;
+        }
+        const healed = heal(content, { schema: schemaOf(format), complete: isComplete(choice) });
+        if (healed.type === 'intact') return choice;
+        context.stage(stageOf(format, choice, content.length, healed, several));
+        return healed.type === 'healed' ? withContent(choice, healed.json) : choice;
+      });
+      return choices.every((choice, index) => choice === result.choices[index]) ? result : { ...result, choices };
+    },
+  });
+}
+
+function schemaOf(format: JsonFormat): JsonObject | undefined {
+  if (format.type === 'json_object') return undefined;
+  return (format.json_schema.schema ?? undefined) as JsonObject | undefined;
+}
+
+/** Whether the model said all that it wanted to say. Some providers do not tell why an answer ended. */
+function isComplete({ finish_reason: reason, error }: Choice): boolean {
+  return error === undefined && (reason === 'stop' || reason === null);
+}
+
+/** An answer with another text. Citations stay, but no longer say which characters they belong to. */
+function withContent(choice: Choice, content: string): Choice {
+  const { annotations, ...message } = choice.message;
+  return {
+    ...choice,
+    message: {
+      ...message,
+      content,
+      ...(annotations === undefined ? {} : { annotations: annotations.map(withoutPlace) }),
+    },
+  };
+}
+
+function withoutPlace(annotation: Annotation): Annotation {
+  if (annotation.type !== 'url_citation') return annotation;
+  const { start_index: _, end_index: __, ...citation } = annotation.url_citation;
+  return { ...annotation, url_citation: citation };
+}
+
+function stageOf(
+  { type: mode }: JsonFormat,
+  { index }: Choice,
+  length: number,
+  healed: Exclude<Healed, { readonly type: 'intact' }>,
+  several: boolean,
+): StageRecord {
+  const improved = healed.type === 'healed';
+  const which = several ? `choice ${index}: ` : '';
+  return {
+    type: 'response_healing',
+    summary: `${which}${improved ? healed.repairs.join(', ') : `left as it is: ${healed.reason}`}`,
+    data: {
+      mode,
+      improved,
+      original_length: length,
+      healed_length: improved ? healed.json.length : length,
+      ...(improved ? { repairs: healed.repairs } : { reason: healed.reason }),
+      ...(improved && mode === 'json_schema' ? { schema: healed.fits ? 'fits' : 'not checked completely' } : {}),
+      ...(several ? { choice: index } : {}),
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { StorageError } from '../storage-error.ts';
+import type { PostgresClient, PostgresPool } from './driver.ts';
+import { isUsableAfter, mayTryAgain, postgresFailure } from './failure.ts';
+import { type Statement, type StatementName, statementsOf } from './statements.ts';
+
+/** Values for the names in a statement. */
+export type Values = Readonly<Record<string, unknown>>;
+/** A row that was read. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Something that runs statements: on its own, or as a part of a transaction. */
+export interface Session {
+  /** Gives the number of rows that were changed. */
+  run(name: StatementName, values?: Values): Promise<number>;
+  all(name: StatementName, values?: Values): Promise<readonly Row[]>;
+  first(name: StatementName, values?: Values): Promise<Row | undefined>;
+}
+
+/** What a {@link PostgresDatabase} is made of. */
+export interface DatabaseOptions {
+  /** Gives the pool; called once. */
+  readonly openPool: () => Promise<PostgresPool>;
+  /** As it stands in statements. */
+  readonly schema: string;
+  readonly statementTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** Ends the pool when the database is closed. */
+  readonly endsPool: boolean;
+}
+
+/** How often something is tried when others come in between. */
+const TRIES = 8;
+/** The longest time between two tries, in milliseconds. */
+const MAX_WAIT_MS = 200;
+/** Milliseconds that the server has beyond the time of a statement to say that it took too long. */
+const GRACE_MS = 1_000;
+
+/**
+ * A schema of a PostgreSQL database. Nothing waits for ever, not even for a server that is gone without a word; what
+ * others came in between of is tried again; and a connection that is in an unknown state is thrown away.
+ */
+export class PostgresDatabase implements Session {
+  readonly #options: DatabaseOptions;
+  readonly #statements: Readonly<Record<StatementName, Statement>>;
+  #pool: Promise<PostgresPool> | undefined;
+  #closed = false;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.#statements = statementsOf(options.schema);
+  }
+
+  run(name: StatementName, values?: Values): Promise<number> {
+    return this.#persist((client) => this.#session(client).run(name, values));
+  }
+
+  all(name: StatementName, values?: Values): Promise<readonly Row[]> {
+    return this.#persist((client) => this.#session(client).all(name, values));
+  }
+
+  first(name: StatementName, values?: Values): Promise<Row | undefined> {
+    return this.#persist((client) => this.#session(client).first(name, values));
+  }
+
+  /** Does everything in it or nothing. What it does may be done again, so it must change nothing but the database. */
+  transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value> {
+    return this.script(async (query) => work(this.#sessionOf(query)));
+  }
+
+  /** A transaction of texts that are not in the table of statements. */
+  script<Value>(work: (query: Query) => Promise<Value>, timeoutMs = this.#options.statementTimeoutMs): Promise<Value> {
+    return this.#persist(async (client) => {
+      const query: Query = (text, values) => inTime(client.query(text, values), timeoutMs + GRACE_MS);
+      // A process that is stopped in the middle must not keep others from what it has locked.
+      await query(
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${timeoutMs}; ` +
+          `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs}`,
+      );
+      try {
+        const value = await work(query);
+        await query('COMMIT');
+        return value;
+      } catch (error) {
+        if (isUsableAfter(error)) await query('ROLLBACK');
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#closed = true;
+    this.#pool = undefined;
+    if (this.#options.endsPool) await (await pool)?.end?.();
+  }
+
+  #session(client: PostgresClient): Session {
+    return this.#sessionOf((text, values) =>
+      inTime(client.query(text, values), this.#options.statementTimeoutMs + GRACE_MS),
+    );
+  }
+
+  #sessionOf(query: Query): Session {
+    const ask = (name: StatementName, values: Values = {}): ReturnType<Query> => {
+      const { text, names } = this.#statements[name];
+      return query(
+        text,
+        names.map((one) => values[one]),
+      );
+    };
+    return {
+      run: async (name, values) => (await ask(name, values)).rowCount ?? 0,
+      all: async (name, values) => (await ask(name, values)).rows,
+      first: async (name, values) => (await ask(name, values)).rows[0],
+    };
+  }
+
+  async #persist<Value>(work: (client: PostgresClient) => Promise<Value>): Promise<Value> {
+    for (let left = TRIES - 1; ; left -= 1) {
+      try {
+        return await this.#withClient(work);
+      } catch (error) {
+        if (left === 0 || !mayTryAgain(error)) throw postgresFailure(error);
+      }
+      await pause(Math.random() * Math.min(MAX_WAIT_MS, 10 * 2 ** (TRIES - left)));
+    }
+  }
+
+  async #withClient<Value>(work: (client: PostgresClient) => Promise<Value>): Promise<Value> {
+    if (this.#closed) throw new StorageError('not_open', 'This postgresStorage was closed.');
+    this.#pool ??= this.#options.openPool();
+    const client = await connected(await this.#pool, this.#options.connectTimeoutMs);
+    // A connection that breaks says so twice; unheard, the second time would end the process.
+    const ignore = (): void => undefined;
+    client.on?.('error', ignore);
+    let isFit = false;
+    try {
+      const value = await work(client);
+      isFit = true;
+      return value;
+    } catch (error) {
+      isFit = isUsableAfter(error);
+      throw error;
+    } finally {
+      client.off?.('error', ignore);
+      client.release(!isFit);
+    }
+  }
+}
+
+/** Runs one text. */
+export type Query = (
+  text: string,
+  values?: unknown[],
+) => Promise<{ readonly rows: readonly Row[]; readonly rowCount: number | null }>;
+
+async function connected(pool: PostgresPool, ms: number): Promise<PostgresClient> {
+  const connecting = pool.connect();
+  try {
+    return await inTime(connecting, ms);
+  } catch (error) {
+    // It may still come, and then it belongs to the pool.
+    connecting.then((client) => client.release()).catch(() => undefined);
+    throw error;
+  }
+}
+
+function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const late = new StorageError('busy', `PostgreSQL did not answer within ${ms} ms.`);
+    const timer = setTimeout(() => reject(late), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

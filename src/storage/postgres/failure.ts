@@ -1,0 +1,71 @@
+import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+
+/** What PostgreSQL's codes mean for somebody who has to do something about it; the longest beginning counts. */
+const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
+  '08': ['unavailable', 'the connection broke'],
+  '25P03': ['busy', 'this process was stopped for too long in the middle of a transaction'],
+  '25006': ['read_only', 'the server takes no changes; connect to the one that does'],
+  '28': ['unavailable', 'the server refused the user or the password'],
+  '3D000': ['unavailable', 'there is no such database; create it first'],
+  '3F000': ['schema_changed', 'the schema is gone; start again to have it made'],
+  '42501': ['read_only', 'the user lacks a permission; let it use the schema, and create it unless it is there'],
+  '42703': ['schema_changed', 'a column is gone; restore the tables'],
+  '42P01': ['schema_changed', 'a table is gone; restore the tables'],
+  '53100': ['full', 'the server has no room left; make room on its disk'],
+  '53300': ['unavailable', 'the server has no connection left; use smaller pools'],
+  '53': ['unavailable', 'the server lacks something; look at its log'],
+  '55P03': ['busy', 'somebody else held a row for too long'],
+  '57014': ['busy', 'the statement took too long and was cancelled'],
+  '57': ['unavailable', 'the server is starting, stopping or ended the connection'],
+  '58': ['unavailable', 'the server had trouble with its disk; look at its log'],
+  XX: ['corrupt', 'the server found damage; look at its log'],
+  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running?'],
+  ENOENT: ['unavailable', 'nobody listens there; is the server running?'],
+  ENOTFOUND: ['unavailable', 'there is no such host'],
+  ETIMEDOUT: ['unavailable', 'the server does not answer'],
+};
+
+/** What all other codes of the operating system mean. */
+const BROKEN = ['unavailable', 'the connection broke'] as const;
+/** What all other codes of the server mean. */
+const UNFORESEEN = ['failed', 'something unforeseen happened'] as const;
+
+/** Codes after which the same transaction may work: others came in between. */
+const AGAIN = new Set(['40001', '40P01']);
+
+/** The code of an error of the driver. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** True when nothing is wrong but that others came in between. */
+export function mayTryAgain(error: unknown): boolean {
+  return AGAIN.has(codeOf(error) ?? '');
+}
+
+/** True when a connection is as good as before: the server answered, or the error is not about it at all. */
+export function isUsableAfter(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === undefined) return error instanceof RangeError;
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57P|25P03)/.test(code);
+}
+
+/**
+ * What PostgreSQL says in our own words. Its own may repeat rows, and with them what users asked. Errors of ours stay as
+ * they are.
+ */
+export function postgresFailure(error: unknown): unknown {
+  if (StorageError.isInstance(error) || error instanceof RangeError) return error;
+  const code = codeOf(error);
+  if (code === undefined) {
+    // The driver has no code for a connection that is closed or that cannot be had in time.
+    const isDriver = error instanceof Error && /connect|terminat|timeout|closed|ended/i.test(error.message);
+    return isDriver ? new StorageError('unavailable', 'PostgreSQL: the connection broke or could not be had.') : error;
+  }
+  const known = Object.keys(MEANINGS)
+    .filter((start) => code.startsWith(start))
+    .sort((left, right) => right.length - left.length)[0];
+  const [reason, advice] = MEANINGS[known ?? ''] ?? (/^E[A-Z]+$/.test(code) ? BROKEN : UNFORESEEN);
+  return new StorageError(reason, `PostgreSQL: ${advice} (${code}).`, code);
+}

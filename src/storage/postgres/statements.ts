@@ -1,0 +1,180 @@
+import { TERMINAL_STATUSES } from '../stored-rows.ts';
+
+const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
+/**
+ * Epoch milliseconds of the database's clock, read once in a statement: the same for all processes, whatever their own
+ * clocks say, and not that of the beginning of the transaction.
+ */
+const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)';
+/** One batch of one account. */
+const OF_BATCH = 'account = :account AND batch_id = :batchId';
+const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+const RECORD = 'record, total, completed, failed';
+
+/**
+ * Everything that is asked on behalf of an account, over the tables of a schema. Each names the account; a test looks
+ * at every one. Values are written `:name`.
+ */
+export function accountStatements(schema: string) {
+  const [batches, items, tasks, keys] = ['batches', 'items', 'tasks', 'keys'].map((table) => `${schema}.${table}`);
+  const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
+  return {
+    insertDraft: `INSERT INTO ${batches} AS known (account, id, stage, touched_at)
+      VALUES (:account, :batchId, 'draft', ${NOW})
+      ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
+      WHERE known.account = :account AND known.stage = 'draft'`,
+    addItems: `WITH draft AS (
+        UPDATE ${batches} SET touched_at = ${NOW}
+        WHERE account = :account AND id = :batchId AND stage = 'draft' RETURNING 1),
+      added AS (
+        INSERT INTO ${items} (account, batch_id, position, custom_id, custom_key, body)
+        SELECT :account, :batchId, given.position, given.custom_id, sha256(convert_to(given.custom_id, 'UTF8')), given.body
+        FROM draft, unnest(:positions::integer[], :customIds::text[], :bodies::text[]) AS given (position, custom_id, body)
+        ON CONFLICT (account, batch_id, custom_key) DO NOTHING RETURNING 1)
+      SELECT (SELECT count(*) FROM draft) AS drafts, (SELECT count(*) FROM added) AS added`,
+    findDuplicate: `SELECT items.position AS first, given.position AS second
+      FROM unnest(:positions::integer[], :customIds::text[]) AS given (position, custom_id)
+      JOIN ${items} ON custom_key = sha256(convert_to(given.custom_id, 'UTF8'))
+      WHERE ${OF_BATCH} AND items.position <> given.position ORDER BY given.position LIMIT 1`,
+    lockRow: `SELECT stage, ${RECORD}, ${NOW} AS now FROM ${batches}
+      WHERE account = :account AND id = :batchId FOR UPDATE`,
+    countItems: `SELECT count(*) AS total FROM ${items} WHERE ${OF_BATCH}`,
+    publish: `UPDATE ${batches} SET stage = 'batch', status = :status, revision = :revision, created_at = :createdAt,
+        delete_at = :deleteAt, total = :total, record = :record
+      WHERE account = :account AND id = :batchId AND stage = 'draft'`,
+    claimKey: `INSERT INTO ${keys} AS known (account, key_digest, fingerprint, batch_id, expires_at)
+      VALUES (:account, sha256(convert_to(:key, 'UTF8')), :fingerprint, :batchId, ${NOW} + :ttlMs::bigint)
+      ON CONFLICT (account, key_digest) DO UPDATE
+      SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id, expires_at = excluded.expires_at
+      WHERE known.account = :account AND known.expires_at <= ${NOW}`,
+    findKey: `SELECT fingerprint, batch_id FROM ${keys}
+      WHERE account = :account AND key_digest = sha256(convert_to(:key, 'UTF8'))`,
+
+    findBatch: `SELECT ${RECORD} FROM ${batches} WHERE ${THIS_BATCH}`,
+    listBatches: `SELECT ${RECORD} FROM ${batches}
+      WHERE account = :account AND stage = 'batch'
+        AND (:createdAfter::float8 IS NULL OR created_at > :createdAfter::float8)
+        AND (:createdBefore::float8 IS NULL OR created_at < :createdBefore::float8)
+        AND (:statuses::text[] IS NULL OR status = ANY (:statuses::text[]))
+        AND (:after::text IS NULL OR (created_at, id) <
+          (SELECT created_at, id FROM ${batches} WHERE account = :account AND id = :after AND stage = 'batch'))
+      ORDER BY created_at DESC, id DESC LIMIT :limit`,
+    pageItems: `SELECT position, custom_id, body FROM ${items}
+      WHERE ${OF_BATCH} AND position > :after AND ${published} ORDER BY position LIMIT :limit`,
+    pageOutcomes: `SELECT position, custom_id, outcome FROM ${items}
+      WHERE ${OF_BATCH} AND position > :after AND outcome IS NOT NULL AND ${published} ORDER BY position LIMIT :limit`,
+    recount: `SELECT count(*) FILTER (WHERE NOT failed) AS completed, count(*) FILTER (WHERE failed) AS failed
+      FROM ${items} WHERE ${OF_BATCH} AND outcome IS NOT NULL AND ${published}`,
+
+    saveBatch: `UPDATE ${batches} SET status = :status, revision = :revision, delete_at = :deleteAt, record = :record
+      WHERE ${THIS_BATCH} AND revision = :revision - 1`,
+    putTask: `INSERT INTO ${tasks} AS known (account, batch_id, effect, run_at)
+      VALUES (:account, :batchId, :effect, :runAt)
+      ON CONFLICT (account, batch_id, effect) DO UPDATE
+      SET run_at = excluded.run_at, lease_until = 0, attempts = 0, token = NULL, memo = NULL
+      WHERE known.account = :account`,
+
+    claimItems: `WITH picked AS (
+        SELECT position FROM ${items}
+        WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
+          AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
+        ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
+      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
+      RETURNING items.position, custom_id, body, attempts`,
+    renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
+      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+    releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
+      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+    lockRunning: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling') FOR UPDATE`,
+    lockBatch: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} FOR UPDATE`,
+    settleHeld: settled(batches, items, `AND items.token = :token AND items.lease_until > ${NOW}`),
+    settleOpen: settled(batches, items, ''),
+    pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
+
+    renewTask: `UPDATE ${tasks} SET lease_until = ${NOW} + :leaseMs::bigint WHERE ${THIS_TASK}`,
+    finishTask: `DELETE FROM ${tasks} WHERE ${THIS_TASK}`,
+    rescheduleTask: `UPDATE ${tasks} SET run_at = ${NOW} + :afterMs::bigint, memo = coalesce(:memo, memo),
+        attempts = CASE WHEN :reset THEN 0 ELSE attempts END, token = NULL, lease_until = 0
+      WHERE ${THIS_TASK}`,
+
+    hideBatch: `UPDATE ${batches} SET stage = 'deleted' WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
+    hideDraft: `UPDATE ${batches} SET stage = 'deleted'
+      WHERE account = :account AND id = :batchId AND stage = 'draft'`,
+    deleteTasks: `DELETE FROM ${tasks} WHERE ${OF_BATCH}`,
+    deleteKeys: `DELETE FROM ${keys} WHERE ${OF_BATCH}`,
+    deleteItems: `DELETE FROM ${items} WHERE ${OF_BATCH} AND position IN (
+      SELECT position FROM ${items} WHERE ${OF_BATCH} ORDER BY position LIMIT :limit)`,
+    deleteRow: `DELETE FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'
+      AND NOT EXISTS (SELECT 1 FROM ${items} WHERE ${OF_BATCH})`,
+    findDeleted: `SELECT 1 FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+  };
+}
+
+/** Stores outcomes and counts them; to be used while the batch is locked. */
+function settled(batches: string | undefined, items: string | undefined, condition: string): string {
+  return `WITH settled AS (
+      UPDATE ${items} AS items SET failed = given.failed, outcome = given.outcome, token = NULL, lease_until = 0
+      FROM unnest(:positions::integer[], :failures::boolean[], :outcomes::text[]) AS given (position, failed, outcome)
+      WHERE ${OF_BATCH} AND items.position = given.position AND items.failed IS NULL ${condition}
+      RETURNING items.position, items.failed),
+    counted AS (
+      UPDATE ${batches} SET completed = completed + (SELECT count(*) FROM settled WHERE NOT settled.failed),
+        failed = failed + (SELECT count(*) FROM settled WHERE settled.failed)
+      WHERE ${THIS_BATCH} AND EXISTS (SELECT 1 FROM settled))
+    SELECT position FROM settled`;
+}
+
+/** What workers ask on nobody's behalf: which account has something to do. */
+export function workerStatements(schema: string) {
+  return {
+    now: `SELECT ${NOW} AS now`,
+    claimTasks: `WITH due AS (
+        SELECT account, batch_id, effect FROM ${schema}.tasks WHERE run_at <= ${NOW} AND lease_until <= ${NOW}
+        ORDER BY run_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+      UPDATE ${schema}.tasks AS tasks
+      SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      FROM due WHERE tasks.account = due.account AND tasks.batch_id = due.batch_id AND tasks.effect = due.effect
+      RETURNING tasks.account, tasks.batch_id, tasks.effect, run_at, attempts, memo`,
+    nextTask: `SELECT min(greatest(run_at, lease_until)) - ${NOW} AS left FROM ${schema}.tasks`,
+    hideOver: `WITH over AS (
+        SELECT account, id FROM ${schema}.batches
+        WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
+          OR (stage = 'batch' AND delete_at <= ${NOW} AND status IN (${TERMINAL}))
+        LIMIT :limit FOR UPDATE SKIP LOCKED)
+      UPDATE ${schema}.batches AS batches SET stage = 'deleted'
+      FROM over WHERE batches.account = over.account AND batches.id = over.id
+      RETURNING batches.account, batches.id`,
+    deleteOldKeys: `WITH old AS (
+        SELECT account, key_digest FROM ${schema}.keys WHERE expires_at <= ${NOW} LIMIT 1000 FOR UPDATE SKIP LOCKED)
+      DELETE FROM ${schema}.keys AS keys USING old
+      WHERE keys.account = old.account AND keys.key_digest = old.key_digest`,
+  };
+}
+
+/** Name of a statement. */
+export type StatementName = keyof ReturnType<typeof accountStatements> | keyof ReturnType<typeof workerStatements>;
+
+/** A statement as the driver takes it, and the names of its values in their order. */
+export interface Statement {
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+/** All statements over the tables of a schema. */
+export function statementsOf(schema: string): Readonly<Record<StatementName, Statement>> {
+  const texts = { ...accountStatements(schema), ...workerStatements(schema) };
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, numbered(text)])) as Readonly<
+    Record<StatementName, Statement>
+  >;
+}
+
+function numbered(text: string): Statement {
+  const names: string[] = [];
+  const withNumbers = text.replace(/(?<!:):([a-zA-Z]+)/g, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { text: withNumbers, names };
+}

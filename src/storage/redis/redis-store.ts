@@ -1,0 +1,113 @@
+import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import type { JsonValue } from '../../protocol/json.ts';
+import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
+import type { StateStore } from '../state-store.ts';
+import { connectIoredis } from './ioredis.ts';
+
+/**
+ * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
+ * is connected (`sendCommand`).
+ */
+export type RedisClient =
+  | { call(command: string, ...values: string[]): Promise<unknown> }
+  | { sendCommand(command: string[]): Promise<unknown> };
+
+/** Options of {@link redisStore}. Either `client` or `url` says where Redis is. */
+export interface RedisStoreOptions extends LocalFallbackOptions {
+  /** Stays open when the store is closed. */
+  readonly client?: RedisClient | undefined;
+  /** For example `redis://user:password@host:6379/0`. Needs the package `ioredis`. */
+  readonly url?: string | undefined;
+  /** Beginning of every key. Default `signalbox:`. */
+  readonly prefix?: string | undefined;
+}
+
+/** A connection: how to send a command, and how to let go of it. */
+export interface RedisConnection {
+  readonly send: (command: string[]) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+/** Adds to a number and keeps its time; what is no number, or not there, becomes one with a time of its own. */
+const INCREMENT = `
+local known = redis.call('GET', KEYS[1])
+if known and tonumber(known) then return redis.call('INCRBYFLOAT', KEYS[1], ARGV[1]) end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`;
+
+/**
+ * Small state that several processes share, in Redis: sticky sessions, cooldowns, counters. Redis may go at any time,
+ * and lose everything: each process then keeps state of its own, a warning says so, and no request fails.
+ *
+ * @throws {@link ConfigError}
+ *
+ * @example
+ * ```ts
+ * const router = createRouter({ providers, state: redisStore({ url: process.env.REDIS_URL }) });
+ * ```
+ */
+export function redisStore({ client, url, prefix = 'signalbox:', ...fallback }: RedisStoreOptions): StateStore {
+  checkOptions(client, url);
+  let connecting: Promise<RedisConnection> | undefined;
+  const connect = (): Promise<RedisConnection> =>
+    client === undefined ? connectIoredis(url ?? '') : Promise.resolve({ send: senderOf(client), close: nothing });
+  const send = async (...command: string[]): Promise<unknown> => {
+    connecting ??= connect();
+    return (await connecting).send(command);
+  };
+  const shared: StateStore = {
+    async get(key) {
+      return valueOf(await send('GET', prefix + key));
+    },
+    async set(key, value, ttlMs) {
+      await send('SET', prefix + key, JSON.stringify(value), 'PX', lifeOf(ttlMs));
+    },
+    async delete(key) {
+      await send('DEL', prefix + key);
+    },
+    async increment(key, by, ttlMs) {
+      return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), lifeOf(ttlMs)));
+    },
+    async close() {
+      await (await connecting?.catch(() => undefined))?.close();
+    },
+  };
+  return withLocalFallback(shared, fallback);
+}
+
+function senderOf(client: RedisClient): RedisConnection['send'] {
+  if ('call' in client) return ([name = '', ...values]) => client.call(name, ...values);
+  return (command) => client.sendCommand(command);
+}
+
+/** What somebody else wrote under our keys is like nothing. */
+function valueOf(text: unknown): JsonValue | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function lifeOf(ttlMs: number): string {
+  return String(Math.max(1, Math.ceil(ttlMs)));
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
+
+function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
+  const problems: ConfigProblem[] = [];
+  if ((client === undefined) === (url === undefined)) {
+    problems.push({ path: 'redisStore', problem: 'needs either `client` or `url`' });
+  }
+  if (client !== undefined && !('call' in client) && !('sendCommand' in client)) {
+    problems.push({ path: 'client', problem: 'must be a client of the package ioredis or redis' });
+  }
+  if (url !== undefined && !/^rediss?:\/\//.test(url)) {
+    problems.push({ path: 'url', problem: 'must begin with redis:// or rediss://' });
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+}

@@ -1,0 +1,209 @@
+import { closeSync, openSync, statSync } from 'node:fs';
+import type * as Sqlite from 'node:sqlite';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { StorageError } from '../storage-error.ts';
+import { isBusy, sqliteFailure } from './failure.ts';
+import { migrate } from './migrate.ts';
+import { STATEMENTS, type StatementName } from './statements.ts';
+
+/** Values for the names in a statement. */
+export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
+/** A row that was read. */
+export type Row = Readonly<Record<string, Sqlite.SQLOutputValue>>;
+
+/** Milliseconds that SQLite itself may wait for another process; it blocks everything meanwhile. */
+const BLOCKING_WAIT_MS = 5;
+/** Milliseconds of work in one transaction, after which others have their turn. */
+const SLICE_MS = 10;
+/** Milliseconds between two tries to get hold of the file; the second is the longest. */
+const WAITS_MS: readonly [number, number] = [2, 40];
+/** Bytes up to which a file is looked through at start, which takes about a tenth of a second. */
+const CHECK_UP_TO_BYTES = 32_000_000;
+
+/**
+ * One file, opened. SQLite works while everything else waits, so whatever may take long is cut into slices, and a file
+ * that another process holds is waited for without blocking.
+ */
+export class SqliteConnection {
+  readonly file: string;
+  readonly #busyTimeoutMs: number;
+  readonly #prepared = new Map<StatementName, Sqlite.StatementSync>();
+  #database: Sqlite.DatabaseSync | undefined;
+  #opening: Promise<void> | undefined;
+  #inode: number | undefined;
+
+  constructor(file: string, busyTimeoutMs: number) {
+    this.file = file;
+    this.#busyTimeoutMs = busyTimeoutMs;
+  }
+
+  /** @throws {@link StorageError} */
+  async open(): Promise<void> {
+    this.#opening ??= this.#open();
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#opening = undefined;
+    this.#prepared.clear();
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  /** Runs a statement; gives the number of rows that it changed. */
+  run(name: StatementName, values: Values = {}): number {
+    return Number(this.#statement(name).run(values).changes);
+  }
+
+  all(name: StatementName, values: Values = {}): readonly Row[] {
+    return this.#statement(name).all(values);
+  }
+
+  first(name: StatementName, values: Values = {}): Row | undefined {
+    return this.#statement(name).get(values);
+  }
+
+  /** Reads. */
+  read<Value>(work: () => Value): Promise<Value> {
+    return this.#patiently(work);
+  }
+
+  /** Does everything in it or nothing. */
+  write<Value>(work: () => Value): Promise<Value> {
+    return this.#patiently(() => {
+      const database = this.#opened();
+      this.#expectSameFile();
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const value = work();
+        database.exec('COMMIT');
+        return value;
+      } catch (error) {
+        rollBack(database);
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Does something long in several transactions, between which others have their turn.
+   *
+   * @param work - Goes on while `hasTime()`; gives false when nothing is left to do.
+   */
+  async writeInSlices(work: (hasTime: () => boolean) => boolean): Promise<void> {
+    const slice = (): boolean => {
+      const endsAt = performance.now() + SLICE_MS;
+      return work(() => performance.now() < endsAt);
+    };
+    while (await this.write(slice)) await setImmediate();
+  }
+
+  async #open(): Promise<void> {
+    const { DatabaseSync } = loadDriver();
+    createPrivately(this.file);
+    const database = await this.#patiently(() => new DatabaseSync(this.file));
+    this.#database = database;
+    await this.#patiently(() => {
+      database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}; PRAGMA foreign_keys = ON`);
+      migrate(database, this.file);
+    });
+    await this.#patiently(() => {
+      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() ?? {};
+      if (mode === 'wal') return;
+      throw new StorageError('unavailable', `The file "${this.file}" is on a disk that SQLite cannot share; move it.`);
+    });
+    await this.#patiently(() => {
+      database.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
+      this.#inode = statSync(this.file).ino;
+      this.#expectSound(database);
+    });
+  }
+
+  /** Damage is found at start rather than in the middle of a batch: in the data as far as it can be read quickly. */
+  #expectSound(database: Sqlite.DatabaseSync): void {
+    if (statSync(this.file).size <= CHECK_UP_TO_BYTES) {
+      const { quick_check: verdict } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
+      if (verdict !== 'ok') {
+        throw new StorageError('corrupt', `The file "${this.file}" is damaged; move it away and restore a copy of it.`);
+      }
+    }
+    for (const [name, text] of Object.entries(STATEMENTS)) {
+      try {
+        database.prepare(text);
+      } catch (error) {
+        if (isBusy(error)) throw error;
+        throw new StorageError(
+          'schema_changed',
+          `The tables of "${this.file}" are not as this version made them (${name}); restore a copy of it.`,
+        );
+      }
+    }
+  }
+
+  /** What is written to a file that was deleted is lost, and nobody would notice. */
+  #expectSameFile(): void {
+    if (statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    throw new StorageError(
+      'unavailable',
+      `The file "${this.file}" was moved or deleted while it was in use; put it back and start again.`,
+    );
+  }
+
+  #opened(): Sqlite.DatabaseSync {
+    if (this.#database !== undefined) return this.#database;
+    throw new StorageError('not_open', `The file "${this.file}" is not open; call open() first.`);
+  }
+
+  #statement(name: StatementName): Sqlite.StatementSync {
+    const known = this.#prepared.get(name);
+    if (known !== undefined) return known;
+    const statement = this.#opened().prepare(STATEMENTS[name]);
+    this.#prepared.set(name, statement);
+    return statement;
+  }
+
+  async #patiently<Value>(work: () => Value): Promise<Value> {
+    const givesUpAt = performance.now() + this.#busyTimeoutMs;
+    for (let wait = WAITS_MS[0]; ; wait = Math.min(wait * 2, WAITS_MS[1])) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > givesUpAt) throw sqliteFailure(error, this.file);
+      }
+      await setTimeout(wait);
+    }
+  }
+}
+
+/** `node:sqlite`, asked for at run time so that older versions of Node get a sentence instead of a stack. */
+function loadDriver(): typeof Sqlite {
+  const driver = process.getBuiltinModule?.('node:sqlite') as typeof Sqlite | undefined;
+  if (driver !== undefined) return driver;
+  throw new StorageError('driver_missing', 'sqliteStorage needs node:sqlite, which Node has since version 22.13.');
+}
+
+/** What users asked is in there: nobody but the owner of the process may read a file that we make. */
+function createPrivately(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    const denied = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
+    throw denied
+      ? new StorageError('read_only', `The file "${file}" cannot be written; give this user permission to.`, code)
+      : new StorageError('unavailable', `The file "${file}" cannot be opened; is its folder there?`, code);
+  }
+}
+
+function rollBack(database: Sqlite.DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // SQLite itself has rolled back what it could not go on with.
+  }
+}

@@ -1,0 +1,115 @@
+import { TERMINAL_STATUSES } from '../stored-rows.ts';
+
+const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
+/** One batch of one account. */
+const OF_BATCH = 'account = :account AND batch_id = :batchId';
+const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
+const RECORD = 'record, total, completed, failed';
+
+/** Everything that is asked on behalf of an account. Each names the account; a test looks at every one. */
+export const ACCOUNT_STATEMENTS = {
+  insertDraft: `INSERT INTO batches (account, id, stage, touched_at) VALUES (:account, :batchId, 'draft', :now)
+    ON CONFLICT (account, id) DO UPDATE SET touched_at = :now WHERE account = :account AND stage = 'draft'`,
+  touchDraft: `UPDATE batches SET touched_at = :now WHERE account = :account AND id = :batchId AND stage = 'draft'`,
+  insertItem: `INSERT INTO items (account, batch_id, position, custom_id)
+    VALUES (:account, :batchId, :position, :customId)
+    ON CONFLICT (account, batch_id, custom_id) DO NOTHING`,
+  insertBody: `INSERT INTO requests (account, batch_id, position, body) VALUES (:account, :batchId, :position, :body)`,
+  findCustomId: `SELECT position FROM items WHERE ${OF_BATCH} AND custom_id = :customId`,
+  findRow: `SELECT stage, ${RECORD} FROM batches WHERE account = :account AND id = :batchId`,
+  countItems: `SELECT count(*) AS total FROM items WHERE ${OF_BATCH}`,
+  publish: `UPDATE batches SET stage = 'batch', status = :status, revision = :revision, created_at = :createdAt,
+      delete_at = :deleteAt, total = :total, record = :record
+    WHERE account = :account AND id = :batchId AND stage = 'draft'`,
+  findKey: `SELECT fingerprint, batch_id, expires_at FROM keys WHERE account = :account AND key = :key`,
+  upsertKey: `INSERT INTO keys (account, key, fingerprint, batch_id, expires_at)
+    VALUES (:account, :key, :fingerprint, :batchId, :expiresAt)
+    ON CONFLICT (account, key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id, expires_at = excluded.expires_at
+    WHERE account = :account`,
+
+  findBatch: `SELECT ${RECORD} FROM batches WHERE ${THIS_BATCH}`,
+  listBatches: `SELECT ${RECORD} FROM batches
+    WHERE account = :account AND stage = 'batch' AND created_at > :createdAfter AND created_at < :createdBefore
+      AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+      AND (:after IS NULL OR (created_at, id) <
+        (SELECT created_at, id FROM batches WHERE account = :account AND id = :after AND stage = 'batch'))
+    ORDER BY created_at DESC, id DESC LIMIT :limit`,
+  pageItems: `SELECT items.position, custom_id, body FROM items JOIN requests USING (account, batch_id, position)
+    WHERE ${OF_BATCH} AND items.position > :after AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})
+    ORDER BY items.position LIMIT :limit`,
+  pageOutcomes: `SELECT items.position, custom_id, outcome FROM outcomes
+    JOIN items USING (account, batch_id, position)
+    WHERE ${OF_BATCH} AND outcomes.position > :after AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})
+    ORDER BY outcomes.position LIMIT :limit`,
+  recount: `SELECT count(*) FILTER (WHERE items.failed = 0) AS completed,
+      count(*) FILTER (WHERE items.failed = 1) AS failed
+    FROM items JOIN outcomes USING (account, batch_id, position)
+    WHERE ${OF_BATCH} AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})`,
+
+  saveBatch: `UPDATE batches SET status = :status, revision = :revision, delete_at = :deleteAt, record = :record
+    WHERE ${THIS_BATCH} AND revision = :revision - 1`,
+  putTask: `INSERT INTO tasks (account, batch_id, effect, run_at) VALUES (:account, :batchId, :effect, :runAt)
+    ON CONFLICT (account, batch_id, effect) DO UPDATE
+    SET run_at = excluded.run_at, lease_until = 0, attempts = 0, token = NULL, memo = NULL WHERE account = :account`,
+
+  claimItems: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
+    WHERE ${OF_BATCH} AND position IN (
+      SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
+        AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
+      ORDER BY position LIMIT :limit)
+    RETURNING position, custom_id, attempts`,
+  readBody: `SELECT body FROM requests WHERE ${OF_BATCH} AND position = :position`,
+  renewItems: `UPDATE items SET lease_until = :now + :leaseMs
+    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+  releaseItems: `UPDATE items SET attempts = attempts - 1, token = NULL, lease_until = 0
+    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+  mayStore: `SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling')`,
+  settleHeld: `UPDATE items SET failed = :failed, token = NULL, lease_until = 0
+    WHERE ${OF_BATCH} AND position = :position AND failed IS NULL AND token = :token AND lease_until > :now`,
+  settleOpen: `UPDATE items SET failed = 1, token = NULL, lease_until = 0
+    WHERE ${OF_BATCH} AND position = :position AND failed IS NULL`,
+  pageOpen: `SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL
+      AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})
+    ORDER BY position LIMIT :limit`,
+  insertOutcome: `INSERT INTO outcomes (account, batch_id, position, outcome)
+    VALUES (:account, :batchId, :position, :outcome)`,
+  addCounts: `UPDATE batches SET completed = completed + :completed, failed = failed + :failed WHERE ${THIS_BATCH}`,
+
+  renewTask: `UPDATE tasks SET lease_until = :now + :leaseMs WHERE ${THIS_TASK}`,
+  finishTask: `DELETE FROM tasks WHERE ${THIS_TASK}`,
+  rescheduleTask: `UPDATE tasks SET run_at = :now + :afterMs, memo = coalesce(:memo, memo),
+      attempts = CASE WHEN :reset THEN 0 ELSE attempts END, token = NULL, lease_until = 0
+    WHERE ${THIS_TASK}`,
+
+  hideBatch: `UPDATE batches SET stage = 'deleted' WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
+  hideDraft: `UPDATE batches SET stage = 'deleted' WHERE account = :account AND id = :batchId AND stage = 'draft'`,
+  deleteTasks: `DELETE FROM tasks WHERE ${OF_BATCH}`,
+  deleteKeys: `DELETE FROM keys WHERE ${OF_BATCH}`,
+  firstItem: `SELECT position FROM items WHERE ${OF_BATCH} ORDER BY position LIMIT 1`,
+  deleteOutcome: `DELETE FROM outcomes WHERE ${OF_BATCH} AND position = :position`,
+  deleteBody: `DELETE FROM requests WHERE ${OF_BATCH} AND position = :position`,
+  deleteItem: `DELETE FROM items WHERE ${OF_BATCH} AND position = :position`,
+  deleteRow: `DELETE FROM batches WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+} as const;
+
+/** What workers ask on nobody's behalf: which account has something to do. */
+export const WORKER_STATEMENTS = {
+  claimTasks: `UPDATE tasks SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
+    WHERE rowid IN (SELECT rowid FROM tasks WHERE run_at <= :now AND lease_until <= :now
+      ORDER BY run_at, rowid LIMIT :limit)
+    RETURNING account, batch_id, effect, run_at, attempts, memo, rowid`,
+  nextTask: `SELECT min(max(run_at, lease_until)) AS at FROM tasks`,
+  findOver: `SELECT account, id, stage FROM batches
+    WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
+      OR (stage = 'batch' AND delete_at <= :now AND status IN (${TERMINAL}))
+    LIMIT :limit`,
+  deleteOldKeys: `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires_at <= :now LIMIT 1000)`,
+} as const;
+
+/** Name of a statement. */
+export type StatementName = keyof typeof ACCOUNT_STATEMENTS | keyof typeof WORKER_STATEMENTS;
+
+/** All statements by name. */
+export const STATEMENTS: Readonly<Record<StatementName, string>> = { ...ACCOUNT_STATEMENTS, ...WORKER_STATEMENTS };

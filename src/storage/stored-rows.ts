@@ -1,0 +1,69 @@
+import type { BatchRecord } from '../core/batch/batch-record.ts';
+import type { BatchStatus } from '../protocol/batch.ts';
+import type { ItemOutcome, StoredOutcome } from './batch-store.ts';
+
+/**
+ * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs
+ * it is written as JSON would write it between quotation marks, so different texts stay different.
+ */
+export function storable(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** The text that {@link storable} was given. */
+export function restored(column: string): string {
+  return JSON.parse(`"${column}"`) as string;
+}
+
+/** A time or a length of time as columns keep it: whole milliseconds, never shorter than was asked. */
+export function wholeMs(ms: number): number {
+  return Math.ceil(ms);
+}
+
+/** States that nothing leaves, for `status IN (…)`. */
+export const TERMINAL_STATUSES: readonly BatchStatus[] = ['completed', 'failed', 'expired', 'cancelled'];
+
+/** The columns of a batch that its record is made of. */
+export interface RecordColumns {
+  readonly record: string;
+  readonly total: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** A record as text. The counts have columns of their own, because outcomes change them without reading the rest. */
+export function recordText({ counts: _, ...record }: BatchRecord): string {
+  return JSON.stringify(record);
+}
+
+/** The record of a row. */
+export function recordOf({ record, total, completed, failed }: RecordColumns): BatchRecord {
+  const known = JSON.parse(record) as Omit<BatchRecord, 'counts'>;
+  return { ...known, counts: { total, completed, failed } };
+}
+
+/** A record with the times that publishing gives it. */
+export function publishedRecord(batch: BatchRecord, now: number, total: number): BatchRecord {
+  return {
+    ...batch,
+    createdAt: now,
+    deleteAt: now + wholeMs(batch.deleteAt),
+    expiresAt: batch.expiresAt === undefined ? undefined : now + wholeMs(batch.expiresAt),
+    counts: { total, completed: 0, failed: 0 },
+  };
+}
+
+/** An outcome as text; its index and its name have columns of their own. */
+export function outcomeText({ resultId, response, error, usage }: ItemOutcome): string {
+  return JSON.stringify({ resultId, response, error, usage });
+}
+
+/** The outcome of a row. */
+export function outcomeOf(index: number, customId: string, outcome: string): StoredOutcome {
+  return { ...(JSON.parse(outcome) as Omit<ItemOutcome, 'index'>), index, customId: restored(customId) };
+}
+
+/** The first of the outcomes of each request: a request has one. */
+export function firstOutcomes(outcomes: readonly ItemOutcome[]): readonly ItemOutcome[] {
+  return [...new Map(outcomes.toReversed().map((outcome) => [outcome.index, outcome])).values()].toReversed();
+}

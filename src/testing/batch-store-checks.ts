@@ -1,0 +1,43 @@
+import type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/check.ts';
+import { claimingChecks } from './batch-store-checks/claiming-checks.ts';
+import { draftChecks } from './batch-store-checks/draft-checks.ts';
+import { faultChecks } from './batch-store-checks/fault-checks.ts';
+import { idempotencyChecks } from './batch-store-checks/idempotency-checks.ts';
+import { outcomeChecks } from './batch-store-checks/outcome-checks.ts';
+import { readingChecks } from './batch-store-checks/reading-checks.ts';
+import { savingChecks } from './batch-store-checks/saving-checks.ts';
+import { sharingChecks } from './batch-store-checks/sharing-checks.ts';
+import { sweepChecks } from './batch-store-checks/sweep-checks.ts';
+import { taskChecks } from './batch-store-checks/task-checks.ts';
+import { tenantChecks } from './batch-store-checks/tenant-checks.ts';
+
+/**
+ * The checks for authors of stores for batches. They need no test runner: each is a name and a function. Together they
+ * hold a store to what `BatchStore` promises.
+ *
+ * Some wait for leases of 40 ms to end. Where the clock of your store can be set, let `pass` set it, and nothing waits.
+ *
+ * @example
+ * ```ts
+ * const harness: BatchStoreHarness = { create: openMyStore, pass: (ms) => clock.advance(ms) };
+ * for (const { name, run } of batchStoreChecksFor(harness)) it(name, () => run(harness));
+ * ```
+ */
+export const batchStoreChecks: readonly BatchStoreCheck[] = [
+  ...draftChecks,
+  ...idempotencyChecks,
+  ...readingChecks,
+  ...savingChecks,
+  ...claimingChecks,
+  ...outcomeChecks,
+  ...taskChecks,
+  ...tenantChecks,
+  ...sweepChecks,
+  ...faultChecks,
+  ...sharingChecks,
+];
+
+/** The checks that mean something for this store. */
+export function batchStoreChecksFor({ attach }: Pick<BatchStoreHarness, 'attach'>): readonly BatchStoreCheck[] {
+  return batchStoreChecks.filter(({ needsSharing }) => !needsSharing || attach !== undefined);
+}

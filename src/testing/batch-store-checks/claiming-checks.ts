@@ -1,0 +1,174 @@
+import { BATCH_STATUSES } from '../../protocol/batch.ts';
+import { expectSame } from '../provider-checks/check.ts';
+import { type BatchStoreCheck, check } from './check.ts';
+import { ACCOUNT, BATCH, PAST_SHORT_MS, SHORT_MS, answered, claim, indexesOf, makeBatch } from './material.ts';
+
+const statusChecks = BATCH_STATUSES.map((status) =>
+  check(`${status === 'in_progress' ? 'claims' : 'claims nothing'} while the batch is ${status}`, async (store) => {
+    await makeBatch(store, { record: { status } });
+    expectSame((await claim(store, 't')).length, status === 'in_progress' ? 3 : 0, 'how many were claimed');
+  }),
+);
+
+/** Checks of who may run which request. */
+export const claimingChecks: readonly BatchStoreCheck[] = [
+  check('claims requests in their order', async (store) => {
+    await makeBatch(store, { items: 5 });
+    expectSame(indexesOf(await claim(store, 'a', { limit: 2 })), [0, 1], 'the first');
+    expectSame(indexesOf(await claim(store, 'b', { limit: 2 })), [2, 3], 'the second');
+    expectSame(indexesOf(await claim(store, 'c', { limit: 2 })), [4], 'the third');
+    expectSame(await claim(store, 'd', { limit: 2 }), [], 'the fourth');
+  }),
+
+  check('gives what was claimed as it was added, with its first attempt', async (store) => {
+    await makeBatch(store, { items: 1 });
+    const expected = { index: 0, customId: 'custom-0', body: '{"say":0}', attempts: 1 };
+    expectSame(await claim(store, 't'), [expected], 'what was claimed');
+  }),
+
+  ...statusChecks,
+
+  check('claims nothing of a batch that is not there', async (store) => {
+    expectSame(await claim(store, 't', { id: 'batch_0' }), [], 'what was claimed');
+  }),
+
+  check('claims nothing of another batch', async (store) => {
+    await makeBatch(store, { id: 'batch_1' });
+    await makeBatch(store, { id: 'batch_2' });
+    await claim(store, 'a', { id: 'batch_1' });
+    expectSame((await claim(store, 'b', { id: 'batch_2' })).length, 3, 'how many of the other are left');
+  }),
+
+  check('claims nothing that has an outcome', async (store) => {
+    await makeBatch(store);
+    await claim(store, 'a', { limit: 2 });
+    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0), answered(1)]);
+    expectSame(indexesOf(await claim(store, 'b')), [2], 'what is left');
+  }),
+
+  check('claims again when a lease has ended, and counts it', async (store, { pass }) => {
+    await makeBatch(store, { items: 2 });
+    await claim(store, 'a', { leaseMs: SHORT_MS });
+    expectSame(await claim(store, 'b'), [], 'what can be claimed meanwhile');
+    await pass(PAST_SHORT_MS);
+    const again = await claim(store, 'b');
+    expectSame(
+      again.map(({ index, attempts }) => [index, attempts]),
+      [
+        [0, 2],
+        [1, 2],
+      ],
+      'indexes and attempts',
+    );
+  }),
+
+  check('claims what fell back before what comes after it', async (store, { pass }) => {
+    await makeBatch(store, { items: 4 });
+    await claim(store, 'a', { limit: 1, leaseMs: SHORT_MS });
+    await claim(store, 'b', { limit: 1 });
+    await pass(PAST_SHORT_MS);
+    expectSame(indexesOf(await claim(store, 'c', { limit: 2 })), [0, 2], 'what is claimed then');
+  }),
+
+  check('counts every attempt', async (store, { pass }) => {
+    await makeBatch(store, { items: 1 });
+    for (const attempt of [1, 2, 3]) {
+      expectSame((await claim(store, `t${attempt}`, { leaseMs: SHORT_MS }))[0]?.attempts, attempt, 'the attempts');
+      await pass(PAST_SHORT_MS);
+    }
+  }),
+
+  check('renews leases, so that they do not end', async (store, { pass }) => {
+    await makeBatch(store);
+    await claim(store, 'a', { leaseMs: 200 });
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 3, 'how many were renewed');
+    await pass(220);
+    expectSame(await claim(store, 'b'), [], 'what can be claimed');
+    expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what is stored');
+  }),
+
+  check('counts a renewed lease from now', async (store, { pass }) => {
+    await makeBatch(store);
+    await claim(store, 'a');
+    await store.renewItems(ACCOUNT, BATCH, 'a', SHORT_MS);
+    await pass(PAST_SHORT_MS);
+    expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
+  }),
+
+  check('renews no lease that has ended', async (store, { pass }) => {
+    await makeBatch(store);
+    await claim(store, 'a', { leaseMs: SHORT_MS });
+    await pass(PAST_SHORT_MS);
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 0, 'how many were renewed');
+    expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
+  }),
+
+  check('renews the leases of no other token', async (store) => {
+    await makeBatch(store, { items: 4 });
+    await claim(store, 'a', { limit: 3 });
+    await claim(store, 'b', { limit: 1 });
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'b', 1_000), 1, 'how many are of the second');
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'c', 1_000), 0, 'how many are of a stranger');
+  }),
+
+  check('renews nothing that has an outcome', async (store) => {
+    await makeBatch(store);
+    await claim(store, 'a');
+    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(1)]);
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 1_000), 2, 'how many were renewed');
+  }),
+
+  check('releases what was not run, as if it had not been claimed', async (store) => {
+    await makeBatch(store);
+    await claim(store, 'a');
+    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(1)]);
+    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    const again = await claim(store, 'b');
+    expectSame(
+      again.map(({ index, attempts }) => [index, attempts]),
+      [
+        [0, 1],
+        [2, 1],
+      ],
+      'indexes and attempts',
+    );
+  }),
+
+  check('releases twice without counting twice', async (store) => {
+    await makeBatch(store, { items: 1 });
+    await claim(store, 'a');
+    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
+  }),
+
+  check('releases nothing that fell to somebody else', async (store, { pass }) => {
+    await makeBatch(store, { items: 1 });
+    await claim(store, 'a', { leaseMs: SHORT_MS });
+    await pass(PAST_SHORT_MS);
+    await claim(store, 'b');
+    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    expectSame(await claim(store, 'c'), [], 'what can be claimed');
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'b', 1_000), 1, 'what the second still holds');
+  }),
+
+  check('claims each request once, however many claim at once', async (store) => {
+    await makeBatch(store, { items: 100 });
+    const claimed = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => claim(store, `t${index}`, { limit: 10 })),
+    );
+    const indexes = claimed.flatMap(indexesOf);
+    expectSame(new Set(indexes).size, indexes.length, 'how many different ones were claimed');
+    const left = await claim(store, 'rest', { limit: 100 });
+    expectSame(indexes.length + left.length, 100, 'how many there are');
+  }),
+
+  check('takes times with fractions', async (store) => {
+    await makeBatch(store, { record: { deleteAt: 99_999.25, expiresAt: 10.5 }, effects: ['run'] });
+    expectSame((await claim(store, 'a', { leaseMs: 1_000.5 })).length, 3, 'how many were claimed');
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 1_000.25), 3, 'how many were renewed');
+    const [task] = await store.claimTasks({ limit: 1, leaseMs: 1_000.75, token: 'a' });
+    const put = task !== undefined && (await store.rescheduleTask(task, { afterMs: 0.125 }));
+    expectSame(put, true, 'whether the task was put off');
+  }),
+];

@@ -1,0 +1,189 @@
+import { DuplicateCustomIdError } from '../../storage/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/check.ts';
+import { type BatchStoreCheck, check, expectRejected } from './check.ts';
+import { ACCOUNT, BATCH, claimTask, draftRecord, expectTask, makeBatch, someItems } from './material.ts';
+
+/** Checks of batches that are being made. */
+export const draftChecks: readonly BatchStoreCheck[] = [
+  check('can be opened again', async (store) => {
+    await makeBatch(store);
+    await Promise.all([store.open(), store.open()]);
+    expectHolds((await store.find(ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
+  }),
+
+  check('can be closed twice', async (store) => {
+    await store.close();
+    await store.close();
+  }),
+
+  check('tells a time that passes', async (store, { pass }) => {
+    const before = await store.now();
+    await pass(30);
+    const passed = (await store.now()) - before;
+    expectHolds(passed >= 29 && passed < 10_000, `about 30 ms pass, and not ${passed}`);
+  }),
+
+  check('shows nothing of a draft', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, someItems(2));
+    expectSame(await store.find(ACCOUNT, BATCH), undefined, 'the batch');
+    expectSame((await store.list(ACCOUNT, { limit: 10 })).batches, [], 'the list');
+    expectSame(await store.items(ACCOUNT, BATCH, -1, 10), [], 'its requests');
+    expectSame(await store.outcomes(ACCOUNT, BATCH, -1, 10), [], 'its outcomes');
+    expectSame(await store.recount(ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'its counts');
+    expectSame(await store.nextTaskIn(), undefined, 'the next task');
+  }),
+
+  check('neither saves, removes, claims nor fails anything of a draft', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, someItems(2));
+    expectSame(await store.save(draftRecord({ revision: 1 }), []), false, 'saving it');
+    expectSame(await store.remove(ACCOUNT, BATCH), false, 'removing it');
+    expectSame(await store.claimItems(ACCOUNT, BATCH, { limit: 9, leaseMs: 1_000, token: 't' }), [], 'what is claimed');
+    const failed = await store.failRemaining(ACCOUNT, BATCH, { message: '', param: null, type: null }, String);
+    expectSame(failed, 0, 'what is failed');
+  }),
+
+  check('makes a draft a batch with the times of its own clock', async (store) => {
+    const before = await store.now();
+    const batch = await makeBatch(store, { record: { deleteAt: 5_000, expiresAt: 700 } });
+    const after = await store.now();
+    expectHolds(batch.createdAt >= before && batch.createdAt <= after, 'it is created now');
+    expectSame(batch.deleteAt - batch.createdAt, 5_000, 'the time until it is deleted');
+    expectSame((batch.expiresAt ?? 0) - batch.createdAt, 700, 'the time until it expires');
+    expectSame(await store.find(ACCOUNT, BATCH), batch, 'the batch that is found');
+  }),
+
+  check('counts the requests of a batch', async (store) => {
+    const batch = await makeBatch(store, { items: 7, record: { counts: { total: 1, completed: 5, failed: 9 } } });
+    expectSame(batch.counts, { total: 7, completed: 0, failed: 0 }, 'the counts');
+  }),
+
+  check('keeps everything that a record says', async (store) => {
+    const batch = await makeBatch(store, {
+      record: {
+        endpoint: '/v1/embeddings',
+        model: 'acme/größer 👋',
+        status: 'validating',
+        provider: 'Acme "Inc"',
+        preferences: { only: ['acme', 'other'], allowFallbacks: false },
+        callbackUrl: 'https://example.com/hook?a=1&b=ü',
+        upstream: { id: 'up_1', nested: { list: [1, 2.5, null, true, 'a\u0000b'] } },
+        revision: 41,
+      },
+    });
+    expectSame(await store.find(ACCOUNT, BATCH), batch, 'the batch that is found');
+    expectSame(batch.upstream, { id: 'up_1', nested: { list: [1, 2.5, null, true, 'a\u0000b'] } }, 'a member of it');
+    expectSame(batch.revision, 41, 'its revision');
+  }),
+
+  check('takes requests in several calls', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    for (const from of [0, 3, 6]) await store.addItems(ACCOUNT, BATCH, someItems(3, from));
+    await store.addItems(ACCOUNT, BATCH, []);
+    await store.publish(draftRecord(), []);
+    expectSame(await store.items(ACCOUNT, BATCH, -1, 100), someItems(9), 'its requests');
+  }),
+
+  check('publishes a draft with no requests', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    const outcome = await store.publish(draftRecord(), []);
+    expectSame(outcome.type === 'published' && outcome.batch.counts.total, 0, 'the number of requests');
+  }),
+
+  check('names both requests that have the same custom id', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    const [first, ...rest] = someItems(5);
+    const doubled = [first, ...rest].map((item, index) => ({ index, customId: '', body: '{}', ...item }));
+    const error = await expectRejected(
+      store.addItems(ACCOUNT, BATCH, [...doubled.slice(0, 4), { index: 4, customId: 'custom-1', body: '{}' }]),
+      'DuplicateCustomIdError',
+      'a slice with the same name twice',
+    );
+    const told = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
+    expectSame(told, [1, 4], 'the indexes that are told');
+  }),
+
+  check('names both requests when they came in different calls', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, someItems(10));
+    const second = [{ index: 10, customId: 'custom-7', body: '{}' }];
+    const error = await expectRejected(store.addItems(ACCOUNT, BATCH, second), 'DuplicateCustomIdError', 'the second');
+    const told = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
+    expectSame(told, [7, 10], 'the indexes that are told');
+  }),
+
+  check('discards a draft after an error, and takes its name again', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, someItems(3));
+    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'DuplicateCustomIdError', 'a second time');
+    await store.discard(ACCOUNT, BATCH);
+    await makeBatch(store, { items: 2 });
+    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
+  }),
+
+  check('lets two batches use the same custom ids', async (store) => {
+    await makeBatch(store, { id: 'batch_1' });
+    await makeBatch(store, { id: 'batch_2' });
+    expectSame((await store.items(ACCOUNT, 'batch_2', -1, 10)).length, 3, 'the number of requests');
+  }),
+
+  check('adds to no draft that is not there', async (store) => {
+    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to nothing');
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.discard(ACCOUNT, BATCH);
+    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to what was discarded');
+  }),
+
+  check('adds nothing to a batch', async (store) => {
+    await makeBatch(store);
+    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1, 3)), 'RangeError', 'adding to a batch');
+    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
+  }),
+
+  check('publishes no draft that is not there', async (store) => {
+    await expectRejected(store.publish(draftRecord(), ['validate']), 'RangeError', 'publishing nothing');
+    expectSame(await claimTask(store), undefined, 'a task');
+  }),
+
+  check('opens the same draft again without losing what is in it', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, someItems(2));
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.publish(draftRecord(), []);
+    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
+  }),
+
+  check('opens no draft in the place of a batch', async (store) => {
+    await makeBatch(store);
+    await expectRejected(store.openDraft(ACCOUNT, BATCH), 'RangeError', 'a draft with the id of a batch');
+    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
+  }),
+
+  check('discards nothing but drafts, and those more than once', async (store) => {
+    await makeBatch(store);
+    await store.discard(ACCOUNT, BATCH);
+    expectHolds((await store.find(ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
+    await store.openDraft(ACCOUNT, 'batch_2');
+    await store.discard(ACCOUNT, 'batch_2');
+    await store.discard(ACCOUNT, 'batch_2');
+    await store.discard(ACCOUNT, 'batch_3');
+  }),
+
+  check('publishes again without changing anything', async (store) => {
+    await makeBatch(store, { effects: ['validate'] });
+    await store.finishTask(await expectTask(store));
+    const changed = await store.find(ACCOUNT, BATCH);
+    const again = await store.publish(draftRecord({ model: 'acme/two' }), ['validate']);
+    expectSame(again, { type: 'published', batch: changed }, 'the second answer');
+    expectSame(await claimTask(store), undefined, 'a second task');
+  }),
+
+  check('gives a new batch its tasks, due at once', async (store) => {
+    const batch = await makeBatch(store, { effects: ['validate', 'notify'] });
+    const tasks = await store.claimTasks({ limit: 10, leaseMs: 1_000, token: 't' });
+    expectSame(tasks.map(({ effect }) => effect).toSorted(), ['notify', 'validate'], 'the tasks');
+    expectSame(new Set(tasks.map(({ runAt }) => runAt)).size, 1, 'the number of times');
+    expectSame(tasks[0]?.runAt, batch.createdAt, 'the time at which they are due');
+  }),
+];

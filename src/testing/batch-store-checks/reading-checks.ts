@@ -1,0 +1,225 @@
+import { BATCH_STATUSES, type BatchStatus } from '../../protocol/batch.ts';
+import type { BatchListQuery, BatchStore } from '../../storage/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/check.ts';
+import { type BatchStoreCheck, check } from './check.ts';
+import {
+  ACCOUNT,
+  BATCH,
+  ODD_NAMES,
+  REFUSED,
+  answered,
+  claim,
+  draftRecord,
+  indexesOf,
+  makeBatch,
+  refused,
+  someItems,
+} from './material.ts';
+
+async function listed(store: BatchStore, query: Partial<BatchListQuery> = {}): Promise<readonly string[]> {
+  const { batches } = await store.list(ACCOUNT, { limit: 100, ...query });
+  return batches.map(({ id }) => id);
+}
+
+/** Makes batches one after the other, each in a millisecond of its own. */
+async function makeInTurn(
+  store: BatchStore,
+  pass: (ms: number) => Promise<void>,
+  statuses: readonly BatchStatus[],
+): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (const [index, status] of statuses.entries()) {
+    const { createdAt } = await makeBatch(store, { id: `batch_${index}`, items: 1, record: { status } });
+    times.push(createdAt);
+    await pass(3);
+  }
+  return times;
+}
+
+async function withName(store: BatchStore, customId: string): Promise<void> {
+  await store.openDraft(ACCOUNT, BATCH);
+  await store.addItems(ACCOUNT, BATCH, [
+    { index: 0, customId: 'plain', body: '{}' },
+    { index: 1, customId, body: '{}' },
+  ]);
+  await store.publish(draftRecord(), []);
+  const [, stored] = await store.items(ACCOUNT, BATCH, -1, 10);
+  expectSame(stored?.customId, customId, 'the name of the request');
+  const [, claimed] = await claim(store, 't');
+  expectSame(claimed?.customId, customId, 'the name of what is claimed');
+  await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(1)]);
+  const [outcome] = await store.outcomes(ACCOUNT, BATCH, -1, 10);
+  expectSame(outcome?.customId, customId, 'the name of the outcome');
+}
+
+const nameChecks = Object.entries(ODD_NAMES).map(([what, name]) =>
+  check(`keeps a custom id with ${what}`, (store) => withName(store, name)),
+);
+
+const accountChecks = Object.entries(ODD_NAMES)
+  .filter(([, name]) => name.length < 100)
+  .map(([what, name]) =>
+    check(`keeps an account and a batch with ${what}`, async (store) => {
+      await makeBatch(store, { account: name, id: name, effects: ['run'] });
+      await makeBatch(store, { account: `${name}!`, id: name });
+      const found = await store.find(name, name);
+      expectSame([found?.account, found?.id], [name, name], 'the names in the record');
+      const [task] = await store.claimTasks({ limit: 1, leaseMs: 1_000, token: name });
+      expectSame([task?.account, task?.batchId, task?.token], [name, name, name], 'the names in its task');
+      expectHolds(task !== undefined && (await store.finishTask(task)), 'the task can be finished');
+      expectSame(
+        (await store.claimItems(name, name, { limit: 9, leaseMs: 1_000, token: name })).length,
+        3,
+        'its items',
+      );
+      expectSame(await store.renewItems(name, name, name, 1_000), 3, 'the number of leases');
+      expectSame((await store.list(name, { limit: 10, after: name })).batches, [], 'what comes after it');
+    }),
+  );
+
+/** Checks of reading. */
+export const readingChecks: readonly BatchStoreCheck[] = [
+  check('finds no batch that is not there', async (store) => {
+    expectSame(await store.find(ACCOUNT, 'batch_0'), undefined, 'the batch');
+    expectSame(await store.items(ACCOUNT, 'batch_0', -1, 10), [], 'its requests');
+    expectSame(await store.outcomes(ACCOUNT, 'batch_0', -1, 10), [], 'its outcomes');
+    expectSame(await store.recount(ACCOUNT, 'batch_0'), { completed: 0, failed: 0 }, 'its counts');
+  }),
+
+  check('lists the newest batch first', async (store, { pass }) => {
+    await makeInTurn(store, pass, ['completed', 'completed', 'completed']);
+    expectSame(await listed(store), ['batch_2', 'batch_1', 'batch_0'], 'the list');
+  }),
+
+  check('lists nothing of nobody', async (store) => {
+    expectSame(await store.list(ACCOUNT, { limit: 10 }), { batches: [], more: false }, 'the list');
+  }),
+
+  check('lists records like those that are found', async (store) => {
+    await makeBatch(store, { items: 4 });
+    await claim(store, 't', { limit: 2 });
+    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(0), refused(1)]);
+    const { batches } = await store.list(ACCOUNT, { limit: 10 });
+    expectSame(batches, [await store.find(ACCOUNT, BATCH)], 'the list');
+  }),
+
+  check('says whether there are more', async (store) => {
+    for (const id of ['batch_1', 'batch_2', 'batch_3']) await makeBatch(store, { id, items: 1 });
+    expectSame((await store.list(ACCOUNT, { limit: 2 })).more, true, 'whether there is more than two');
+    expectSame((await store.list(ACCOUNT, { limit: 3 })).more, false, 'whether there is more than three');
+  }),
+
+  check('goes through a list page by page, whatever the times are', async (store) => {
+    const ids = Array.from({ length: 7 }, (_, index) => `batch_${index}`);
+    for (const id of ids) await makeBatch(store, { id, items: 1 });
+    const seen: string[] = [];
+    for (let page = 0, more = true; more && page < 10; page += 1) {
+      const found = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+      seen.push(...found.batches.map(({ id }) => id));
+      more = found.more;
+    }
+    expectSame(seen.toSorted(), ids, 'what the pages show');
+    expectSame(seen, await listed(store), 'their order');
+  }),
+
+  check('has nothing after a batch that is not there', async (store) => {
+    await makeBatch(store);
+    expectSame(await store.list(ACCOUNT, { limit: 10, after: 'batch_0' }), { batches: [], more: false }, 'the page');
+  }),
+
+  check('lists batches of some states', async (store, { pass }) => {
+    await makeInTurn(store, pass, BATCH_STATUSES);
+    for (const [index, status] of BATCH_STATUSES.entries()) {
+      expectSame(await listed(store, { statuses: [status] }), [`batch_${index}`], `those that are ${status}`);
+    }
+    const two = await listed(store, { statuses: ['failed', 'validating'] });
+    expectSame(two, ['batch_4', 'batch_0'], 'those of two states');
+    expectSame(await listed(store, { statuses: [] }), [], 'those of no state');
+  }),
+
+  check('lists batches of some time, its ends excluded', async (store, { pass }) => {
+    const [first = 0, second = 0, third = 0] = await makeInTurn(store, pass, ['failed', 'failed', 'failed']);
+    expectSame(await listed(store, { createdAfter: first }), ['batch_2', 'batch_1'], 'those after the first');
+    expectSame(await listed(store, { createdBefore: third }), ['batch_1', 'batch_0'], 'those before the last');
+    expectSame(await listed(store, { createdAfter: first, createdBefore: third }), ['batch_1'], 'those between');
+    expectSame(await listed(store, { createdAfter: second - 0.5, createdBefore: second + 0.5 }), ['batch_1'], 'one');
+  }),
+
+  check('goes on after a batch that a filter leaves out', async (store, { pass }) => {
+    await makeInTurn(store, pass, ['failed', 'completed', 'failed']);
+    const rest = await listed(store, { after: 'batch_1', statuses: ['failed'] });
+    expectSame(rest, ['batch_0'], 'what comes after it');
+  }),
+
+  check('shows the state as it was saved last in a list', async (store) => {
+    const batch = await makeBatch(store);
+    await store.save({ ...batch, status: 'completed', revision: 2 }, []);
+    expectSame(await listed(store, { statuses: ['completed'] }), [BATCH], 'those that are completed');
+    expectSame(await listed(store, { statuses: ['in_progress'] }), [], 'those that are in progress');
+  }),
+
+  check('pages through requests', async (store) => {
+    await makeBatch(store, { items: 10 });
+    expectSame(await store.items(ACCOUNT, BATCH, -1, 4), someItems(4), 'the first page');
+    expectSame(await store.items(ACCOUNT, BATCH, 3, 4), someItems(4, 4), 'the second');
+    expectSame(await store.items(ACCOUNT, BATCH, 7, 4), someItems(2, 8), 'the third');
+    expectSame(await store.items(ACCOUNT, BATCH, 9, 4), [], 'the fourth');
+  }),
+
+  check('pages through outcomes and passes over requests that have none', async (store) => {
+    await makeBatch(store, { items: 6 });
+    await claim(store, 't');
+    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(5), answered(1), answered(3)]);
+    expectSame(indexesOf(await store.outcomes(ACCOUNT, BATCH, -1, 2)), [1, 3], 'the first page');
+    expectSame(indexesOf(await store.outcomes(ACCOUNT, BATCH, 3, 2)), [5], 'the second');
+  }),
+
+  check('keeps everything that an outcome says', async (store) => {
+    await makeBatch(store, { items: 2 });
+    await claim(store, 't');
+    const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.000_000_1 };
+    const good = { ...answered(0, { text: 'Grüße\u0000 👋 \ud83d', list: [null, 1e-9, -0.5] }), usage };
+    const bad = { ...refused(1), usage };
+    await store.storeOutcomes(ACCOUNT, BATCH, 't', [good, bad]);
+    const named = [good, bad].map((outcome, index) => ({ ...outcome, customId: `custom-${index}` }));
+    expectSame(await store.outcomes(ACCOUNT, BATCH, -1, 10), named, 'the outcomes');
+    expectSame(named[1]?.error, REFUSED, 'the error');
+  }),
+
+  check('keeps a body byte for byte', async (store) => {
+    const body = `{ "b" :1,"a": "\\u0000 \\ud83d 👋 ' \\\\ %s ${'é'.repeat(500)}",\n"b":2 }`;
+    await store.openDraft(ACCOUNT, BATCH);
+    await store.addItems(ACCOUNT, BATCH, [{ index: 0, customId: 'one', body }]);
+    await store.publish(draftRecord(), []);
+    expectSame((await store.items(ACCOUNT, BATCH, -1, 1))[0]?.body, body, 'the body');
+    expectSame((await claim(store, 't'))[0]?.body, body, 'the body that is claimed');
+  }),
+
+  check('keeps bodies and answers of a megabyte', async (store) => {
+    const body = JSON.stringify({ text: '👋 large '.repeat(100_000) });
+    await store.openDraft(ACCOUNT, BATCH);
+    for (const index of [0, 1]) {
+      await store.addItems(ACCOUNT, BATCH, [{ index, customId: `${index}`, body: `${body}${' '.repeat(index)}` }]);
+    }
+    await store.publish(draftRecord(), []);
+    const [, second] = await claim(store, 't');
+    expectHolds(second?.body === `${body} `, 'the body is the same');
+    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(0, body)]);
+    const [outcome] = await store.outcomes(ACCOUNT, BATCH, -1, 10);
+    expectHolds(outcome?.response?.body === body, 'the answer is the same');
+  }),
+
+  check('keeps 5,000 requests', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    for (let from = 0; from < 5_000; from += 1_000) await store.addItems(ACCOUNT, BATCH, someItems(1_000, from));
+    await store.publish(draftRecord(), []);
+    expectSame((await store.find(ACCOUNT, BATCH))?.counts.total, 5_000, 'the number of requests');
+    expectSame(indexesOf(await store.items(ACCOUNT, BATCH, 4_997, 10)), [4_998, 4_999], 'the last ones');
+    expectSame(indexesOf(await claim(store, 't', { limit: 3 })), [0, 1, 2], 'the first that are claimed');
+    expectSame(await store.failRemaining(ACCOUNT, BATCH, REFUSED, String), 5_000, 'how many are failed');
+    expectSame(await store.recount(ACCOUNT, BATCH), { completed: 0, failed: 5_000 }, 'the counts');
+  }),
+
+  ...nameChecks,
+  ...accountChecks,
+];

@@ -1,0 +1,187 @@
+import type { JsonValue } from '../protocol/json.ts';
+import type { StateStore } from '../storage/state-store.ts';
+import { expectHolds, expectSame } from './provider-checks/check.ts';
+
+/** The store under check, as its author sets it up. */
+export interface StateStoreHarness {
+  /** Gives a store with nothing in it. Each check asks once, and closes what it got. */
+  readonly create: () => StateStore | Promise<StateStore>;
+  /** Gives another store over the same data. Absent where data belongs to one process. */
+  readonly attach?: (() => StateStore | Promise<StateStore>) | undefined;
+  /** Lets so many milliseconds of the store's clock pass: at once where the clock can be set, else by waiting. */
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+/** A check that every store for state must pass. */
+export interface StateStoreCheck {
+  /** What must hold, as a sentence. */
+  readonly name: string;
+  /** True when it only means something for data that several processes may use. */
+  readonly needsSharing: boolean;
+  /** @throws Error that says what did not hold. */
+  readonly run: (harness: StateStoreHarness) => Promise<void>;
+}
+
+type Pass = StateStoreHarness['pass'];
+
+const LONG_MS = 600_000;
+const SHORT_MS = 40;
+const PAST_SHORT_MS = 60;
+
+function check(name: string, body: (store: StateStore, pass: Pass) => Promise<void>): StateStoreCheck {
+  const run = async ({ create, pass }: StateStoreHarness): Promise<void> => {
+    const store = await create();
+    try {
+      await body(store, pass);
+    } finally {
+      await store.close?.();
+    }
+  };
+  return { name, needsSharing: false, run };
+}
+
+function sharedCheck(name: string, body: (store: StateStore, other: StateStore) => Promise<void>): StateStoreCheck {
+  const run = async ({ create, attach }: StateStoreHarness): Promise<void> => {
+    if (attach === undefined) throw new Error('this check needs a harness with attach()');
+    const [store, other] = [await create(), await attach()];
+    try {
+      await body(store, other);
+    } finally {
+      await Promise.all([store.close?.(), other.close?.()]);
+    }
+  };
+  return { name, needsSharing: true, run };
+}
+
+const VALUES: Readonly<Record<string, JsonValue>> = {
+  'a text': 'Grüße 👋 "quoted"\n\u0000',
+  'no text': '',
+  'a number': -12.5,
+  zero: 0,
+  'a large number': 1_767_225_600_123,
+  truth: true,
+  falsehood: false,
+  null: null,
+  'a list': [1, 'two', [null]],
+  'an object': { a: { b: [1] }, 'ä\n': '' },
+  'a large text': 'x'.repeat(100_000),
+};
+
+const valueChecks = Object.entries(VALUES).map(([what, value]) =>
+  check(`keeps ${what}`, async (store) => {
+    await store.set('key', value, LONG_MS);
+    expectSame(await store.get('key'), value, 'the value');
+  }),
+);
+
+/**
+ * The checks for authors of stores for small state. They need no test runner: each is a name and a function.
+ *
+ * @example
+ * ```ts
+ * for (const { name, run } of stateStoreChecksFor(harness)) it(name, () => run(harness));
+ * ```
+ */
+export const stateStoreChecks: readonly StateStoreCheck[] = [
+  check('has nothing at first', async (store) => {
+    expectSame(await store.get('key'), undefined, 'the value');
+  }),
+
+  ...valueChecks,
+
+  check('replaces a value', async (store) => {
+    await store.set('key', { old: true }, LONG_MS);
+    await store.set('key', 'new', LONG_MS);
+    expectSame(await store.get('key'), 'new', 'the value');
+  }),
+
+  check('keeps keys apart, whatever is in them', async (store) => {
+    const keys = ['a', 'A', 'a ', 'a\n', 'a\nb', 'a:b', 'ä', '*', 'a\u0000b', '', 'k'.repeat(5_000)];
+    for (const [index, key] of keys.entries()) await store.set(key, index, LONG_MS);
+    for (const [index, key] of keys.entries()) expectSame(await store.get(key), index, `the value of key ${index}`);
+  }),
+
+  check('deletes a value, and what is not there', async (store) => {
+    await store.set('key', 1, LONG_MS);
+    await store.delete('key');
+    await store.delete('key');
+    expectSame(await store.get('key'), undefined, 'the value');
+  }),
+
+  check('forgets a value after its time, not before', async (store, pass) => {
+    await store.set('short', 1, SHORT_MS);
+    await store.set('long', 2, LONG_MS);
+    await pass(PAST_SHORT_MS);
+    expectSame([await store.get('short'), await store.get('long')], [undefined, 2], 'the values');
+  }),
+
+  check('gives a value that is replaced a new time', async (store, pass) => {
+    await store.set('key', 1, SHORT_MS);
+    await store.set('key', 2, LONG_MS);
+    await pass(PAST_SHORT_MS);
+    expectSame(await store.get('key'), 2, 'the value');
+  }),
+
+  check('takes times with fractions, and less than a millisecond', async (store, pass) => {
+    await store.set('long', 1, 10_000.5);
+    await store.set('short', 1, 0.25);
+    expectSame(await store.increment('count', 1, 10_000.5), 1, 'the counter');
+    await pass(PAST_SHORT_MS);
+    expectSame([await store.get('long'), await store.get('short')], [1, undefined], 'the values');
+  }),
+
+  check('counts from nothing', async (store) => {
+    const counted = [1, 5, -2, 0].map(async (by) => store.increment('key', by, LONG_MS));
+    expectSame(await Promise.all(counted), [1, 6, 4, 4], 'the values');
+    expectSame(await store.get('key'), 4, 'the value that is read');
+  }),
+
+  check('counts fractions', async (store) => {
+    await store.increment('key', 0.25, LONG_MS);
+    expectSame(await store.increment('key', 0.5, LONG_MS), 0.75, 'the value');
+  }),
+
+  check('goes on counting from a number that was set', async (store) => {
+    await store.set('key', 40, LONG_MS);
+    expectSame(await store.increment('key', 2, LONG_MS), 42, 'the value');
+  }),
+
+  check('counts from nothing where something else was', async (store) => {
+    await store.set('key', { a: 1 }, LONG_MS);
+    expectSame(await store.increment('key', 2, LONG_MS), 2, 'the value');
+  }),
+
+  check('does not prolong the time of a counter by counting', async (store, pass) => {
+    await store.increment('key', 1, 100);
+    await pass(70);
+    await store.increment('key', 1, LONG_MS);
+    await pass(70);
+    expectSame(await store.get('key'), undefined, 'the value');
+    expectSame(await store.increment('key', 1, LONG_MS), 1, 'the value that is counted anew');
+  }),
+
+  check('never gives two callers the same count', async (store) => {
+    const counts = await Promise.all(Array.from({ length: 100 }, async () => store.increment('key', 1, LONG_MS)));
+    expectSame(new Set(counts).size, 100, 'how many different counts there are');
+    expectHolds(Math.max(...counts) === 100, 'the largest is 100');
+  }),
+
+  sharedCheck('shows elsewhere what was set here', async (store, other) => {
+    await store.set('key', 'value', LONG_MS);
+    expectSame(await other.get('key'), 'value', 'the value');
+    await other.delete('key');
+    expectSame(await store.get('key'), undefined, 'the value then');
+  }),
+
+  sharedCheck('never gives callers in two places the same count', async (store, other) => {
+    const counts = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => (index % 2 === 0 ? store : other).increment('key', 1, LONG_MS)),
+    );
+    expectSame(new Set(counts).size, 100, 'how many different counts there are');
+  }),
+];
+
+/** The checks that mean something for this store. */
+export function stateStoreChecksFor({ attach }: Pick<StateStoreHarness, 'attach'>): readonly StateStoreCheck[] {
+  return stateStoreChecks.filter(({ needsSharing }) => !needsSharing || attach !== undefined);
+}

@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { heal } from '../../../src/plugins/response-healing/heal.ts';
+import { runs } from '../../support/properties.ts';
+
+/** Ways in which answers break. */
+const BREAKAGES: readonly ((json: string) => string)[] = [
+  (json) => `\`\`\`json\n${json}\n\`\`\``,
+  (json) => `Here it is: ${json} Anything else?`,
+  (json) => json.replaceAll('true', 'True').replaceAll('null', 'None'),
+  (json) => json.replaceAll(/([}\]])/g, ',$1'),
+  (json) => json.slice(0, -1),
+  (json) => json.slice(0, Math.floor(json.length / 2)),
+  (json) => json.replaceAll('"', "'"),
+  (json) => json.replaceAll(/,"/g, ' "'),
+  (json) => `<think>${json.slice(0, 5)}</think>${json}\n\nDone.`,
+];
+
+const structure = fc.oneof(
+  fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 3 })),
+  fc.array(fc.jsonValue({ maxDepth: 2 })),
+);
+
+function keysOf(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  return [...own, ...Object.values(value).flatMap(keysOf)];
+}
+
+describe('heal', () => {
+  it('never changes what is JSON already', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.string({ unit: fc.constantFrom(' ', '\n', '\t') }), (json, space) => {
+        expect(heal(`${space}${json}${space}`)).toEqual({ type: 'intact' });
+      }),
+      runs(500),
+    );
+  });
+
+  it('gives JSON or leaves the text alone, and has nothing to do on its own work', () => {
+    const anything = fc.oneof(
+      fc.string({ maxLength: 200 }),
+      fc.string({
+        unit: fc.constantFrom(...'{}[]",:\'\\ `ab1-.\n/#=()“”'.split(''), 'null', 'True', '```', '"a":'),
+        maxLength: 80,
+      }),
+    );
+    fc.assert(
+      fc.property(anything, fc.boolean(), (text, complete) => {
+        const healed = heal(text, { complete });
+        if (healed.type !== 'healed') return;
+        expect(() => JSON.parse(healed.json) as unknown).not.toThrow();
+        expect(heal(healed.json)).toEqual({ type: 'intact' });
+      }),
+      runs(4_000),
+    );
+  });
+
+  it('invents no members, however an answer is broken', () => {
+    fc.assert(
+      fc.property(structure, fc.constantFrom(...BREAKAGES), fc.constantFrom(...BREAKAGES), (value, one, other) => {
+        const broken = other(one(JSON.stringify(value)));
+        const healed = heal(broken);
+        if (healed.type !== 'healed') return;
+        const plain = broken.replaceAll('\\', '');
+        for (const key of keysOf(JSON.parse(healed.json))) {
+          for (const word of key.split(/[^\p{L}\p{N}]+/u)) expect(plain).toContain(word);
+        }
+      }),
+      runs(1_000),
+    );
+  });
+
+  it('finds again what was wrapped in fences or prose', () => {
+    const value = fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 });
+    fc.assert(
+      fc.property(value, fc.constantFrom(...BREAKAGES.slice(0, 2)), (wanted, wrap) => {
+        const healed = heal(wrap(JSON.stringify(wanted)));
+        expect(healed.type === 'healed' && JSON.parse(healed.json)).toEqual(JSON.parse(JSON.stringify(wanted)));
+      }),
+      runs(500),
+    );
+  });
+
+  it.each([
+    ['objects within objects', (times: number) => '{"a":'.repeat(times)],
+    ['lists within lists', (times: number) => '['.repeat(times)],
+    ['quotes within a text', (times: number) => `{"a":"${'x "y" '.repeat(times)}"}`],
+    ['texts that never end', (times: number) => '{"a": "x\n'.repeat(times)],
+    ['members with superfluous commas', (times: number) => `{"a":[${'{"k":"text",},'.repeat(times)}]}`],
+    ['backslashes', (times: number) => `{"a":"${'\\'.repeat(times)}`],
+    ['comments that never end', (times: number) => '{/*'.repeat(times)],
+    ['backticks', (times: number) => '`'.repeat(times)],
+    ['spaces', (times: number) => `{"a":"b"${' '.repeat(times)}x`],
+    ['apostrophes', (times: number) => `{'a':'${"'".repeat(times)}`],
+    ['mixed brackets', (times: number) => '{"a":[1,"x\''.repeat(times)],
+    ['small objects in prose', (times: number) => '{"a": x} and '.repeat(times)],
+  ])('takes time in proportion to the length of %s', (_name, make) => {
+    const times = (length: number): number => Math.ceil(length / (make(2).length - make(1).length));
+    const short = timeOf(() => heal(make(times(50_000))));
+    const long = timeOf(() => heal(make(times(200_000))));
+    // Four times the length; a square would take sixteen times as long. Short times are mostly noise.
+    expect(long).toBeLessThan(Math.max(10 * short, 500));
+  });
+
+  it('leaves very long texts alone', () => {
+    expect(heal(`{"a": "${'x'.repeat(500_000)}",}`)).toEqual({ type: 'failed', reason: 'too long' });
+  });
+
+  it('reads 64 brackets within brackets and no more', () => {
+    const deep = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{"b":1,}${'}'.repeat(levels - 1)}`;
+    expect(heal(deep(64))).toMatchObject({ type: 'healed' });
+    expect(heal(deep(65)).type === 'healed').toBe(false);
+  });
+
+  it('says what it did', () => {
+    expect(heal("```json\n{'a': None, b: 2,}\n```")).toMatchObject({
+      type: 'healed',
+      repairs: ['extracted', 'quotes', 'literals', 'keys', 'commas'],
+    });
+    expect(heal('{"a": 1, "b":')).toMatchObject({ repairs: ['unfinished member left out', 'brackets'] });
+    expect(heal('{"a": "x" + "y"}')).toMatchObject({ repairs: ['rewritten'] });
+  });
+
+  it('takes a repair whose schema nobody can check, and refuses one that certainly does not fit', () => {
+    const unsure = { type: 'object', properties: { a: { pattern: '^x' } }, unevaluatedProperties: false };
+    expect(heal('{a: "y",}', { schema: unsure })).toMatchObject({ type: 'healed', fits: false });
+    expect(heal('{a: "y",}', { schema: { required: ['b'] } })).toEqual({
+      type: 'failed',
+      reason: 'does not fit the schema',
+    });
+  });
+});
+
+/** Milliseconds of CPU, so that other work on this machine does not count. */
+function timeOf(work: () => unknown): number {
+  const times = [0, 1, 2].map(() => {
+    const before = process.cpuUsage();
+    work();
+    return process.cpuUsage(before).user / 1_000;
+  });
+  return Math.min(...times);
+}

@@ -1,0 +1,46 @@
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { BatchStore } from '../../src/storage/batch-store.ts';
+import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
+import { batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
+import type { BatchStoreHarness } from '../../src/testing/batch-store-checks/check.ts';
+import { type Postgres, startPostgres } from '../support/postgres.ts';
+
+let server: Postgres;
+let pools: readonly [Pool, Pool];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  const { connectionString } = server;
+  pools = [new Pool({ connectionString, max: 10 }), new Pool({ connectionString, max: 10 })];
+  await (await open(pools[0])).close();
+});
+
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()));
+  await server[Symbol.asyncDispose]();
+});
+
+async function open(pool: Pool): Promise<BatchStore> {
+  const storage = postgresStorage({ pool });
+  await storage.open();
+  return storage;
+}
+
+const harness: BatchStoreHarness = {
+  async create() {
+    await pools[0].query(
+      'DELETE FROM signalbox.tasks; DELETE FROM signalbox.keys; DELETE FROM signalbox.items; DELETE FROM signalbox.batches',
+    );
+    return open(pools[0]);
+  },
+  attach: () => open(pools[1]),
+  pass: (ms) =>
+    new Promise((resolve) => {
+      setTimeout(resolve, ms);
+    }),
+};
+
+describe('batches in PostgreSQL', () => {
+  it.each(batchStoreChecksFor(harness))('$name', ({ run }) => run(harness));
+});

@@ -1,0 +1,103 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisStore } from '../../src/storage/redis/redis-store.ts';
+import type { StateStore } from '../../src/storage/state-store.ts';
+import { stateStoreChecksFor } from '../../src/testing/state-store-checks.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+
+let server: RedisServer;
+let client: Redis;
+let stores = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.url);
+});
+
+afterAll(async () => {
+  client.disconnect();
+  await server[Symbol.asyncDispose]();
+});
+
+/** Milliseconds that are enough on a busy machine: a failure must be one, and not a late answer. */
+const PATIENT = { timeoutMs: 10_000, warn: (message: string) => expect.unreachable(message) };
+
+function pass(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** A prefix of its own stands for an empty Redis. */
+function fresh(open: (prefix: string) => StateStore) {
+  let prefix = '';
+  return {
+    create() {
+      stores += 1;
+      prefix = `test-${process.pid}-${stores}:`;
+      return open(prefix);
+    },
+    attach: () => open(prefix),
+    pass,
+  };
+}
+
+const byUrl = fresh((prefix) => redisStore({ url: server.url, prefix, ...PATIENT }));
+const byClient = fresh((prefix) => redisStore({ client, prefix, ...PATIENT }));
+const bySendCommand = fresh((prefix) =>
+  redisStore({
+    client: { sendCommand: ([name = '', ...values]: string[]) => client.call(name, ...values) },
+    prefix,
+    ...PATIENT,
+  }),
+);
+
+describe('state in Redis by its URL', () => {
+  it.each(stateStoreChecksFor(byUrl))('$name', ({ run }) => run(byUrl));
+});
+
+describe('state in Redis by a client of ioredis', () => {
+  it.each(stateStoreChecksFor(byClient))('$name', ({ run }) => run(byClient));
+});
+
+describe('state in Redis by a client that sends commands', () => {
+  it.each(stateStoreChecksFor(bySendCommand))('$name', ({ run }) => run(bySendCommand));
+});
+
+describe('a store in Redis', () => {
+  it('keeps what belongs to other prefixes apart', async () => {
+    const [one, two] = [redisStore({ client, prefix: 'one:' }), redisStore({ client, prefix: 'two:' })];
+    await one.set('key', 1, 60_000);
+    expect(await two.get('key')).toBeUndefined();
+    expect(await client.get('one:key')).toBe('1');
+    expect(await client.pttl('one:key')).toBeGreaterThan(50_000);
+  });
+
+  it('takes what somebody else wrote for nothing', async () => {
+    await client.set('signalbox:strange', 'not json');
+    expect(await redisStore({ client }).get('strange')).toBeUndefined();
+  });
+
+  it('leaves a client open that it was given', async () => {
+    await redisStore({ client }).close?.();
+    expect(await client.ping()).toBe('PONG');
+  });
+
+  it('goes on with local state while Redis is stopped, and comes back to it', async () => {
+    await using own = await startRedis();
+    if (own.signal === undefined) return;
+    const said: string[] = [];
+    const store = redisStore({ url: own.url, timeoutMs: 150, restMs: 50, warn: (message) => said.push(message) });
+    await store.set('key', 'shared', 60_000);
+    own.signal('SIGSTOP');
+    const before = performance.now();
+    expect(await store.get('key')).toBeUndefined();
+    expect(performance.now() - before).toBeLessThan(2_000);
+    await store.set('key', 'local', 60_000);
+    expect(await store.get('key')).toBe('local');
+    own.signal('SIGCONT');
+    await expect.poll(() => store.get('key'), { timeout: 10_000 }).toBe('shared');
+    expect(said).toEqual([expect.stringContaining('each process keeps its own'), expect.stringContaining('again')]);
+    await store.close?.();
+  });
+});

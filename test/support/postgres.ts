@@ -1,0 +1,85 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { findPostgres } from './servers.ts';
+
+/** A PostgreSQL of the test's own, in a temporary folder. */
+export interface Postgres extends AsyncDisposable {
+  readonly connectionString: string;
+  /** Stops the server as a crash would, and starts it again. */
+  crash(): Promise<void>;
+}
+
+const USER = 'signalbox';
+/** Durability costs time, and a crash of the machine is not what is tested. */
+const FAST = ['-c', 'fsync=off', '-c', 'max_connections=60', '-c', 'listen_addresses='];
+
+/** Starts a {@link Postgres}. It takes about two seconds. */
+export async function startPostgres(): Promise<Postgres> {
+  const programs = findPostgres();
+  if (programs === undefined) throw new Error('PostgreSQL is not installed');
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-pg-'));
+  const data = join(folder, 'data');
+  // The server refuses to run as root.
+  const owner = process.getuid?.() === 0 ? otherUser() : {};
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
+  const make = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(programs, 'initdb'), make, { ...options, stdio: 'ignore' });
+  const start = (): Promise<ChildProcess> =>
+    running(
+      spawn(join(programs, 'postgres'), ['-D', data, '-k', folder, ...FAST], {
+        ...options,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      }),
+    );
+  let server = await start();
+  const killAtExit = (): unknown => server.kill('SIGQUIT');
+  process.on('exit', killAtExit);
+  return {
+    connectionString: `postgres://${USER}@localhost/postgres?host=${encodeURIComponent(folder)}`,
+    async crash() {
+      await ended(server);
+      server = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      process.off('exit', killAtExit);
+      await ended(server);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function otherUser(): { readonly uid?: number; readonly gid?: number } {
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' })));
+      if (uid !== undefined && gid !== undefined) return { uid, gid };
+    } catch {
+      // There is no such user on this machine.
+    }
+  }
+  return {};
+}
+
+function running(server: ChildProcess): Promise<ChildProcess> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = [];
+    if (server.stderr !== null) {
+      createInterface({ input: server.stderr }).on('line', (line) => {
+        said.push(line);
+        if (line.includes('ready to accept connections')) resolve(server);
+      });
+    }
+    server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}:\n${said.slice(-10).join('\n')}`)));
+  });
+}
+
+function ended(server: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('exit', () => resolve());
+    server.kill('SIGQUIT');
+  });
+}

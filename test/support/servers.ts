@@ -1,0 +1,23 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const DEBIAN = '/usr/lib/postgresql';
+
+/** Folder of the programs of PostgreSQL; undefined where it is not installed. */
+export function findPostgres(): string | undefined {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((left, right) => Number(right) - Number(left)) : [];
+  const folders = [...searchPath(), ...versions.map((version) => join(DEBIAN, version, 'bin'))];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+}
+
+/** A Redis server that is running, or the program that runs one; undefined where there is neither. */
+export function findRedis(): { readonly url: string } | { readonly program: string } | undefined {
+  const url = process.env['REDIS_URL'];
+  if (url !== undefined && url !== '') return { url };
+  const folder = searchPath().find((one) => existsSync(join(one, 'redis-server')));
+  return folder === undefined ? undefined : { program: join(folder, 'redis-server') };
+}
+
+function searchPath(): readonly string[] {
+  return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+}
