@@ -1,0 +1,48 @@
+import { sqliteStorage } from 'signalbox/sqlite';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { type ArenaOptions, runArena } from './arena.ts';
+import { seededRandom } from './random.ts';
+
+const SEED = 1;
+
+/** Two processes on one file; the long version with PostgreSQL is `npm run test:crash`. */
+async function runShort(isUnfenced: boolean, options: Pick<ArenaOptions, 'kills' | 'pauses' | 'points' | 'drainMs'>) {
+  using folder = temporaryFolder();
+  const file = folder.file('batches.db');
+  const store = sqliteStorage({ file });
+  try {
+    return await runArena({
+      setup: { store: 'sqlite', where: file, unfenced: isUnfenced },
+      store,
+      workers: 2,
+      leaseMs: 500,
+      blind: 0,
+      strikeMs: 20_000,
+      random: seededRandom(SEED),
+      ...options,
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+describe('processes that are killed and paused while they work on the same batches', () => {
+  it('lose nothing and do nothing twice', { timeout: 60_000 }, async () => {
+    const { findings, kills, pauses, points } = await runShort(false, {
+      kills: 2,
+      pauses: 1,
+      points: ['run.claimed', 'run.answered', 'finalize.done'],
+      drainMs: 30_000,
+    });
+    expect([findings.lost, findings.doubled, findings.exits]).toEqual([[], [], []]);
+    expect([kills, pauses]).toEqual([2, 1]);
+    expect(points.get('notify.sent')?.reached).toBeGreaterThan(0);
+  });
+
+  it('would store outcomes twice without fencing, and that would be found', { timeout: 60_000 }, async () => {
+    const { findings } = await runShort(true, { kills: 0, pauses: 3, points: ['run.answered'], drainMs: 4_000 });
+    expect(findings.doubled.join('\n')).toContain('was stored 2 times');
+    expect(findings.exits).toEqual([]);
+  });
+});
