@@ -16,10 +16,16 @@ export interface CommandIo {
   print(line: string): void;
   /** Prints a line of trouble. */
   complain(line: string): void;
+  /** Shows a line in the place of the one that was shown before, where that is possible. */
+  progress(line: string): void;
   /** Folder that relative paths start from. */
   readonly folder: string;
   /** Epoch milliseconds. */
   now(): number;
+  /** Waits so many milliseconds. */
+  wait(ms: number): Promise<void>;
+  /** Environment variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Something that the person who called a command can put right. Its message is all that is printed. */

@@ -1,11 +1,14 @@
 import { ConfigError } from '../errors.ts';
 import { nearName } from '../protocol/near-name.ts';
+import { batchesResults } from './batches-results.ts';
+import { batchesSubmit } from './batches-submit.ts';
+import { batchesWatch } from './batches-watch.ts';
 import { catalogRefresh } from './catalog-refresh.ts';
 import { catalogShow } from './catalog-show.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
 
 /** All commands. A new one is a file with a {@link Command} and a line here. */
-export const COMMANDS: readonly Command[] = [catalogRefresh, catalogShow];
+export const COMMANDS: readonly Command[] = [batchesSubmit, batchesWatch, batchesResults, catalogRefresh, catalogShow];
 
 /** Exit code of a call that could not be understood. */
 const MISUSED = 2;
