@@ -54,7 +54,9 @@ interface Worker {
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
 /** Milliseconds after which a place is given up that nobody comes to. */
-const AIM_MS = 2_500;
+const AIM_MS = 4_000;
+/** Milliseconds after which something is ordered again that nobody said was done. */
+const ASK_AGAIN_MS = 2_000;
 /** Milliseconds between two looks of the drain. */
 const LOOK_MS = 100;
 
@@ -98,6 +100,8 @@ class Arena {
   readonly #workers = new Set<Worker>();
   readonly #stored = new Map<string, string[]>();
   readonly #exits: string[] = [];
+  /** When something was ordered last. */
+  readonly #ordered = new Map<string, number>();
   readonly #toCancel = new Set<string>();
   readonly #endsAt: number;
   #begun = { kill: 0, pause: 0 };
@@ -122,7 +126,7 @@ class Arena {
 
   async #restart({ times, run }: NonNullable<ArenaOptions['restart']>): Promise<void> {
     while (this.restarts < times) {
-      await sleep(1_500 + 3_000 * this.#options.random());
+      await sleep(4_000 + 4_000 * this.#options.random());
       await run();
       this.restarts += 1;
     }
@@ -219,13 +223,23 @@ class Arena {
     this.#keys += 1;
     const key = `key-${this.#keys}`;
     this.batches.set(key, { story, id: undefined });
+    this.#ordered.set(key, Date.now());
     tell(worker, { type: 'create', key, story });
   }
 
   /** What another worker was to do and did not, as a client would ask again. */
   #doChores(worker: Worker): void {
-    for (const [key, { story, id }] of this.batches) if (id === undefined) tell(worker, { type: 'create', key, story });
-    for (const id of this.#toCancel) tell(worker, { type: 'cancel', id });
+    for (const [key, { story, id }] of this.batches) {
+      if (id === undefined && this.#isDue(key)) tell(worker, { type: 'create', key, story });
+    }
+    for (const id of this.#toCancel) if (this.#isDue(id)) tell(worker, { type: 'cancel', id });
+  }
+
+  #isDue(name: string): boolean {
+    const now = Date.now();
+    if (now - (this.#ordered.get(name) ?? 0) < ASK_AGAIN_MS) return false;
+    this.#ordered.set(name, now);
+    return true;
   }
 
   async #spawn(): Promise<Worker> {

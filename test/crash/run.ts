@@ -15,7 +15,7 @@ import { seededRandom } from './random.ts';
 const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
 const begun = Date.now();
 const leaseMs = 600;
-const common = { leaseMs, blind: 0.25, strikeMs: 170_000, drainMs: 60_000 };
+const common = { leaseMs, blind: 0.25, strikeMs: 190_000, drainMs: 60_000 };
 console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
 
 using folder = temporaryFolder();
@@ -99,6 +99,6 @@ function describe(name: string, { findings, ...report }: ArenaReport): void {
   console.log(`  ${report.batches} batches, ${report.requests} requests, ${report.upstreamCalls} upstream calls`);
   console.log(`  ${repeatedCalls} calls repeated, ${givenUp} requests given up, ${report.deliveries} webhooks sent`);
   console.log(`  ${lost.length} lost, ${doubled.length} doubled, ${exits.length} exits`);
-  for (const finding of [...lost, ...doubled, ...exits].slice(0, 20)) console.log(`    ${finding}`);
+  for (const finding of [...exits, ...doubled, ...lost].slice(0, 20)) console.log(`    ${finding}`);
   demand(lost.length + doubled.length + exits.length === 0, `${name} broke its promise`);
 }

@@ -39,11 +39,16 @@ export function taskHandler(ports: BatchPorts): TaskHandler {
   return (task, signals) => (task.attempts > MAX_ATTEMPTS ? giveUp(ports, task) : run(task, signals));
 }
 
+/** Processes may die often while a long batch goes on all the same: only who stands still is given up. */
 async function giveUp(ports: BatchPorts, task: ClaimedTask): Promise<TaskResult> {
   const { store, events } = ports;
-  const { account, batchId: id, effect } = task;
-  warn(events, { code: 'batch_task', message: `The task to ${effect} batch ${id} failed ${MAX_ATTEMPTS} times` });
+  const { account, batchId: id, effect, memo } = task;
   const batch = await store.find(account, id);
+  const settled = batch === undefined ? 0 : batch.counts.completed + batch.counts.failed;
+  if (effect === 'run' && settled > Number(memo?.['settled'] ?? 0)) {
+    return { type: 'again', afterMs: 0, memo: { ...memo, settled }, reset: true };
+  }
+  warn(events, { code: 'batch_task', message: `The task to ${effect} batch ${id} failed ${MAX_ATTEMPTS} times` });
   if (batch === undefined || isTerminal(batch.status)) return DONE;
   const rejected = { type: 'rejected', message: 'The batch could not be processed' } as const;
   await applyEvent(ports, batch, effect === 'stop' ? { type: 'cancelled' } : rejected);
