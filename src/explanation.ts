@@ -1,8 +1,9 @@
 import type { FactOrigin } from './catalog/fact-origin.ts';
 import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
-import type { ActivePlugin, PluginCause } from './core/pipeline/choose-plugins.ts';
+import type { ActivePlugin } from './core/pipeline/choose-plugins.ts';
 import type { OfferedTool } from './core/pipeline/offer-tools.ts';
+import type { PluginCause } from './core/pipeline/plugin-context.ts';
 import { likelyPromptTokens } from './core/normalize/token-estimate.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
 

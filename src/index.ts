@@ -112,6 +112,45 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
+export { fusion } from './plugins/fusion/fusion.ts';
+export { fusionTool } from './plugins/fusion/fusion-tool.ts';
+export type { FusionOptions } from './plugins/fusion/fusion-tool.ts';
+export type { FusionTeam, FusionTeams } from './plugins/fusion/team.ts';
+export type { FusionAnalysis } from './protocol/fusion-analysis.ts';
+export type {
+  AdvisorOptions,
+  FusionPluginOptions,
+  FusionPreset,
+  FusionToolOptions,
+  SubagentOptions,
+} from './protocol/inner-model-options.ts';
+export { advisorTool } from './plugins/advisor/advisor.ts';
+export { subagentTool } from './plugins/subagent/subagent.ts';
+export type { HelperToolOptions } from './plugins/inner-call/helper-model.ts';
+export { imageGenerationTool } from './plugins/image-generation/image-generation.ts';
+export type {
+  ImageGenerationOptions,
+  ImageGenerationToolOptions,
+} from './plugins/image-generation/image-generation.ts';
+export { openaiImages } from './plugins/image-generation/openai-images.ts';
+export type { OpenAIImagesOptions } from './plugins/image-generation/openai-images.ts';
+export type { GeneratedImages, ImageGenerator, ImageRequest } from './plugins/ports/image-generator.ts';
+export { searchModelsTool } from './plugins/search-models/search-models.ts';
+export type { SearchModelsOptions } from './plugins/search-models/search-models.ts';
+export { filesTool } from './plugins/files/files.ts';
+export type { FilesToolOptions } from './plugins/files/files.ts';
+export { memoryFileLibrary } from './plugins/files/memory-file-library.ts';
+export type { MemoryFileLibraryOptions } from './plugins/files/memory-file-library.ts';
+export { FileLibraryFull } from './plugins/ports/file-library.ts';
+export type { FileCard, FileLibrary } from './plugins/ports/file-library.ts';
+export { contextCompression } from './plugins/context-compression/context-compression.ts';
+export type {
+  ContextCompressionOptions,
+  ContextCompressionRequestOptions,
+} from './plugins/context-compression/context-compression.ts';
+export { gptTokens } from './plugins/context-compression/gpt-tokens.ts';
+export type { TokenCounter } from './plugins/context-compression/count-message.ts';
+export { responseHealing } from './plugins/response-healing/response-healing.ts';
 export { web } from './plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from './plugins/web/web.ts';
 export { webSearchTool } from './plugins/web-search/web-search.ts';
@@ -134,20 +173,52 @@ export { guardedFetcher } from './plugins/pages/guarded-fetcher.ts';
 export type { GuardedFetcherOptions } from './plugins/pages/guarded-fetcher.ts';
 export { PageError } from './plugins/ports/page-fetcher.ts';
 export type { FetchedPage, PageFetcher, PageRequest } from './plugins/ports/page-fetcher.ts';
+export { guardrails } from './plugins/guardrails/guardrails.ts';
+export type { GuardrailsOptions } from './plugins/guardrails/guardrails.ts';
+export type {
+  ContentGuardrail,
+  Guardrail,
+  GuardrailAction,
+  GuardrailRequestOptions,
+  InjectionGuardrail,
+  PiiGuardrail,
+  PiiKind,
+} from './protocol/guardrail-options.ts';
+export { moderation } from './plugins/moderation/moderation.ts';
+export type { ModerationOptions } from './plugins/moderation/moderation.ts';
+export { openaiModeration } from './plugins/moderation/openai-moderation.ts';
+export type { OpenAiModerationOptions } from './plugins/moderation/openai-moderation.ts';
+export type { ModerationInput, ModerationService, ModerationVerdict } from './plugins/ports/moderation-service.ts';
+export { fileParser } from './plugins/file-parser/file-parser.ts';
+export type { FileParserOptions } from './plugins/file-parser/file-parser.ts';
+export { mistralOcr } from './plugins/file-parser/mistral-ocr.ts';
+export type { MistralOcrOptions } from './plugins/file-parser/mistral-ocr.ts';
+export { localPdfReader } from './plugins/pdf/local-pdf-reader.ts';
+export type { LocalPdfReaderOptions } from './plugins/pdf/local-pdf-reader.ts';
+export type { PdfJob, PdfResources, RunPdfJob } from './plugins/pdf/pdf-job.ts';
+export type { OcrEngine, OcrRequest, OcrText } from './plugins/ports/ocr-engine.ts';
+export type { FileQuery, FileStore, StoredFile } from './plugins/ports/file-store.ts';
+export type { FileParserRequestOptions, PdfEngine } from './protocol/file-parser-options.ts';
 export { PdfError } from './plugins/ports/pdf-reader.ts';
 export type { PdfProblem, PdfReader, PdfRequest, PdfText } from './plugins/ports/pdf-reader.ts';
 export type { DomainFilter } from './plugins/domains/domain-filter.ts';
 export type { DomainRule } from './plugins/domains/domain-rule.ts';
 export type { OutboundOptions } from './outbound/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web-options.ts';
-export { responseHealing } from './plugins/response-healing/response-healing.ts';
 
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
-export type { PluginCause } from './core/pipeline/choose-plugins.ts';
-export type { Awaitable, PlanContext, PluginContext, ServiceUse, StageRecord } from './core/pipeline/plugin-context.ts';
+export type {
+  Awaitable,
+  InnerCallOptions,
+  PlanContext,
+  PluginCause,
+  PluginContext,
+  ServiceUse,
+  StageRecord,
+} from './core/pipeline/plugin-context.ts';
 export type { RequestChange } from './core/pipeline/request-change.ts';
 export type { ChunkTransform } from './core/pipeline/chunk-transform.ts';
 export { defineServerTool } from './core/pipeline/server-tool.ts';

@@ -194,13 +194,14 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth } }),
+      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      policies: inner?.policies,
       native: spoken?.native,
     };
     const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return preparePipeline(services, normalized.value, request);
+    return preparePipeline(services, normalized.value, request, body);
   }
 
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {

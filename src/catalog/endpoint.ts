@@ -67,6 +67,8 @@ export interface Endpoint {
   readonly implicitCaching: boolean;
   /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
   readonly nativeSearch?: NativeSearch | undefined;
+  /** True when files go to the provider as they are unless its model says otherwise; see {@link EndpointOwner.readsFiles}. */
+  readonly readsFiles: boolean;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
@@ -134,6 +136,10 @@ export interface EndpointOwner {
   readonly dialects?: readonly DialectName[] | undefined;
   /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
   readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
+  /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
 }
 
 /** Completes a declaration with the defaults of its provider. */
@@ -157,7 +163,7 @@ export function declareEndpoint(
     tag,
     upstreamModel: upstreamModel ?? upstreamName(owner.slug, model),
     tier,
-    ...parameterSets(parameters, abilities),
+    ...parameterSets(parameters, withoutWords(abilities, owner.unsupported)),
     toolChoices: toolChoices && new Set(toolChoices),
     inputModalities: inputModalities && new Set(inputModalities),
     outputModalities: outputModalities && new Set(outputModalities),
@@ -168,9 +174,19 @@ export function declareEndpoint(
     moderated: declared.moderated ?? false,
     dialects: owner.dialects ?? [],
     nativeSearch: owner.nativeSearch,
+    readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,
     ...(origins === undefined ? {} : { origins }),
   };
+}
+
+/** What a provider cannot say is not supported by any of its models. */
+function withoutWords(
+  abilities: Abilities | undefined,
+  unsupported: readonly ParameterName[] = [],
+): Abilities | undefined {
+  if (unsupported.length === 0) return abilities;
+  return { ...abilities, ...Object.fromEntries(unsupported.map((name) => [name, false])) };
 }
 
 /** A complete list with exceptions, or everything but what is known to be missing. */

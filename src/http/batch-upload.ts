@@ -9,6 +9,7 @@ import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
 import type { BatchLimits } from '../runtime/batches/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
+import { UploadedRequest } from '../runtime/batches/uploaded-request.ts';
 import type { Environment } from '../runtime/environment.ts';
 import { nextTurn } from '../runtime/next-turn.ts';
 import { errorOfFault } from '../runtime/router-errors.ts';
@@ -100,13 +101,20 @@ async function* requestsOf(
     if (part.type !== 'item') continue;
     if (part.index >= batches.requests) throw tooMany(batches.requests);
     // Its form is checked where the requests of all callers are.
-    yield part.value as BatchRequest;
+    const request = part.value as BatchRequest;
+    yield part.member === undefined ? request : new UploadedRequest(request, part.member);
   }
 }
 
 async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits): AsyncGenerator<JsonPart, void> {
   const { depth, bodyBytes } = limits.requests;
-  const stream = new JsonStream({ fields: BATCH_FIELDS, array: 'requests', depth, itemBytes: bodyBytes });
+  const stream = new JsonStream({
+    fields: BATCH_FIELDS,
+    array: 'requests',
+    member: 'body',
+    depth,
+    itemBytes: bodyBytes,
+  });
   try {
     for await (const bite of bites) yield* stream.write(bite);
     stream.end();

@@ -17,6 +17,7 @@ import type {
   PricingCard,
   ProviderCard,
 } from '../protocol/models.ts';
+import { type ListedFacts, listedRouterModels } from './router-models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 
@@ -118,14 +119,18 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
   };
 }
 
-/** All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds. */
+/**
+ * All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds, and after
+ * them the router models.
+ */
 export function servedModels(
-  catalog: Catalog,
+  facts: ListedFacts,
   at: number,
 ): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
-  return [...catalog.models.values()]
-    .map((model) => ({ model, endpoints: endpointsAt(catalog, model.id, at) }))
+  const served = [...facts.catalog.models.values()]
+    .map((model) => ({ model, endpoints: endpointsAt(facts.catalog, model.id, at) }))
     .filter(({ endpoints }) => endpoints.length > 0);
+  return [...served, ...listedRouterModels(facts)];
 }
 
 /** Endpoints of a model with what they charge for short prompts at a time in Unix seconds. */

@@ -4,6 +4,7 @@ import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protoc
 import type { RuntimeServices } from '../runtime/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
+import { listedRouterModels } from './router-models.ts';
 import type { CatalogOperation } from './routes.ts';
 
 /** Bodies of the operations that read the catalog. */
@@ -20,25 +21,29 @@ export type CatalogAnswer =
  * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
 export function answerCatalog(
-  { facts: { catalog }, records, environment }: RuntimeServices,
+  { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,
 ): CatalogAnswer {
+  const { catalog } = facts;
   const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(catalog, query, at);
+      return listModels(facts, query, at);
     case 'models_count':
-      return { data: { count: filterModels(catalog, query, at).length } };
+      return { data: { count: filterModels(facts, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
     case 'endpoints': {
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
-      const model = id === undefined ? undefined : catalog.models.get(id);
+      const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
+      const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
       if (model === undefined) throw unknownModel(operation.slug);
-      const endpoints = endpointsAt(catalog, model.id, at);
-      if (operation.name === 'model') return { data: modelCard(model, endpoints) };
+      // Who answers a router model is only known when there is a request.
+      const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
+      const shown = router?.endpoints ?? endpoints;
+      if (operation.name === 'model') return { data: modelCard(model, shown) };
       const now = environment.now();
       return {
         data: {
@@ -46,7 +51,7 @@ export function answerCatalog(
           name: model.name ?? model.id,
           created: model.created ?? 0,
           description: model.description ?? '',
-          architecture: architectureOf(model, endpoints),
+          architecture: architectureOf(model, shown),
           endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
         },
       };

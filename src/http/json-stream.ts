@@ -1,4 +1,5 @@
 import { TokenParser, TokenType, Tokenizer } from '@streamparser/json';
+import { ItemSplitter, type RawItem, SplitError } from './item-splitter.ts';
 
 /** What was read of a JSON object that holds one large array. */
 export type JsonPart =
@@ -6,7 +7,13 @@ export type JsonPart =
   | { readonly type: 'field'; readonly name: string; readonly value: unknown }
   /** The array begins: no member comes after it. */
   | { readonly type: 'array' }
-  | { readonly type: 'item'; readonly index: number; readonly value: unknown };
+  | {
+      readonly type: 'item';
+      readonly index: number;
+      readonly value: unknown;
+      /** The member that is to be kept as it was written, as bytes of valid JSON, where the item has it. */
+      readonly member?: Uint8Array | undefined;
+    };
 
 /** The JSON object that is read. */
 export interface JsonStreamOptions {
@@ -14,15 +21,17 @@ export interface JsonStreamOptions {
   readonly fields: readonly string[];
   /** Name of the array, which comes last. */
   readonly array: string;
+  /** Member of items that is kept as it was written. */
+  readonly member: string;
   /** Nesting within an item. */
   readonly depth: number;
-  /** Bytes of one item, or of everything before the array. */
+  /** Bytes of one item. */
   readonly itemBytes: number;
 }
 
 /** Why a JSON object could not be read. */
 export class JsonStreamError extends Error {
-  override readonly name = 'JsonStreamError';
+  override readonly name: string = 'JsonStreamError';
   readonly reason: 'syntax' | 'shape' | 'too_large';
   /** Where in the object; empty for the object as a whole. */
   readonly path: string;
@@ -35,19 +44,30 @@ export class JsonStreamError extends Error {
   }
 }
 
-/** Bytes that the parser collects of a long string before it makes text of them. */
-const STRING_BUFFER = 64 * 1024;
-/** Nesting of the object and its array around an item. */
-const FRAME_DEPTH = 2;
+/** A member that is not known. */
+export class UnknownField extends JsonStreamError {
+  override readonly name = 'UnknownField';
+  readonly field: string;
+
+  constructor(field: string) {
+    super('shape', '', 'has a member that is not known here');
+    this.field = field;
+  }
+}
+
+/** Bytes of everything before the array. */
+const MAX_HEAD_BYTES = 64 * 1024;
 
 /**
- * Reads a JSON object of any size whose last member is an array, item by item, as its bytes come. Holds one item at a
- * time.
+ * Reads a JSON object of any size whose last member is an array, item by item, as its bytes come. The frame is read
+ * token by token, and what an item is made of by the engine's own parser; one item is in memory at a time.
  */
 export class JsonStream {
   readonly #options: JsonStreamOptions;
-  readonly #tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER });
+  readonly #tokenizer = new Tokenizer();
   readonly #parser: TokenParser;
+  readonly #splitter: ItemSplitter;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   readonly #seen = new Set<string>();
   #parts: JsonPart[] = [];
   #depth = 0;
@@ -57,17 +77,12 @@ export class JsonStream {
   #inArray = false;
   #items = 0;
   #bytes = 0;
-  #itemBegan = 0;
 
   constructor(options: JsonStreamOptions) {
     this.#options = options;
-    const paths = [...options.fields.map((name) => `$.${name}`), `$.${options.array}.*`];
-    // Items are let go as soon as they were handed on.
-    this.#parser = new TokenParser({ paths, keepStack: false });
-    this.#parser.onValue = ({ value, key, stack }) => {
-      if (stack.length === FRAME_DEPTH) this.#item(Number(key), value);
-      else this.#parts.push({ type: 'field', name: String(key), value });
-    };
+    this.#splitter = new ItemSplitter(options);
+    this.#parser = new TokenParser({ paths: options.fields.map((name) => `$.${name}`), keepStack: false });
+    this.#parser.onValue = ({ value, key }) => this.#parts.push({ type: 'field', name: String(key), value });
     this.#tokenizer.onToken = (parsed) => {
       this.#watch(parsed.token, parsed.value);
       this.#parser.write(parsed);
@@ -85,14 +100,11 @@ export class JsonStream {
    * @throws {@link JsonStreamError}
    */
   write(bytes: Uint8Array): readonly JsonPart[] {
-    this.#bytes += bytes.byteLength;
     try {
-      this.#tokenizer.write(bytes);
+      this.#read(bytes);
     } catch (error) {
-      throw error instanceof JsonStreamError ? error : this.#syntax(error);
+      throw error instanceof JsonStreamError ? error : this.#explain(error);
     }
-    if (!this.ended && this.#bytes - this.#itemBegan - bytes.byteLength > this.#options.itemBytes)
-      throw this.#tooLarge();
     const parts = this.#parts;
     this.#parts = [];
     return parts;
@@ -108,13 +120,38 @@ export class JsonStream {
     if (!this.ended) throw new JsonStreamError('syntax', '', 'is not valid JSON: it ends too early');
   }
 
-  #item(index: number, value: unknown): void {
-    this.#items = index + 1;
-    this.#itemBegan = this.#bytes;
-    this.#parts.push({ type: 'item', index, value });
+  #read(bytes: Uint8Array): void {
+    let at = 0;
+    // The frame is fed byte by byte, because the tokenizer cannot be stopped where the array begins.
+    for (; at < bytes.byteLength && !this.#inArray; at += 1) {
+      this.#bytes += 1;
+      if (this.#bytes > MAX_HEAD_BYTES) throw this.#tooLarge();
+      this.#tokenizer.write(bytes.subarray(at, at + 1));
+    }
+    if (at < bytes.byteLength && !this.#splitter.ended) {
+      at += this.#splitter.split(bytes.subarray(at), (item) => this.#item(item));
+      // The frame sees an empty array.
+      if (this.#splitter.ended) this.#tokenizer.write(CLOSE_ARRAY);
+    }
+    if (at < bytes.byteLength) this.#tokenizer.write(bytes.subarray(at));
   }
 
-  /** Looks at each token before it becomes part of a value: what is wrong is said before more of it is read. */
+  /** Reads one item. The member that is kept is parsed apart from the rest, so that its text needs not be made again. */
+  #item({ bytes, member }: RawItem): void {
+    const text = (from: number, to: number): string => this.#decoder.decode(bytes.subarray(from, to));
+    const index = this.#items;
+    if (member === undefined) {
+      this.#parts.push({ type: 'item', index, value: JSON.parse(text(0, bytes.byteLength)) as unknown });
+    } else {
+      const { from, to } = member;
+      const value = JSON.parse(`${text(0, from)}null${text(to, bytes.byteLength)}`) as Record<string, unknown>;
+      value[this.#options.member] = JSON.parse(text(from, to));
+      this.#parts.push({ type: 'item', index, value, member: bytes.subarray(from, to) });
+    }
+    this.#items += 1;
+  }
+
+  /** Looks at each token of the frame before it becomes part of a value: what is wrong is said before more is read. */
   #watch(token: TokenType, value: unknown): void {
     const { array, depth } = this.#options;
     if (this.#depth === 0 && token !== TokenType.LEFT_BRACE && !this.ended) {
@@ -124,7 +161,6 @@ export class JsonStream {
       if (token !== TokenType.LEFT_BRACKET) throw new JsonStreamError('shape', array, 'must be an array');
       this.#arrayIsNext = false;
       this.#inArray = true;
-      this.#itemBegan = this.#bytes;
       this.#parts.push({ type: 'array' });
     }
     switch (token) {
@@ -132,8 +168,8 @@ export class JsonStream {
       case TokenType.LEFT_BRACKET:
         this.#depth += 1;
         this.#expectsKey = this.#depth === 1;
-        if (this.#depth <= depth + FRAME_DEPTH) return;
-        throw new JsonStreamError('shape', this.#place(), `must not be nested more than ${depth} levels deep`);
+        if (this.#depth <= depth) return;
+        throw new JsonStreamError('shape', '', `must not be nested more than ${depth} levels deep`);
       case TokenType.RIGHT_BRACE:
       case TokenType.RIGHT_BRACKET:
         this.#depth -= 1;
@@ -161,32 +197,30 @@ export class JsonStream {
   }
 
   #place(): string {
-    return this.#inArray ? `${this.#options.array}[${this.#items}]` : '';
+    return this.#inArray && !this.#splitter.ended ? `${this.#options.array}[${this.#items}]` : '';
   }
 
   #tooLarge(): JsonStreamError {
-    const problem = `must not be larger than ${this.#options.itemBytes.toLocaleString('en-US')} bytes`;
-    return new JsonStreamError(
-      'too_large',
-      this.#place(),
-      this.#inArray ? problem : `before "${this.#options.array}" ${problem}`,
-    );
+    const { array, itemBytes } = this.#options;
+    const limit = (this.#inArray ? itemBytes : MAX_HEAD_BYTES).toLocaleString('en-US');
+    const problem = `must not be larger than ${limit} bytes`;
+    return new JsonStreamError('too_large', this.#place(), this.#inArray ? problem : `before "${array}" ${problem}`);
   }
 
-  /** The parser's own words would repeat the body. */
-  #syntax(error: unknown): JsonStreamError {
+  /** Says what is wrong. The parsers' own words would repeat the body. */
+  #explain(error: unknown): JsonStreamError {
+    if (error instanceof SplitError && error.problem === 'too_large') return this.#tooLarge();
+    if (error instanceof SplitError && error.problem === 'too_deep') {
+      return new JsonStreamError(
+        'shape',
+        this.#place(),
+        `must not be nested more than ${this.#options.depth} levels deep`,
+      );
+    }
     if (error instanceof TypeError) return new JsonStreamError('syntax', this.#place(), 'is not valid UTF-8');
     if (this.ended) return new JsonStreamError('syntax', '', 'is not valid JSON: something follows its end');
     return new JsonStreamError('syntax', this.#place(), 'is not valid JSON');
   }
 }
 
-/** A member that is not known. */
-export class UnknownField extends JsonStreamError {
-  readonly field: string;
-
-  constructor(field: string) {
-    super('shape', '', 'has a member that is not known here');
-    this.field = field;
-  }
-}
+const CLOSE_ARRAY = new Uint8Array([0x5d]);

@@ -1,4 +1,3 @@
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
 import { blendedPrice } from '../catalog/price.ts';
@@ -6,6 +5,7 @@ import { selectorIndex } from '../catalog/provider-selector.ts';
 import { RouterError } from '../errors.ts';
 import type { ModelList } from '../protocol/models.ts';
 import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
+import type { ListedFacts } from './router-models.ts';
 
 type Served = { readonly model: Model; readonly endpoints: readonly Endpoint[] };
 
@@ -63,8 +63,8 @@ const ORDERS: Readonly<Record<string, (left: Served, right: Served) => number>> 
 };
 
 /** Answers `GET /models`, with the prices of a time in Unix seconds. Without `offset` and `limit` the list is complete. */
-export function listModels(catalog: Catalog, query: URLSearchParams, at: number): ModelList {
-  const found = sorted(filterModels(catalog, query, at), query.get('sort'));
+export function listModels(facts: ListedFacts, query: URLSearchParams, at: number): ModelList {
+  const found = sorted(filterModels(facts, query, at), query.get('sort'));
   const paged = query.has('offset') || query.has('limit');
   const offset = paged ? toCount('offset', query.get('offset') ?? '0', Number.MAX_SAFE_INTEGER) : 0;
   const limit = paged ? toCount('limit', query.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT) : found.length;
@@ -79,13 +79,13 @@ export function listModels(catalog: Catalog, query: URLSearchParams, at: number)
 }
 
 /** Models that pass every filter of a query. */
-export function filterModels(catalog: Catalog, query: URLSearchParams, at: number): readonly Served[] {
+export function filterModels(facts: ListedFacts, query: URLSearchParams, at: number): readonly Served[] {
   const asked = query.has('output_modalities') ? [...query] : [...query, DEFAULT_OUTPUT];
   const active = asked.flatMap(([name, value]) => {
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     return filter === undefined ? [] : [filter(value)];
   });
-  return servedModels(catalog, at).filter((served) => active.every((matches) => matches(served)));
+  return servedModels(facts, at).filter((served) => active.every((matches) => matches(served)));
 }
 
 function sorted(found: readonly Served[], order: string | null): readonly Served[] {

@@ -30,6 +30,12 @@ export const MAX_MODEL_PATTERNS = 1_024;
 export const MAX_MODEL_PATTERN_LENGTH = 1_024;
 /** Contract: characters in all patterns of one list. */
 export const MAX_MODEL_PATTERNS_TOTAL_LENGTH = 65_536;
+/** Contract: models or presets on a panel of fusion. */
+export const MAX_FUSION_MODELS = 8;
+/** Contract: tools that a panel may have. */
+export const MAX_FUSION_TOOLS = 8;
+/** Contract: `max_tool_calls` of fusion. */
+export const MAX_FUSION_TOOL_CALLS = 16;
 /** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
 export const MAX_SERVER_TOOL_STEPS = 30;
 /** Numbers in one embedding vector, in `dimensions`. */

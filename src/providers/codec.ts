@@ -1,4 +1,5 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
+import type { ParameterName } from '../catalog/parameters.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
@@ -36,6 +37,8 @@ export interface Codec {
    * read in the forms that are in use elsewhere. Default: every body is.
    */
   errorShape?(body: unknown): ErrorShape | undefined;
+  /** Parameters that this wire has no words for. Requests that must have one of them are kept away. Default: none. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
   /** How embeddings are asked for; left out for wires that have none. */
   readonly embeddings?: EmbeddingCodec | undefined;
 }

@@ -39,6 +39,8 @@ export interface HttpProviderOptions<Model extends string = string> {
   readonly zeroDataRetention?: boolean | undefined;
   /** Whether the provider can search the web by itself. Default: it cannot. */
   readonly nativeSearch?: NativeSearch | undefined;
+  /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
   readonly codec: Codec;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
@@ -86,8 +88,8 @@ export function httpProvider<const Model extends string = string>(
   options: HttpProviderOptions<Model>,
   problems: readonly ConfigProblem[] = [],
 ): Provider<Model> {
-  const { slug, name = slug, models, dataCollection, zeroDataRetention, nativeSearch, query } = options;
-  const { dialectCodecs = {} } = options;
+  const { slug, name = slug, models, dataCollection, zeroDataRetention, query } = options;
+  const { nativeSearch, readsFiles, dialectCodecs = {} } = options;
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const baseURL = options.baseURL.replace(/\/+$/, '');
@@ -191,7 +193,9 @@ export function httpProvider<const Model extends string = string>(
     dataCollection,
     zeroDataRetention,
     nativeSearch,
+    readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
+    unsupported: options.codec.unsupported,
     chat,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
     async close() {

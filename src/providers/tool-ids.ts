@@ -20,6 +20,21 @@ export interface ToolIdRule {
   readonly replace: (id: string, attempt: number) => string;
 }
 
+/** The caller's id for one on the wire. */
+export type OriginalId = (onWire: string) => string;
+
+/**
+ * Turns ids of an answer into those that the caller's conversation has for the same calls. The conversation is only
+ * looked through when an answer has calls; ids that the provider made stay as they are.
+ *
+ * @param rule - What the wire allows; undefined where ids may be anything, and so were never changed.
+ */
+export function originalIds(messages: readonly Message[], rule: ToolIdRule | undefined): OriginalId {
+  if (rule === undefined) return (onWire) => onWire;
+  let ids: ToolIds | undefined;
+  return (onWire) => (ids ??= ToolIds.of(messages, rule)).original(onWire);
+}
+
 /**
  * The ids of the tool calls of one conversation: the caller's, and what stands for them on a wire with rules of its own.
  * The same conversation always gets the same ids, also when it has grown, so that prompt caches keep working; no two

@@ -1,5 +1,5 @@
 import type { Timer } from '../runtime/environment.ts';
-import { TaskPump, type TaskPumpOptions } from './task-pump.ts';
+import { TaskPump, type TaskPumpOptions, runDueTasks } from './task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from './task-queue.ts';
 
 /** Options of {@link localQueue}. */
@@ -54,15 +54,8 @@ class LocalQueue implements TaskQueue {
     });
   }
 
-  async tick(handler: TaskHandler, budgetMs: number): Promise<void> {
-    const { environment } = this.#ports;
-    const pump = new TaskPump(this.#ports, handler, this.#options);
-    const timer = environment.setTimer(() => pump.wind(), budgetMs);
-    try {
-      while ((await pump.fill()) > 0) await pump.settled();
-    } finally {
-      environment.clearTimer(timer);
-    }
+  tick(handler: TaskHandler, budgetMs: number): Promise<void> {
+    return runDueTasks(this.#ports, handler, budgetMs, this.#options);
   }
 
   async stop(graceMs: number): Promise<void> {

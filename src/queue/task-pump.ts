@@ -10,6 +10,22 @@ export interface TaskPumpOptions {
   readonly leaseMs?: number | undefined;
 }
 
+/** Runs what is due until nothing is due any more, or until the time is up. */
+export async function runDueTasks(
+  ports: QueuePorts,
+  handler: TaskHandler,
+  budgetMs: number,
+  options: TaskPumpOptions = {},
+): Promise<void> {
+  const pump = new TaskPump(ports, handler, options);
+  const timer = ports.environment.setTimer(() => pump.wind(), budgetMs);
+  try {
+    while ((await pump.fill()) > 0) await pump.settled();
+  } finally {
+    ports.environment.clearTimer(timer);
+  }
+}
+
 /** How long a task waits after a run that failed. */
 const AFTER_FAILURE = { baseMs: 2_000, capMs: 60_000 };
 /** Leases are renewed this many times before they end. */

@@ -7,6 +7,7 @@ import { ChunkEnvelope } from '../core/stream/envelope.ts';
 import type { DeltaPiece, NativePiece, StreamPiece } from '../core/stream/pieces.ts';
 import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
+import type { JsonObject } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
@@ -187,8 +188,9 @@ export class ChatStreamSource {
     }
   }
 
-  #errorContext(): { readonly generationId: string; readonly routerMetadata: RouterMetadata } {
-    return { generationId: this.id, routerMetadata: this.#execution.metadata(false) };
+  #errorContext(): ErrorContext {
+    const { errorMetadata: metadata } = this.#execution;
+    return { generationId: this.id, routerMetadata: this.#execution.metadata(false), metadata };
   }
 
   /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
@@ -267,7 +269,8 @@ export class ChatStreamSource {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
     }
-    const error = errorOfBrokenStream(attempt as FailedAttempt, this.#errorContext());
+    const context = this.#errorContext();
+    const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
   }
@@ -282,6 +285,13 @@ export class ChatStreamSource {
       systemFingerprint,
     });
   }
+}
+
+/** Facts about a request for the error that ends its stream. */
+interface ErrorContext {
+  readonly generationId: string;
+  readonly routerMetadata: RouterMetadata;
+  readonly metadata: JsonObject | undefined;
 }
 
 function ignore(): void {}

@@ -7,7 +7,7 @@ import type { ReportedUsage, StreamPiece } from '../core/stream/pieces.ts';
 import type { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
-import type { JsonValue } from '../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { Settlement } from '../core/stream/usage.ts';
 import type { AnswerFacts } from './attempt-call.ts';
@@ -75,6 +75,8 @@ export interface Execution {
   abandon(answer: Answer): void;
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  /** What plugins add to the metadata of an error. Absent where there are none. */
+  readonly errorMetadata?: JsonObject;
   /** Lets plugins rewrite a whole answer. Absent where there are none. */
   polish?(result: ChatResult): Promise<ChatResult>;
 }

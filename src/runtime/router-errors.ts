@@ -9,6 +9,9 @@ import type { JsonObject } from '../protocol/json.ts';
 
 type Context = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
 
+/** Facts about a whole request, for its error. */
+type RequestContext = Context & Pick<RouterErrorOptions, 'metadata'>;
+
 /** The error for a request that was refused before anything was sent. */
 export function errorOfFault(fault: RequestFault): RouterError {
   const { status, errorType, message, availability, path } = fault;
@@ -65,14 +68,14 @@ export function errorOfUnknown(thrown: unknown): RouterError {
 }
 
 /** An error with the facts about its whole request, which who threw it could not know. */
-export function withContext(error: RouterError, context: Context): RouterError {
+export function withContext(error: RouterError, context: RequestContext): RouterError {
   const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;
   return new RouterError({
     ...context,
     status,
     errorType,
     message,
-    metadata,
+    metadata: { ...context.metadata, ...metadata },
     availability,
     retryAfterMs,
     retryable,

@@ -6,7 +6,8 @@ import type { RequestLimits } from '../protocol/limits.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
-import type { Account } from '../core/account.ts';
+import type { Account, RoutingPolicy } from '../core/account.ts';
+import type { Within } from '../core/normalize/normalized-request.ts';
 import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from './environment.ts';
@@ -37,12 +38,10 @@ export interface RuntimeServices {
   readonly callWithin: (request: ChatRequest, within: InnerCall) => Promise<ChatResult>;
 }
 
-/** Where a call of a plugin comes from. */
-export interface InnerCall {
+/** Where a call of a plugin comes from. Its depth is 1 for a call that belongs to a request from outside. */
+export interface InnerCall extends Within {
   readonly account: Account;
   readonly signal: AbortSignal;
-  /** Depth of the inner call: 1 for a call that belongs to a request from outside. */
-  readonly depth: number;
-  /** Generation id of the request that the call belongs to. */
-  readonly parent: string;
+  /** Rules of the request that the call belongs to. */
+  readonly policies: readonly RoutingPolicy[];
 }

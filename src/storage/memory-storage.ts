@@ -194,7 +194,7 @@ class MemoryStorage implements BatchStore {
     const open = status === 'in_progress' || (status === 'cancelling' && indexes !== undefined);
     if (entry === undefined || !open) return Promise.resolve([]);
     const now = this.#now();
-    const named = indexes?.flatMap((index) => entry.items[index] ?? []) ?? entry.items;
+    const named = indexes === undefined ? entry.items : entry.items.filter(({ index }) => indexes.includes(index));
     const idle = named.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now);
     const claimed = idle.slice(0, limit);
     for (const item of claimed) {

@@ -73,8 +73,8 @@ export const adapterChecks: readonly AdapterCheck[] = [
   }),
 
   check('hands on query and escaped path', async (caller) => {
-    const page = await caller.get('/models?limit=1&offset=0');
-    expectThat(((await page.json()) as { total_count?: number }).total_count === 1, 'the query reaches the router');
+    const page = await caller.get('/models?limit=1&offset=900');
+    expectThat(((await page.json()) as { data?: unknown[] }).data?.length === 0, 'the query reaches the router');
     for (const path of ['/models/check/one', '/models/check%2Fone', '/models/check/one/endpoints/']) {
       const response = await caller.get(path);
       expectThat(response.status === 200, `${path} is found, but gave ${response.status}`);

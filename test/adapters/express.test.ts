@@ -53,6 +53,13 @@ describe.each([
       expect(response.headers.get('content-type')).toBe('application/json');
       expect(await response.json()).toMatchObject({ error: { code: status, message } });
     }
+    const messages = await fetch(`${mounted.baseURL}/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"model":',
+    });
+    expect(messages.status).toBe(400);
+    expect(await messages.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
   });
 
   it('has its other errors left to its own handlers', async () => {

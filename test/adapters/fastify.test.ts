@@ -43,6 +43,9 @@ describe('a Fastify app', () => {
     expect(await response.json()).toMatchObject({
       error: { code: 429, message: 'Slow down, please', metadata: { error_type: 'rate_limit_exceeded' } },
     });
+    const messages = await fetch(`${mounted.baseURL}/messages`, { method: 'POST' });
+    expect(messages.status).toBe(429);
+    expect(await messages.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
   });
 
   it('may fail in its hooks, and says nothing of why', async () => {

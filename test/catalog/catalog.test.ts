@@ -26,6 +26,8 @@ describe('an endpoint', () => {
         tier: 'default',
         parameters: undefined,
         dialects: [],
+        nativeSearch: undefined,
+        readsFiles: false,
         toolChoices: undefined,
         inputModalities: undefined,
         outputModalities: undefined,

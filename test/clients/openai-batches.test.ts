@@ -87,7 +87,7 @@ describe.each(Object.entries(MOUNTS))('the openai package on %s', (_name, mount)
       usage: { prompt_tokens: 525, completion_tokens: 325 },
     });
     const { headers, body } = await until(() => receiver.received[0]);
-    const event = await client.webhooks.unwrap(body, headers as Record<string, string>);
+    const event = await client.webhooks.unwrap(body, headers);
     expect(event).toMatchObject({ type: 'batch.completed', data: { id: created.id } });
     expect((await client.get<{ data: unknown[] }>('/batches', { query: { status: 'completed' } })).data).toHaveLength(
       1,

@@ -153,6 +153,7 @@ describe.each(Object.entries(MOUNTS))('the openai package over %s', (_name, moun
   it('lists the models', async () => {
     await using scene = await open(mount);
     const models = await scene.client.models.list();
-    expect(models.data.map((model) => model.id)).toEqual(['acme/one']);
+    // Behind them come the router models of the default plugins.
+    expect(models.data.map((model) => model.id).filter((id) => !id.startsWith('router/'))).toEqual(['acme/one']);
   });
 });

@@ -1,8 +1,9 @@
-import { type ModelCard, type Router, createRouter } from 'signalbox';
+import { type ModelCard, type Plugin, type Router, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { fedProvider } from '../support/fed-provider.ts';
 import { type Answered, send } from '../support/http-call.ts';
+import { standIn } from '../support/plugins.ts';
 
 const first = fedProvider({
   slug: 'first',
@@ -29,6 +30,7 @@ const second = fedProvider({
 });
 const router = createRouter({
   providers: [first, second],
+  plugins: [],
   models: {
     'acme/one': { name: 'Acme One', description: 'The first.', created: 1_700_000_000, aliases: ['acme/uno'] },
     'acme/unserved': { name: 'Nobody serves it' },
@@ -149,6 +151,40 @@ describe('GET /models', () => {
   });
 });
 
+describe('router models', () => {
+  const chooser: Plugin = { ...standIn('chooser'), models: ['router/chooser', 'router/other'] };
+  const routing = createRouter({ providers: [first], plugins: [chooser] });
+  const read = (path: string, query = ''): Promise<Answered> =>
+    send(routing, { method: 'GET', path, query, remoteAddress: '8.8.8.8' });
+  const idsFor = async (query: string): Promise<readonly string[]> =>
+    ((await read('/models', query)).json['data'] as readonly ModelCard[]).map(({ id }) => id);
+
+  it('are listed after the models for the plugins that are there, without a price of their own', async () => {
+    expect(await idsFor('')).toEqual([...ALL, 'router/chooser', 'router/other']);
+    const { json } = await read('/model/router/chooser');
+    expect(json['data']).toMatchObject({
+      id: 'router/chooser',
+      context_length: null,
+      pricing: { prompt: '-1', completion: '-1' },
+      architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'], modality: 'text+image->text' },
+    });
+    const { json: endpoints } = await read('/models/router/chooser/endpoints');
+    expect(endpoints['data']).toMatchObject({ id: 'router/chooser', endpoints: [] });
+    expect((await read('/model/router/unknown')).status).toBe(404);
+  });
+
+  it.each([
+    ['model_authors=router', ['router/chooser', 'router/other']],
+    ['q=chooser', ['router/chooser']],
+    ['providers=first', ALL],
+    ['context=1', ['acme/one', 'acme/two']],
+    ['max_price=1000', ALL],
+    ['output_modalities=image&q=router', []],
+  ])('take filters: %s', async (query, expected) => {
+    expect(await idsFor(query)).toEqual(expected);
+  });
+});
+
 describe('prices that change with time', () => {
   const price = {
     prompt: 1,
@@ -158,6 +194,7 @@ describe('prices that change with time', () => {
   };
   const at = (startAt: number): Router =>
     createRouter({
+      plugins: [],
       providers: [fedProvider({ models: { 'acme/one': { price } } })],
       models: { 'acme/one': { knowledgeCutoff: '2025-06' } },
       environment: fakeEnvironment({ startAt }),

@@ -81,6 +81,8 @@ describe('POST /embeddings', () => {
 
 describe('GET /models', () => {
   const router: Router = createRouter({
+    // Those of the default plugins are router models, which are listed elsewhere.
+    plugins: [],
     providers: [
       embeddingStub('first', [embedsWith()], { outputModalities: ['embeddings'], parameters: ['dimensions'] }),
       {

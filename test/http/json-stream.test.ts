@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonPart, JsonStream, JsonStreamError } from '../../src/http/json-stream.ts';
 
-const OPTIONS = { fields: ['endpoint', 'model'], array: 'requests', depth: 8, itemBytes: 1_000_000 };
+const OPTIONS = { fields: ['endpoint', 'model'], array: 'requests', member: 'body', depth: 8, itemBytes: 1_000_000 };
 
 /** Reads a text in pieces of these sizes, over and over. */
 function read(
@@ -56,6 +56,37 @@ describe('a JSON object that is read while it comes', () => {
     );
   });
 
+  it('keeps the text of one member as it was written', () => {
+    const member = fc.jsonValue({ maxDepth: 4 });
+    const other = fc.dictionary(fc.constantFrom('custom_id', 'a"b', 'bod', '__proto__', 'body2', 'x\\'), member, {
+      maxKeys: 4,
+    });
+    const spaces = fc.constantFrom('', ' ', '\n\t ');
+    const name = fc.constantFrom('"body"', '"b\\u006fdy"', '"body" ');
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(other, member, spaces, name), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 30 }),
+        (items, size) => {
+          const texts = items.map(([rest, value, space, key]) => {
+            const inner = JSON.stringify(rest).slice(1, -1);
+            return `{${inner}${inner === '' ? '' : `,${space}`}${key}:${space}${JSON.stringify(value, undefined, 1)}${space}}`;
+          });
+          const parts = read(`{"requests":[${texts.join(' , ')}]}`, [size]).filter((part) => part.type === 'item');
+          expect(parts.map(({ value }) => value)).toEqual(texts.map((text) => JSON.parse(text) as unknown));
+          expect(
+            parts.map(({ member: bytes }) =>
+              Buffer.from(bytes ?? [])
+                .toString()
+                .trim(),
+            ),
+          ).toEqual(items.map(([, value]) => JSON.stringify(value, undefined, 1)));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
   it('keeps members with dangerous names as ordinary ones', () => {
     const [, item] = read('{"requests":[{"__proto__":{"polluted":true},"constructor":1}]}');
     const value = item?.type === 'item' ? item.value : undefined;
@@ -93,7 +124,7 @@ describe('a JSON object that is read while it comes', () => {
   it('holds one item at a time, and refuses one that is too large before it is read to its end', () => {
     const large = `{"requests":[1,"${'x'.repeat(5_000)}`;
     expect(problemOf(large, { itemBytes: 1_000 })).toMatchObject({ reason: 'too_large', path: 'requests[1]' });
-    expect(problemOf(`{"model":"${'x'.repeat(5_000)}`, { itemBytes: 1_000 })).toMatchObject({
+    expect(problemOf(`{"model":"${'x'.repeat(70_000)}`)).toMatchObject({
       reason: 'too_large',
       path: '',
     });

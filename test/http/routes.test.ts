@@ -1,4 +1,4 @@
-import { createRouter, handle } from 'signalbox';
+import { createRouter, errorReplyOf, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { matchRoute } from '../../src/http/routes.ts';
 import { fedProvider } from '../support/fed-provider.ts';
@@ -55,4 +55,40 @@ describe('a path', () => {
     expect(answer.headers).toMatchObject({ allow, 'content-type': 'application/json' });
     expect(answer.error).toMatchObject({ code: 405, message: `This path takes ${allow} only` });
   });
+
+  it.each(['/messages', '/messages/', '/responses'])('of a dialect has its errors in that shape: %s', async (path) => {
+    const answer = await send(router, { method: 'GET', path });
+    expect(answer.status).toBe(405);
+    expect(answer.headers).toMatchObject({ allow: 'POST' });
+    expectShapeOf(path, answer.json, 'This path takes POST only');
+  });
 });
+
+describe('an error of the host', () => {
+  it.each(['/messages', '/messages/', '/responses'])('has the shape of its path: %s', (path) => {
+    const reply = errorReplyOf(413, 'Too large for this host', path);
+    if (reply.type !== 'whole') throw new Error('an error is whole');
+    expect(reply.status).toBe(413);
+    expectShapeOf(path, JSON.parse(reply.body) as object, 'Too large for this host');
+  });
+
+  it.each([undefined, '/chat/completions', '/elsewhere'])('has that of chat anywhere else: %s', (path) => {
+    const reply = errorReplyOf(413, 'Too large for this host', path);
+    expect(reply.type === 'whole' && JSON.parse(reply.body)).toMatchObject({ error: { code: 413 }, user_id: null });
+  });
+});
+
+/** Clients of each dialect find their errors by these members. */
+function expectShapeOf(path: string, body: object, message: string): void {
+  if (path.startsWith('/messages')) {
+    expect(body).toMatchObject({
+      type: 'error',
+      error: { message, type: expect.stringMatching(/_(?:error|large)$/) as string },
+    });
+  } else {
+    expect(body).toMatchObject({
+      error: { message, type: 'invalid_request_error', param: null },
+      error_type: expect.any(String) as string,
+    });
+  }
+}

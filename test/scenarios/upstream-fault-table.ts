@@ -181,3 +181,15 @@ export const UPSTREAM_FAULT_TABLE: readonly FaultRow[] = [
   row('U-67-5000', fallsBack(502), breaksOff(502)),
   row('U-67-100000', fallsBack(502), breaksOff(502)),
 ];
+
+/**
+ * Rows that models of the AI SDK answer in another way, because the SDK reads the wire itself: in streams it takes no
+ * whole answers and no errors in disguise, and it tells the end of a stream only when the connection ends.
+ */
+export const AI_SDK_DEVIATIONS: readonly FaultRow[] = [
+  onlyWhole('U-25', answered),
+  { fault: 'U-39-429', outcomes: { whole: fallsBack(429), 'stream before commit': fallsBack(502) } },
+  { fault: 'U-39-400', outcomes: { whole: refused(400), 'stream before commit': fallsBack(502) } },
+  onlyStreamed('U-43', fallsBack(502)),
+  onlyWhole('U-44', fallsBack(502)),
+];

@@ -113,11 +113,11 @@ export interface BatchScene {
   readonly store: BatchStore;
   readonly router: Router;
   /** The record behind a batch. */
-  record(id: string, account?: string): Promise<BatchRecord>;
+  readonly record: (id: string, account?: string) => Promise<BatchRecord>;
   /** Lets time pass, and everything happen that follows from it. */
-  advance(ms: number): Promise<void>;
+  readonly advance: (ms: number) => Promise<void>;
   /** Lets time pass until the batch has ended. */
-  ended(id: string): Promise<Batch>;
+  readonly ended: (id: string) => Promise<Batch>;
 }
 
 /** Makes a {@link BatchScene}. */

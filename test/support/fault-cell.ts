@@ -1,3 +1,4 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   type EndpointDeclaration,
   type Provider,
@@ -6,6 +7,7 @@ import {
   type Transport,
   anthropic,
   createRouter,
+  fromAiSdk,
   google,
   openaiCompatible,
 } from 'signalbox';
@@ -54,6 +56,8 @@ export interface FaultCellOptions {
   /** Address of the faulty provider, when it is not the upstream's own. */
   readonly baseURL?: string;
   readonly impatient?: boolean;
+  /** Makes the faulty provider. Default: the one of the wire that its upstream speaks. */
+  readonly provider?: FaultyProviderFactory | undefined;
   /** Default: undici, as on Node. */
   readonly transport?: Transport | undefined;
   readonly config?: Partial<RouterConfig>;
@@ -65,7 +69,7 @@ export const ALONE = 'acme/alone';
 export const BACKED = 'acme/backed';
 
 /** What every provider can be told. */
-interface FaultyProvider {
+export interface FaultyProvider {
   readonly slug: string;
   readonly name: string;
   readonly apiKey: string;
@@ -74,8 +78,17 @@ interface FaultyProvider {
   readonly models: { readonly [ALONE]: EndpointDeclaration; readonly [BACKED]: EndpointDeclaration };
 }
 
-/** Makes the faulty provider, by the wire that its upstream speaks. */
-const PROVIDERS: Readonly<Record<FaultWireName, (options: FaultyProvider) => Provider>> = {
+/** Makes the faulty provider. */
+export type FaultyProviderFactory = (options: FaultyProvider) => Provider;
+
+/** A model of the AI SDK as the faulty provider. */
+export const AI_SDK_FAULTY: FaultyProviderFactory = ({ slug, name, apiKey, baseURL }) => {
+  const server = createOpenAICompatible({ name: slug, baseURL, apiKey, includeUsage: true });
+  return fromAiSdk({ slug, name, models: { [ALONE]: server('alone'), [BACKED]: server('backed') } });
+};
+
+/** Providers by the wire that their upstream speaks. */
+const PROVIDERS: Readonly<Record<FaultWireName, FaultyProviderFactory>> = {
   chat: openaiCompatible,
   anthropic,
   google,
@@ -87,7 +100,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
   const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
   const router = createRouter({
     providers: [
-      PROVIDERS[options.upstream?.wire ?? 'chat']({
+      (options.provider ?? PROVIDERS[options.upstream?.wire ?? 'chat'])({
         slug: 'faulty',
         name: 'Faulty',
         apiKey: FAULTY_KEY,

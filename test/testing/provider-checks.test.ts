@@ -6,6 +6,7 @@ import { createTransport as createFetchTransport } from '../../src/providers/tra
 import { createTransport as createUndiciTransport } from '../../src/providers/transport/undici.ts';
 import { ANTHROPIC_WIRE, anthropicHarness } from '../support/anthropic-harness.ts';
 import { chatHarness } from '../support/chat-harness.ts';
+import { RESPONSES_WIRE, nativeMessagesHarness, nativeResponsesHarness } from '../support/native-harness.ts';
 import { checksOf } from '../support/wire-harness.ts';
 
 const TRANSPORTS = [
@@ -23,6 +24,16 @@ describe.each(TRANSPORTS)('a provider of the chat completions wire, over %s,', (
 describe('a provider of the Messages API', () => {
   it.each(checksOf(ANTHROPIC_WIRE).map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
     await using harness = await anthropicHarness(createUndiciTransport());
+    await run(harness);
+  });
+});
+
+describe.each([
+  ['the Messages API', ANTHROPIC_WIRE, nativeMessagesHarness],
+  ["OpenAI's Responses", RESPONSES_WIRE, nativeResponsesHarness],
+] as const)('a provider that is asked in its own words, those of %s', (_dialect, wire, startHarness) => {
+  it.each(checksOf(wire).map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
+    await using harness = await startHarness();
     await run(harness);
   });
 });

@@ -43,6 +43,8 @@ export interface RequestContext {
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
   readonly within?: NormalizedRequest['within'];
+  /** Rules of the request that this one is a part of. */
+  readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
@@ -91,7 +93,7 @@ export function normalizeChatRequest(
     cache: cacheOptions(request),
     serviceTier: tierOf(request.service_tier),
     needs: deriveNeeds(asking),
-    preferences: normalizePreferences(request, policiesOf(context.account, facts)),
+    preferences: normalizePreferences(request, [...policiesOf(context.account, facts), ...(context.policies ?? [])]),
     plugins: requestedPlugins(request, resolved.value.online),
     session: session.value,
     endUser: context.endUser,

@@ -29,6 +29,11 @@ export interface ModelTarget {
   readonly admitTier?: EndpointTier | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
+  /**
+   * Endpoints that get a shortened prompt, so that its length excludes none of them. They are tried behind those that
+   * take the whole prompt, unless the request orders providers by name.
+   */
+  readonly shortened?: readonly Endpoint[] | undefined;
 }
 
 /**
@@ -143,6 +148,15 @@ export interface CacheOptions {
   readonly options?: JsonObject | undefined;
 }
 
+/** Where a request stands that a plugin or server tool makes. */
+export interface Within {
+  /** Generation id of the request that it is a part of. */
+  readonly parent: string;
+  readonly depth: number;
+  /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
+  readonly by: readonly string[];
+}
+
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
 export interface RoutedRequest {
   readonly operation: Operation;
@@ -168,7 +182,7 @@ export interface RoutedRequest {
   readonly trace?: JsonObject | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
-  readonly within?: { readonly parent: string; readonly depth: number } | undefined;
+  readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
   /** Beta features that the caller wants of Anthropic. */

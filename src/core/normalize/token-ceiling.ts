@@ -17,6 +17,9 @@ const ENGLISH = { word: 0.55, letter: 0.13 };
 const ACCENT = 0.7;
 const RARE_ACCENT = 1;
 
+/** Words after which the language is judged anew. */
+const GROUP = 40;
+
 const NEW_LINE = 10;
 const RETURN = 13;
 const SPACE = 32;
@@ -111,6 +114,15 @@ class Scan {
     return this.#fixed + this.#wordTokens();
   }
 
+  /** A text may change its language, so words are judged in groups. */
+  #judge(): void {
+    this.#fixed += this.#wordTokens();
+    this.#words = 0;
+    this.#letters = 0;
+    this.#english = 0;
+    this.#european = 0;
+  }
+
   /** Words of a language that is common in the training texts cost less, and a few of its words give it away. */
   #wordTokens(): number {
     const all = this.#words + this.#english + this.#european;
@@ -148,6 +160,7 @@ class Scan {
       if (isVowel(code)) vowels += 1;
     }
     this.#at = at;
+    if (this.#words + this.#english + this.#european >= GROUP) this.#judge();
     this.#count(from, at, { vowels, accents, capitals });
   }
 
@@ -162,12 +175,20 @@ class Scan {
     if (common === 'english') this.#english += 1;
     else if (common === 'european') this.#european += 1;
     else if (length <= 2) this.#fixed += 1;
-    else if ((vowels === 0 && accents === 0) || capitals === length) this.#fixed += 0.3 + 0.68 * length;
+    else if (vowels === 0 && accents === 0) this.#fixed += 0.3 + 0.68 * length;
+    else if (capitals === length) this.#fixed += 0.3 + (this.#standsAlone(from, to) ? 0.45 : 0.68) * length;
     else {
       this.#words += 1;
       this.#letters += length;
       this.#fixed += accents;
     }
+  }
+
+  /** True for a word that no other letters or digits touch, unlike pieces of keys and base64. */
+  #standsAlone(from: number, to: number): boolean {
+    const before = from === 0 ? BLANK : KINDS[this.#text.charCodeAt(from - 1)];
+    const behind = to === this.#text.length ? BLANK : KINDS[this.#text.charCodeAt(to)];
+    return (before === BLANK || before === MARK) && (behind === BLANK || behind === MARK);
   }
 
   #digits(): void {

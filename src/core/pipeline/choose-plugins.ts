@@ -8,11 +8,9 @@ import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, pathBelow } from './check-options.ts';
 import { foreign } from './foreign.ts';
 import type { Plugin } from './plugin.ts';
+import type { PluginCause } from './plugin-context.ts';
 import type { PluginDefault } from './plugin-default.ts';
 import type { PluginRegistry } from './registry.ts';
-
-/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
-export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
 
 /** A plugin that takes part in a request, with its options for this request. */
 export interface ActivePlugin {
@@ -73,11 +71,12 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
   const entry = request.plugins.findLast((one) => one.id === plugin.id);
   const account = inner ? undefined : defaultOf(plugin.id, request.account.pluginDefaults);
   const router = inner ? undefined : defaultOf(plugin.id, registry.defaults);
-  const fixed = router?.preventOverrides === true ? router : account?.preventOverrides === true ? account : undefined;
-  if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
-  if (entry !== undefined)
-    return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
   const fallback = account ?? router;
+  const stubborn = plugin.preventOverrides === true;
+  const fixed = [router, account].find((one) => one?.preventOverrides === true) ?? (stubborn ? fallback : undefined);
+  if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
+  if (entry !== undefined && !stubborn)
+    return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
   if (fallback !== undefined) return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
   if (request.targets.some((target) => plugin.models?.includes(target.model))) return { because: 'model', options: {} };
   return !inner && plugin.runsUnasked?.(request) === true ? { because: 'itself', options: {} } : undefined;

@@ -30,6 +30,7 @@ export function filterCandidates(
     const { plugin, options } = active;
     if (plugin.onCandidates === undefined) continue;
     const view: PlanContext = {
+      because: active.because,
       state: stateOf(active),
       catalog,
       roll,
@@ -37,9 +38,11 @@ export function filterCandidates(
     };
     try {
       const kept = checkedTargets(plugin.onCandidates(targets, { ...request, targets }, options, view), catalog);
-      if (isSame(kept, targets)) continue;
-      rejected.push(...leftOut(targets, kept, plugin.id));
-      changedBy.push(plugin.id);
+      if (!isSame(kept, targets)) {
+        rejected.push(...leftOut(targets, kept, plugin.id));
+        changedBy.push(plugin.id);
+      } else if (kept.every((target, index) => sameList(target.shortened ?? [], targets[index]?.shortened ?? [])))
+        continue;
       targets = kept;
     } catch (thrown) {
       failures.push({ active, thrown });
@@ -59,7 +62,7 @@ function checkedTarget(target: Partial<ModelTarget> | null, catalog: Catalog): M
   if (typeof model !== 'string' || !Array.isArray(endpoints)) {
     throw new TypeError('onCandidates gave back something that is no target; use context.target(model)');
   }
-  for (const endpoint of endpoints as ModelTarget['endpoints']) {
+  for (const endpoint of [...endpoints, ...(target?.shortened ?? [])] as ModelTarget['endpoints']) {
     if (!catalog.endpoints(endpoint.model).includes(endpoint)) {
       throw new TypeError('onCandidates gave back an endpoint that is not of this router');
     }

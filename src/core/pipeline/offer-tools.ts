@@ -1,11 +1,9 @@
 import { echo } from '../../protocol/echo.ts';
-import { type Checked, type RequestFault, failed, faultAt, passed } from '../../protocol/fault.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import { nearName } from '../../protocol/near-name.ts';
-import { type FunctionTool, REFUSED_SERVER_TOOLS, type ToolChoice } from '../../protocol/tools.ts';
+import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/needs.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { checkOptions, pathBelow } from './check-options.ts';
+import { checkServerTool } from './check-server-tool.ts';
 import { foreign } from './foreign.ts';
 import type { PluginRegistry } from './registry.ts';
 import { replayServerToolCalls } from './replay.ts';
@@ -48,29 +46,30 @@ export function offerTools(
   const functions: FunctionTool[] = [...request.tools];
   const taken = new Set(functions.map((tool) => tool.function.name));
   const seen = new Map<string, number>();
+  const wishes = new Set<string>();
   const native: string[] = [];
   let { parameters: wanted } = request;
   for (const { type, parameters } of request.serverTools) {
     const occurrence = seen.get(type) ?? 0;
     seen.set(type, occurrence + 1);
     const path = pathOf(type, occurrence);
-    const definition = registry.serverTools.get(type);
-    if (definition === undefined || REFUSED_SERVER_TOOLS.includes(type))
-      return failed(unknownTool(type, path, registry));
+    const checked = checkServerTool({ type, parameters }, path, registry);
+    if (!checked.ok) return checked;
+    const { definition, options } = checked.value;
     if (occurrence > 0 && definition.repeatable !== true) {
       return failed(faultAt(`${path}.type`, `must not repeat ${echo(type)}`));
     }
     const owner = `server tool "${type}"`;
-    const checked = foreign(owner, () => checkOptions(definition.parseOptions, { ...parameters } as JsonObject));
-    if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
-    const { options } = checked;
     const own = foreign(owner, () => definition.native?.(options, request));
     if (own !== undefined) {
       native.push(type);
       wanted = { ...wanted, ...own };
       continue;
     }
-    const name = functionNameFor(foreign(owner, () => definition.nameOf?.(options)) ?? type, taken);
+    const wish = foreign(owner, () => definition.nameOf?.(options)) ?? type;
+    if (wishes.has(`${type} ${wish}`)) return failed(faultAt(`${path}.parameters.name`, sameName(type, wish)));
+    wishes.add(`${type} ${wish}`);
+    const name = functionNameFor(wish, taken);
     taken.add(name);
     const maxUses = foreign(owner, () => definition.maxUses?.(options)) ?? Infinity;
     tools.set(name, { definition, options, name, maxUses });
@@ -106,15 +105,7 @@ function choiceFor(
   return passed({ type: 'function', function: { name: forced.name } });
 }
 
-function unknownTool(type: string, path: string, { serverTools }: PluginRegistry): RequestFault {
-  if (REFUSED_SERVER_TOOLS.includes(type)) {
-    return faultAt(`${path}.type`, `must not be ${echo(type)}: that tool does not exist for chat completions`);
-  }
-  const known = [...serverTools.keys()];
-  const near = nearName(type, known);
-  const names = known.length === 0 ? 'this router has none' : `this router has ${known.join(', ')}`;
-  const problem =
-    `must be "function" or a server tool, not ${echo(type)}${near === undefined ? '' : ` (did you mean "${near}"?)`}; ` +
-    `${names}. A program registers more with createRouter({ serverTools: [...] })`;
-  return faultAt(`${path}.type`, problem);
+function sameName(type: string, name: string): string {
+  const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
+  return `must be a name that no other ${echo(type)} of this request has; ${others}`;
 }

@@ -36,8 +36,19 @@ export interface ServiceUse {
   readonly web_fetch_requests?: number | undefined;
 }
 
+/** How a call of the router by a plugin or a server tool is made. */
+export interface InnerCallOptions {
+  /** Milliseconds after which the call is ended. Default: as long as whoever makes it may take. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
+export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
+
 /** What synchronous hooks know besides their input. */
 export interface PlanContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined when it gave none, did not run, or in `explain`. */
   readonly state: State | undefined;
   /** All models and endpoints of this router. */
@@ -55,6 +66,8 @@ export interface PlanContext<State = unknown> {
 
 /** What hooks that may wait know besides their input. Made for one hook of one request; useless afterwards. */
 export interface PluginContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined before. */
   readonly state: State | undefined;
   /** Aborted when the hook's time is up or the caller leaves. Hand it to everything that waits. */
@@ -69,15 +82,24 @@ export interface PluginContext<State = unknown> {
   readonly wallClock: () => number;
   /** A number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
+  /** Types of the server tools that this router has. */
+  readonly serverTools: ReadonlySet<string>;
   /**
    * Asks the router itself, on behalf of the same account. Runs the plugins that the inner request names and no
-   * others. What it used and cost is added to the outer answer's `usage`, and it leaves a stage of type `call`.
+   * others. The outer request's rules about providers, data and prices hold. What the call used and cost is added to
+   * the outer answer's `usage`, and it leaves a stage of type `call`.
    *
-   * @throws {@link RouterError} like `router.chat`; 422 when plugins call each other deeper than `maxPluginDepth`.
+   * @throws {@link RouterError} like `router.chat`; 422 when plugins call each other deeper than `maxPluginDepth`, and
+   * 524 when the call takes longer than its own `timeoutMs`.
    */
-  call(request: ChatRequest): PromiseLike<ChatResult>;
+  call(request: ChatRequest, options?: InnerCallOptions): PromiseLike<ChatResult>;
   /** Leaves an entry in `router_metadata.pipeline`. Without one, the runtime notes what a hook changed. */
   stage(record: StageRecord): void;
   /** Adds to what this request used and cost. */
   used(use: ServiceUse): void;
+  /**
+   * Adds to `error.metadata` if the request fails from here on: what was paid for and can be sent again, for example.
+   * The error's own members win.
+   */
+  onError(metadata: JsonObject): void;
 }

@@ -62,6 +62,11 @@ export interface Plugin<Options = unknown, State = unknown> {
   /** Milliseconds that each of its hooks may take. Default: `timeouts.pluginMs` of the router, which is 10,000. */
   readonly timeoutMs?: number | undefined;
   /**
+   * True: what requests say of this plugin is ignored, so that no caller can change it or switch it off. Only defaults
+   * of the account or the router, and the plugin itself, decide. For guardrails. Default false.
+   */
+  readonly preventOverrides?: boolean | undefined;
+  /**
    * Slugs of router models that this plugin resolves, such as `router/auto`. A request for one gets a target without
    * endpoints in its place, and the plugin's {@link Plugin.onCandidates} puts real models there.
    */

@@ -9,6 +9,8 @@ export interface PluginRegistry {
   readonly defaults: readonly PluginDefault[];
   /** By type. */
   readonly serverTools: ReadonlyMap<string, ServerToolDefinition>;
+  /** Types of {@link PluginRegistry.serverTools}. */
+  readonly types: ReadonlySet<string>;
 }
 
 /** Puts a registry together; what is wrong with its parts was found before. */
@@ -21,6 +23,7 @@ export function buildRegistry(
     plugins: new Map(plugins.map((plugin) => [plugin.id, plugin])),
     defaults,
     serverTools: new Map(serverTools.map((tool) => [tool.type, tool])),
+    types: new Set(serverTools.map((tool) => tool.type)),
   };
 }
 

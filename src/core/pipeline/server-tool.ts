@@ -1,6 +1,8 @@
+import type { RouterError } from '../../errors.ts';
 import type { Annotation, OutputImage } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
+import type { ServerTool } from '../../protocol/tools.ts';
 import type { NormalizedRequest, RequestParameters } from '../normalize/normalized-request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
 
@@ -22,12 +24,16 @@ export interface ToolOutcome {
   readonly images?: readonly OutputImage[] | undefined;
   /** What the call used and cost, besides its inner calls, which are counted by themselves. */
   readonly used?: ServiceUse | undefined;
+  /** Ends the whole request with this error. For what makes any answer worthless; everything else is a result. */
+  readonly fails?: RouterError | undefined;
 }
 
 /** What a server tool knows besides its arguments. */
-export interface ToolContext extends Omit<PluginContext, 'state' | 'stage' | 'used'> {
+export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | 'used' | 'onError'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
+  /** Name under which the model knows the tool. */
+  readonly name: string;
   /** Counted from 1 over all calls of this tool in this request. */
   readonly use: number;
 }
@@ -70,9 +76,13 @@ export interface ServerToolDefinition<Options = unknown> {
 
   /**
    * Name of the function, for tools that may be offered several times. Default: the type without its prefix. Letters
-   * that function names may not have become `_`, and a number is added where two would be the same.
+   * that function names may not have become `_`, and a number is added where two would be the same. Two entries of a
+   * request for which it gives the same name are a 400.
    */
   nameOf?(options: Options): string | undefined;
+
+  /** Server tools that its own calls of models will offer. They are checked like those of the request. */
+  innerTools?(options: Options): readonly ServerTool[];
 
   /** Calls that one request may make; further ones get an error as their result. Default: no limit of its own. */
   maxUses?(options: Options): number | undefined;

@@ -4,6 +4,7 @@ import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provi
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type Capability, capabilityIn, isAllowed, parameterCapability, toolChoiceCapability } from './capability.ts';
+import { isShortened } from './shortened.ts';
 import { requestRates } from './request-price.ts';
 import type { ExclusionReason } from './route-plan.ts';
 import type { SelectionPolicy } from './world.ts';
@@ -243,7 +244,13 @@ function outputLimit(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | 
   return { reason: 'max_output_tokens', detail: String(limit) };
 }
 
-function contextLength(endpoint: Endpoint, { needs }: RoutedRequest): Exclusion | undefined {
+function contextLength(
+  endpoint: Endpoint,
+  { needs }: RoutedRequest,
+  _policy: SelectionPolicy,
+  target: ModelTarget,
+): Exclusion | undefined {
+  if (isShortened(target, endpoint)) return undefined;
   const { contextLength: limit, maxPromptTokens } = endpoint;
   if (maxPromptTokens !== undefined && needs.promptTokens > maxPromptTokens) {
     return { reason: 'context_length', detail: String(maxPromptTokens) };

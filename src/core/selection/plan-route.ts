@@ -6,6 +6,7 @@ import { accountEndpoints } from './account-endpoints.ts';
 import { firstExclusion } from './filters.ts';
 import { type Ranked, ownKeysAround, rankEndpoints } from './rank.ts';
 import type { PlanStep, Rejection, RoutePlan } from './route-plan.ts';
+import { wholePromptsFirst } from './shortened.ts';
 import { preferCapable } from './soft-filters.ts';
 import type { World } from './world.ts';
 
@@ -66,7 +67,8 @@ function rankTarget(
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sortOf(request, target));
-  return ranked.map((one) => ({ ...one, target: index, strategy }));
+  const steps = ranked.map((one) => ({ ...one, target: index, strategy }));
+  return target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
 }
 
 /** One sort over the endpoints of all requested models (`partition: 'none'`). */
@@ -78,10 +80,11 @@ function rankTogether(
   const [first] = request.targets;
   const indexOf = new Map(candidates.flatMap((list, index) => list.map((endpoint) => [endpoint, index] as const)));
   const ranked = rankEndpoints(candidates.flat(), request, world, first && sortOf(request, first));
-  return ranked.map((one) => {
+  const steps = ranked.map((one) => {
     const target = indexOf.get(one.endpoint) ?? 0;
-    return { ...one, target, strategy: target === 0 ? (first?.strategy ?? 'direct') : 'fallback' };
+    return { ...one, target, strategy: target === 0 ? (first?.strategy ?? 'direct') : ('fallback' as const) };
   });
+  return request.targets.some((target) => target.shortened !== undefined) ? wholePromptsFirst(steps, request) : steps;
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */

@@ -2,6 +2,7 @@ import { OutboundError } from '../../outbound/outbound-error.ts';
 import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
 import { systemEnvironment } from '../../runtime/environment.ts';
 import { PageError, type PageFetcher } from '../ports/page-fetcher.ts';
+import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../ports/pdf-reader.ts';
 import { htmlReader } from './html-reader.ts';
 import { readPage } from './page-text.ts';
@@ -16,7 +17,7 @@ export interface GuardedFetcherOptions {
   readonly timeoutMs?: number | undefined;
   /** Redirects that are followed. Default 3. */
   readonly maxRedirects?: number | undefined;
-  /** Reads PDFs. Default: they are told to be unreadable. */
+  /** Reads PDFs. Default: `localPdfReader()`, which takes the optional package unpdf. */
   readonly pdf?: PdfReader | undefined;
   /** How we name ourselves to servers. Default `signalbox`. */
   readonly userAgent?: string | undefined;
@@ -33,7 +34,8 @@ const ACCEPT =
  * @param door - Takes the place of a door of its own.
  */
 export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbound): PageFetcher {
-  const { maxBytes = 5_000_000, timeoutMs = 15_000, maxRedirects = 3, userAgent = 'signalbox', pdf } = options;
+  const { maxBytes = 5_000_000, timeoutMs = 15_000, maxRedirects = 3, userAgent = 'signalbox' } = options;
+  const { pdf = localPdfReader() } = options;
   const outbound = door ?? createOutbound(options.outbound ?? {}, systemEnvironment());
   const reader = htmlReader();
   return {
@@ -49,7 +51,7 @@ export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbo
       return readPage(page, { html: reader.read, pdf }, signal);
     },
     async close() {
-      await Promise.all([outbound.close(), reader.close(), pdf?.close?.()]);
+      await Promise.all([outbound.close(), reader.close(), pdf.close?.()]);
     },
   };
 }

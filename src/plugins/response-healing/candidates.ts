@@ -18,9 +18,11 @@ export interface Candidate {
 
 /** Brackets that are looked at. An answer with more is no answer with a bit of prose around it. */
 const MAX_STARTS = 2_000;
-/** Places that are given to the slow repair. */
-const MAX_REPAIRS = 4;
+/** Characters that are given to the slow repair, all places together; each place counts for some more. */
+const MAX_REPAIRED = 65_536;
+const PER_REPAIR = 1_000;
 
+const BRACKET = /[{[]/g;
 /** Something like `"key":` or `key:` behind a brace, or a value behind a bracket. */
 const PROMISING =
   /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
@@ -65,8 +67,11 @@ export function findCandidates(text: string, latex: boolean): readonly Candidate
       start = nextBracket(text, tidied.end);
       continue;
     }
-    repaired += 1;
-    const slow = repaired <= MAX_REPAIRS ? repairedFrom(text, start, alone, latex) : undefined;
+    let slow: ReturnType<typeof repairedSpan>;
+    for (const end of endsOf(text, start, alone)) {
+      repaired += end - start + PER_REPAIR;
+      if (repaired <= MAX_REPAIRED) slow ??= repairedSpan(text, start, end, latex);
+    }
     if (slow !== undefined) found.push({ ...slow, ...place });
     start = nextBracket(text, slow?.end ?? behindBroken(text, start, alone));
   }
@@ -81,25 +86,24 @@ function behindBroken(text: string, start: number, alone: boolean): number {
   return alone ? text.length : start + 1;
 }
 
-/** What the slow repair makes of the brackets at a place, up to their end or, where nothing else is, to the last one. */
-function repairedFrom(
+/** Where the brackets at a place may end: where they are balanced, or, where nothing else is, at the last one. */
+function endsOf(text: string, start: number, alone: boolean): readonly number[] {
+  const balanced = balancedEnd(text, start);
+  const last = alone ? Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1 : 0;
+  return [...new Set([balanced, last])].filter((end) => end > start);
+}
+
+function repairedSpan(
   text: string,
   start: number,
-  alone: boolean,
+  end: number,
   latex: boolean,
 ): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs'> | undefined {
-  const last = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1;
-  const ends = new Set([balancedEnd(text, start), alone ? last : 0]);
-  for (const end of ends) {
-    const written = text.slice(start, end);
-    // Without a single quote it is more likely code or a sentence than data.
-    if (end <= start || !/["'“„`]/.test(written)) continue;
-    const json = repair(written, latex);
-    if (json !== undefined && json.startsWith(written.startsWith('[') ? '[' : '{')) {
-      return { json, end, closed: true, repairs: ['rewritten'] };
-    }
-  }
-  return undefined;
+  const written = text.slice(start, end);
+  // Without a single quote it is more likely code or a sentence than data.
+  const json = /["'“„`]/.test(written) ? repair(written, latex) : undefined;
+  if (json === undefined || json[0] !== written[0]) return undefined;
+  return { json, end, closed: true, repairs: ['rewritten'] };
 }
 
 /** Where the bracket at a place is closed, going by brackets alone; 0 when it is not. */
@@ -115,9 +119,8 @@ function balancedEnd(text: string, start: number): number {
 }
 
 function nextBracket(text: string, from: number): number {
-  const brace = text.indexOf('{', from);
-  const bracket = text.indexOf('[', from);
-  return brace < 0 || bracket < 0 ? Math.max(brace, bracket) : Math.min(brace, bracket);
+  BRACKET.lastIndex = from;
+  return BRACKET.exec(text)?.index ?? -1;
 }
 
 function promises(text: string, start: number): boolean {

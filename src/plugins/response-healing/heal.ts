@@ -46,7 +46,7 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   for (const { json, repairs, start } of ranked) {
     const fits = schema === undefined ? undefined : fitsSchema(schema, JSON.parse(json) as JsonValue);
     if (fits === false) continue;
-    const taken = start > 0 || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
+    const taken = start > 0 || answer !== text || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
     return { type: 'healed', json, repairs: taken, fits: fits === true };
   }
   return { type: 'failed', reason: schema === undefined ? 'no JSON found' : 'does not fit the schema' };

@@ -16,6 +16,8 @@ export interface JsonServiceOptions {
   readonly transport?: Transport | undefined;
   /** Milliseconds that a call may take unless it says otherwise. Default 10,000. */
   readonly timeoutMs?: number | undefined;
+  /** Bytes that an answer may have. Default 10,000,000. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** One call of a {@link JsonService}. */
@@ -27,11 +29,14 @@ export interface JsonCall {
   readonly body?: JsonObject | undefined;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
+  /** What a 400, 413 or 422 means where the caller's own input is sent on: the caller then gets a 400 that says so. */
+  readonly refusedInput?: string | undefined;
 }
 
-/** Bytes that an answer may have. */
-const MAX_BYTES = 10_000_000;
+const DEFAULT_MAX_BYTES = 10_000_000;
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** Statuses by which services say that what they were given is wrong. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
  * Calls a service that speaks JSON over HTTP. What it says when it fails is told to nobody: it may hold our key. An
@@ -46,7 +51,7 @@ export class JsonService {
   }
 
   /**
-   * @throws {@link RouterError} with 502, or 503 when the service is overloaded.
+   * @throws {@link RouterError} with 502, with 503 when the service is overloaded, or 400 for input that it refuses.
    */
   async call({
     url,
@@ -54,6 +59,7 @@ export class JsonService {
     body,
     signal,
     timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    refusedInput,
   }: JsonCall): Promise<JsonObject> {
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
@@ -70,9 +76,9 @@ export class JsonService {
         ],
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.any([signal, timeout]),
-        maxBytes: MAX_BYTES,
+        maxBytes: this.#options.maxBytes ?? DEFAULT_MAX_BYTES,
       });
-      return await this.#read(response);
+      return await this.#read(response, refusedInput);
     } catch (error) {
       signal.throwIfAborted();
       if (timeout.aborted) throw this.#failure('did not answer in time');
@@ -94,13 +100,16 @@ export class JsonService {
     return this.#transport;
   }
 
-  async #read(response: TransportResponse): Promise<JsonObject> {
+  async #read(response: TransportResponse, refusedInput: string | undefined): Promise<JsonObject> {
     const { status } = response;
     if (status !== 200) {
       response.cancel();
       if (status === 429) throw this.#failure('is asked too often (429)', 503);
       if (status === 401 || status === 403)
         throw this.#failure(`does not accept the key that is configured here (${status})`);
+      if (refusedInput !== undefined && REFUSALS.has(status)) {
+        throw new RouterError({ status: 400, errorType: 'invalid_request', message: refusedInput });
+      }
       throw this.#failure(`answered ${status}`);
     }
     const answer = parsed(await readText(response));

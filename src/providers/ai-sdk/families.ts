@@ -3,7 +3,7 @@ import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
 import { TOOL_ID_RULE } from '../anthropic/tool-id-rule.ts';
-import { nineCharacters } from '../openai-compatible/tool-call-ids.ts';
+import { NINE_CHARACTERS } from '../openai-compatible/tool-call-ids.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 
@@ -160,7 +160,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     strictSchemas: true,
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
-    toolIds: { allowed: /^[a-zA-Z0-9]{9}$/, replace: nineCharacters },
+    toolIds: NINE_CHARACTERS,
     passesImageUrls: true,
     embeddings: { dimensions: 'outputDimension' },
   },

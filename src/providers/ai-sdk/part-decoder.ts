@@ -8,6 +8,7 @@ import { decodeUsage } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
 import { readFinishReason } from './finish-reason.ts';
 import { ReasoningBlocks } from './reasoning-blocks.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { imageId, textId } from '../signed-parts.ts';
 import { readThoughtSignature } from './reasoning-formats.ts';
 import { failureOfPart } from './thrown-failure.ts';
@@ -21,6 +22,8 @@ export interface DecodingContext extends ErrorContext {
   readonly signal: AbortSignal;
   /** Beginning of ids for tool calls that came without one. */
   readonly idPrefix: string;
+  /** The caller's id of a tool call. */
+  readonly originalId: OriginalId;
   /** False for a whole answer, which is read as if it had been streamed. */
   readonly streamed: boolean;
 }
@@ -41,7 +44,7 @@ export class PartDecoder {
   constructor(context: DecodingContext) {
     this.#context = context;
     this.#reasoning = new ReasoningBlocks(context.family.signature);
-    this.#tools = new ToolInputs((index) => `${context.idPrefix}_0_${index}`);
+    this.#tools = new ToolInputs((index) => `${context.idPrefix}_0_${index}`, context.originalId);
   }
 
   /** Appends the pieces of one part. */
@@ -129,7 +132,8 @@ export class PartDecoder {
 
   #toolCall(part: JsonObject, pieces: StreamPiece[]): void {
     const { toolCallId: id, providerExecuted, providerMetadata } = part;
-    if (providerExecuted !== true && isText(id)) this.#signature(providerMetadata, id, pieces);
+    if (providerExecuted !== true && isText(id))
+      this.#signature(providerMetadata, this.#context.originalId(id), pieces);
     this.#calls(this.#tools.call(part), pieces);
   }
 

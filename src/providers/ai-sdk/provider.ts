@@ -9,7 +9,7 @@ import {
   type ProviderReply,
   failedReply,
 } from '../provider.ts';
-import { callIdPrefix } from '../tool-ids.ts';
+import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { fetchFiles } from './addresses.ts';
 import type { CallOptions } from './call-options.ts';
@@ -116,6 +116,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
         signal,
         streamed: request.stream,
         idPrefix: callIdPrefix(request),
+        originalId: originalIds(request.messages, family.toolIds),
         warnings: { request, provider: slug, model: endpoint.model, onWarning },
       });
     });

@@ -1,5 +1,6 @@
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 
 interface KnownInput {
@@ -22,8 +23,8 @@ export class ToolInputs {
   readonly #indexer: ToolCallIndexer;
 
   /** @param newId - Makes an id for a call that came without one. */
-  constructor(newId: (index: number) => string) {
-    this.#indexer = new ToolCallIndexer(newId);
+  constructor(newId: (index: number) => string, originalId: OriginalId) {
+    this.#indexer = new ToolCallIndexer(newId, originalId);
   }
 
   /** `tool-input-start`. Undefined where there are more calls than any sane answer has. */

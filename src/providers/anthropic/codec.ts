@@ -1,7 +1,8 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
-import { ToolIds } from '../tool-ids.ts';
+import { originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { decodeResult } from './decode-result.ts';
 import { namesUpload } from './encode-media.ts';
@@ -17,6 +18,20 @@ const FILES_BETA = 'files-api-2025-04-14';
 
 const PATH = '/messages';
 
+/** Parameters of chat completions that the API does not have. */
+const NO_WORDS: readonly ParameterName[] = [
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+];
+
 /**
  * The Messages API for callers who ask in the chat form.
  *
@@ -25,6 +40,7 @@ const PATH = '/messages';
 export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
+    unsupported: NO_WORDS,
     encode: encodeRequest,
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
@@ -55,12 +71,11 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
 const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
 
 function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
-  let ids: ToolIds | undefined;
   return {
     ...context,
     native: false,
     formatTool: mayForceFormat(request),
-    originalId: (onWire) => (ids ??= ToolIds.of(request.messages, TOOL_ID_RULE)).original(onWire),
+    originalId: originalIds(request.messages, TOOL_ID_RULE),
   };
 }
 

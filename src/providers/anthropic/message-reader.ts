@@ -8,13 +8,14 @@ import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
 import { THINKING_FORMAT } from './encode-assistant.ts';
 import { FORMAT_TOOL } from './plan-format.ts';
 import { mapStopReason } from './stop-reason.ts';
+import type { OriginalId } from '../tool-ids.ts';
 
 /** What reading one answer depends on. */
 export interface ReaderOptions {
   /** Whether a call of the format tool is the answer itself. */
   readonly formatTool: boolean;
   /** The caller's id for one on the wire. */
-  readonly originalId: (onWire: string) => string;
+  readonly originalId: OriginalId;
 }
 
 /** A block that is being read. */

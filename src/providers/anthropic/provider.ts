@@ -45,6 +45,7 @@ export function anthropic<const Models extends ModelTable = never>(
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     nativeSearch: 'filtered',
+    readsFiles: true,
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
     baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,

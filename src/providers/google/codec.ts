@@ -1,3 +1,4 @@
+import type { ParameterName } from '../../catalog/parameters.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
@@ -11,6 +12,17 @@ import { GoogleStreamDecoder } from './stream-decoder.ts';
 import { googleEmbeddings } from './embeddings.ts';
 import { modelPath } from './model-path.ts';
 import type { GoogleSurface } from './wire.ts';
+
+/** Parameters of chat completions that Google does not have. */
+const NO_WORDS: readonly ParameterName[] = [
+  'min_p',
+  'top_a',
+  'repetition_penalty',
+  'logit_bias',
+  'prediction',
+  'parallel_tool_calls',
+  'verbosity',
+];
 
 /** Google's own wire: `generateContent`. */
 export function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
@@ -26,6 +38,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
   }
 
   return {
+    unsupported: NO_WORDS,
     path: ({ stream }, { upstreamModel }) =>
       `/${modelPath(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     encode: (request, endpoint) =>

@@ -73,11 +73,15 @@ function encodeSampling(
       if (values[ours] !== undefined && takes(ours)) encoded[theirs] = values[ours];
   }
   // The Gemini API refuses them for most models, so somebody has to say that this one takes them.
-  if (parameters.logprobs === true && (vertex ? takes('logprobs') : endpoint.parameters?.has('logprobs') === true)) {
+  if (parameters.logprobs === true && (vertex ? takes('logprobs') : isKnownToTake(endpoint, 'logprobs'))) {
     encoded['responseLogprobs'] = true;
     if (parameters.top_logprobs !== undefined) encoded['logprobs'] = parameters.top_logprobs;
   }
   return encoded;
+}
+
+function isKnownToTake({ parameters, unknownParameters }: Endpoint, name: ParameterName): boolean {
+  return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
 }
 
 const PENALTIES: readonly (readonly [ours: ParameterName, theirs: string])[] = [

@@ -84,6 +84,7 @@ export function google<const Models extends ModelTable = never>(
       dataCollection,
       zeroDataRetention,
       nativeSearch: 'alone',
+      readsFiles: true,
       codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
       baseURL,
       apiKey,

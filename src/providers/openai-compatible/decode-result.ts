@@ -4,6 +4,7 @@ import type { Choice, FinishReason, ResultToolCall } from '../../protocol/chat-r
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { DecodedResult } from '../codec.ts';
 import { readJsonAnswer } from '../read-json-answer.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
@@ -17,6 +18,8 @@ export interface DecodeContext extends ErrorContext {
   readonly dialect: Dialect;
   /** Beginning of ids for tool calls that came without one. */
   readonly idPrefix: string;
+  /** The caller's id of a tool call. Default: the one that came. */
+  readonly originalId?: OriginalId | undefined;
 }
 
 /**
@@ -59,7 +62,7 @@ function decodeChoice(
   const native = textOf(choice['finish_reason']) ?? null;
   if (message === undefined) return undefined;
   const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
-  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`);
+  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`, context.originalId);
   if (calls === undefined) return undefined;
   const { content, refusal, reasoning, ...rest } = decodeContent(message);
   const citations = [...(rest.annotations ?? []), ...decodeCitations(result['citations'])];
@@ -84,9 +87,10 @@ function decodeChoice(
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
   newId: (index: number) => string,
+  originalId: OriginalId | undefined,
 ): readonly ResultToolCall[] | undefined {
   const found: unknown = entries ?? (isJsonObject(legacy) ? [{ function: legacy }] : []);
-  const indexer = new ToolCallIndexer(newId);
+  const indexer = new ToolCallIndexer(newId, originalId);
   const fragments = indexer.read(
     Array.isArray(found) ? found.filter(isJsonObject).map((entry, index) => ({ ...entry, index })) : [],
   );

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly messageNames?: boolean | undefined;
   /** Whether images may be asked for in `original` detail; otherwise it is sent as `high`. Default false. */
   readonly originalImages?: boolean | undefined;
+  /** Whether its models read PDFs in file parts, as far as nothing else is known of them. Default false. */
+  readonly readsFiles?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
   /** Service tiers that may be asked for. Default none. */

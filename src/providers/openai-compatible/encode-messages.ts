@@ -1,19 +1,21 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { isPlainMessage } from '../../protocol/plain-message.ts';
+import { ToolIds } from '../tool-ids.ts';
 import type { Dialect } from './dialect.ts';
-import { nineCharacterIds } from './tool-call-ids.ts';
+import { toolIdRule } from './tool-call-ids.ts';
 
 /**
  * Writes messages as a server of this dialect accepts them. Members that only this contract knows are taken out:
  * strict servers refuse what they do not know. Messages that need no change are passed on as they are.
  */
 export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
-  const ids = dialect.toolCallIds === 'nine-alphanumeric' ? nineCharacterIds() : undefined;
+  const rule = toolIdRule(dialect);
+  const ids = rule && new ToolIds(rule);
   return messages.map((message) => encodeMessage(message, dialect, ids));
 }
 
-function encodeMessage(message: Message, dialect: Dialect, ids: ((id: string) => string) | undefined): unknown {
+function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {
   if (isPlainMessage(message) && !needsTranslation(message, dialect, ids)) return message;
   switch (message.role) {
     case 'system':
@@ -34,7 +36,7 @@ function encodeMessage(message: Message, dialect: Dialect, ids: ((id: string) =>
     case 'tool':
       return {
         role: 'tool',
-        tool_call_id: ids === undefined ? message.tool_call_id : ids(message.tool_call_id),
+        tool_call_id: ids?.result(message.tool_call_id) ?? message.tool_call_id,
         content: encodeContent(message.content, dialect),
       };
   }
@@ -45,11 +47,7 @@ function needsTranslation({ role }: Message, dialect: Dialect, ids: unknown): bo
   return (role === 'developer' && dialect.developerRole !== true) || (role === 'tool' && ids !== undefined);
 }
 
-function encodeAssistant(
-  message: AssistantMessage,
-  dialect: Dialect,
-  ids: ((id: string) => string) | undefined,
-): unknown {
+function encodeAssistant(message: AssistantMessage, dialect: Dialect, ids: ToolIds | undefined): unknown {
   const { content, refusal, audio, tool_calls: calls } = message;
   // Null is only allowed beside something else that was said.
   const none = calls?.length || refusal != null || audio?.id !== undefined ? null : '';
@@ -64,11 +62,8 @@ function encodeAssistant(
   };
 }
 
-function encodeToolCall(
-  { id, function: { name, arguments: text } }: ToolCall,
-  ids: ((id: string) => string) | undefined,
-): unknown {
-  return { id: ids === undefined ? id : ids(id), type: 'function', function: { name, arguments: text } };
+function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, ids: ToolIds | undefined): unknown {
+  return { id: ids?.call(id) ?? id, type: 'function', function: { name, arguments: text } };
 }
 
 function reasoningOf(message: AssistantMessage, { reasoningHistory }: Dialect): object {

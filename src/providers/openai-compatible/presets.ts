@@ -32,6 +32,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
     dialect: {
+      readsFiles: true,
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
       embeddings: { base64: true },
@@ -150,6 +151,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENROUTER_API_KEY'],
     nativeDialects: ['responses'],
     dialect: {
+      readsFiles: true,
       responsesExtensions: true,
       reasoning: 'reasoning',
       embeddings: { base64: true },
@@ -187,6 +189,7 @@ export const VENDOR_PRESETS = {
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  readsFiles: true,
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,

@@ -65,6 +65,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       models,
       dataCollection,
       zeroDataRetention,
+      readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
       baseURL,

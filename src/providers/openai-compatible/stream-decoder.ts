@@ -160,7 +160,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   #indexer(choice: number): ToolCallIndexer {
     let indexer = this.#tools.get(choice);
     if (indexer === undefined) {
-      indexer = new ToolCallIndexer((index) => `${this.#context.idPrefix}_${choice}_${index}`);
+      const { idPrefix, originalId } = this.#context;
+      indexer = new ToolCallIndexer((index) => `${idPrefix}_${choice}_${index}`, originalId);
       this.#tools.set(choice, indexer);
     }
     return indexer;

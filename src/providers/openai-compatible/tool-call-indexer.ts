@@ -1,5 +1,6 @@
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { OriginalId } from '../tool-ids.ts';
 import { JsonProgress } from '../../core/stream/json-progress.ts';
 
 /** One fragment as a server sent it, read as far as it makes sense. */
@@ -35,10 +36,15 @@ export class ToolCallIndexer {
   readonly #calls: KnownCall[] = [];
   readonly #ids = new Set<string>();
   readonly #newId: (index: number) => string;
+  readonly #originalId: OriginalId;
 
-  /** @param newId - Makes an id for a call that came without one. */
-  constructor(newId: (index: number) => string) {
+  /**
+   * @param newId - Makes an id for a call that came without one.
+   * @param originalId - The caller's id for one that came. Default: the same.
+   */
+  constructor(newId: (index: number) => string, originalId: OriginalId = (id) => id) {
     this.#newId = newId;
+    this.#originalId = originalId;
   }
 
   /** Reads the fragments of one chunk; undefined when they break the limits of any sane answer. */
@@ -134,7 +140,7 @@ export class ToolCallIndexer {
   }
 
   #uniqueId({ wireId, index }: KnownCall): string {
-    const wanted = wireId ?? this.#newId(index);
+    const wanted = wireId === undefined ? this.#newId(index) : this.#originalId(wireId);
     let unique = wanted;
     for (let copy = 2; this.#ids.has(unique); copy += 1) unique = `${wanted}_${copy}`;
     this.#ids.add(unique);

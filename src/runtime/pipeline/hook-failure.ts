@@ -29,6 +29,10 @@ export function handleHookFailure(
   failure: HookFailure,
 ): void {
   const { id, whenItThrows, failStatus = 502 } = plugin;
+  if (whenItThrows === 'fail' && failure.type === 'threw' && isRefusal(failure.thrown)) {
+    ledger.stageUnlessNoted(id, 0, 'refused the request');
+    throw failure.thrown;
+  }
   const what = failure.type === 'late' ? 'took too long' : `threw ${kindOf(failure.thrown)}`;
   const then = whenItThrows === 'skip' ? 'the request went on without it' : 'the request failed';
   warn(services.events, {
@@ -49,6 +53,11 @@ export function handleHookFailure(
     message: failure.type === 'late' ? `The plugin "${id}" took too long` : `The plugin "${id}" failed`,
     metadata: { plugin: id },
   });
+}
+
+/** An error about the request itself: the plugin works, and its operator has nothing to do. */
+function isRefusal(thrown: unknown): thrown is RouterError {
+  return RouterError.isInstance(thrown) && thrown.status < 500;
 }
 
 /** What kind of thing was thrown. Not what it says: that may repeat a prompt. */

@@ -2,6 +2,7 @@ import type { ServiceUse, StageRecord } from '../../core/pipeline/plugin-context
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import { addServiceUse, addUsage } from '../../core/stream/sum-usage.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { PipelineStage } from '../../protocol/metadata.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
@@ -11,6 +12,7 @@ export class Ledger {
   /** Who noted each stage. */
   readonly #authors: string[] = [];
   readonly #uses: ServiceUse[] = [];
+  #errorMetadata: JsonObject = {};
   #inner: Usage | undefined;
   #requested = 0;
   #executed = 0;
@@ -31,6 +33,16 @@ export class Ledger {
   /** Notes what a service used and cost. */
   used(use: ServiceUse): void {
     this.#uses.push(use);
+  }
+
+  /** Members for the metadata of an error, should there be one. */
+  get errorMetadata(): JsonObject {
+    return this.#errorMetadata;
+  }
+
+  /** Notes what the caller should get if the request fails. */
+  onError(metadata: JsonObject): void {
+    this.#errorMetadata = { ...this.#errorMetadata, ...frozenCopy(metadata) };
   }
 
   /** Notes a call of the router that a plugin or a server tool made. */

@@ -12,7 +12,7 @@ import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { RouterError } from '../../errors.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { JsonValue } from '../../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { ChatExecution } from '../chat-execution.ts';
 import type { Answer, Counted, Execution } from '../execution.ts';
@@ -114,6 +114,10 @@ export class PipelineExecution implements Execution {
     return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
   }
 
+  get errorMetadata(): JsonObject {
+    return this.#ledger.errorMetadata;
+  }
+
   async polish(result: ChatResult): Promise<ChatResult> {
     try {
       return await this.#plugins.onResult(result, this.#request);
@@ -125,7 +129,8 @@ export class PipelineExecution implements Execution {
   /** Errors of ours tell what happened until then; who threw them knows only a part of it. */
   #explained(error: unknown): unknown {
     if (!RouterError.isInstance(error)) return error;
-    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false) });
+    const { errorMetadata: metadata } = this.#ledger;
+    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false), metadata });
   }
 
   /** Everything that happens before the first provider is asked. */

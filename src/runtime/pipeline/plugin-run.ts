@@ -203,7 +203,8 @@ export class PluginRun {
     check: (value: unknown) => Value,
   ): Promise<Value | undefined> {
     const { environment, timeouts } = this.#services;
-    const stagesBefore = this.#ledger.stages.length;
+    // What a plugin said about the request covers what it does for each endpoint and to the answer.
+    const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
     const outcome = await runBounded(
       environment,
       this.#signal,
@@ -244,6 +245,7 @@ export class PluginRun {
   #planContext(active: ActivePlugin): PlanContext {
     const { catalog } = this.#services.facts;
     return {
+      because: active.because,
       state: this.stateOf(active),
       catalog,
       roll: this.#roll,
@@ -252,10 +254,11 @@ export class PluginRun {
   }
 
   #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal): PluginContext {
-    const { environment, facts } = this.#services;
+    const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      because: active.because,
       state: this.stateOf(active),
       signal,
       account: request.account,
@@ -264,12 +267,16 @@ export class PluginRun {
       now: environment.now,
       wallClock: environment.wallClock,
       random: environment.random,
-      call: (body) => callWithin(this.#services, { request, ledger, signal }, id, body),
+      serverTools: registry.types,
+      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal }, id, body, bounds),
       stage(record) {
         if (!signal.aborted) ledger.stage(id, record);
       },
       used(use) {
         if (!signal.aborted) ledger.used(use);
+      },
+      onError(metadata) {
+        if (!signal.aborted) ledger.onError(metadata);
       },
     };
   }

@@ -1,6 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
-import { pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate.ts';
+import { faultInBody, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
+import { pathOfPlugin } from '../../core/pipeline/locate.ts';
 import { type OfferedTool, type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -29,12 +30,14 @@ export interface PreparedRequest {
 /**
  * Finds the plugins and server tools of a request.
  *
+ * @param own - The body as its caller sent it, in whatever dialect: errors name its paths.
  * @throws {@link RouterError} when one is unknown here, or its options are wrong.
  */
 export function preparePipeline(
   services: RuntimeServices,
   request: NormalizedRequest,
   body: ChatRequest,
+  own: unknown = body,
 ): PreparedRequest {
   const { registry } = services;
   const chosen = choosePlugins(request, {
@@ -43,12 +46,12 @@ export function preparePipeline(
     inner: depthOf(request) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
-  const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(body, type, occurrence);
+  const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
   const offer = offerTools(request, registry, pathOfTool);
-  if (!offer.ok) throw errorOfFault(offer.fault);
+  if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
   const { tools, native: nativeTools } = offer.value;
   return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
 }

@@ -36,19 +36,21 @@ export interface FinishedCall extends AnsweredCall {
  * what went wrong, and decides.
  *
  * @param stepsLeft - Calls for which there is room; the model is told of the others that there was none.
- * @throws The signal's reason when the caller goes away.
+ * @throws The signal's reason when the caller goes away; the error of a tool whose outcome {@link ToolOutcome.fails}.
  */
-export function runTools(
+export async function runTools(
   calls: readonly ResultToolCall[],
   run: ToolRun,
   stepsLeft: number,
 ): Promise<readonly FinishedCall[]> {
-  return Promise.all(
-    calls.map(async (call, index) => {
+  const finished = await Promise.all(
+    calls.map(async (call, index): Promise<FinishedCall> => {
       if (index >= stepsLeft) return refused(call, 'No more tool calls can be made for this request; answer now');
       return runTool(call, run);
     }),
   );
+  for (const { outcome } of finished) if (outcome?.fails !== undefined) throw outcome.fails;
+  return finished;
 }
 
 async function runTool(call: ResultToolCall, run: ToolRun): Promise<FinishedCall> {
@@ -86,9 +88,11 @@ function contextOf(
   use: number,
   signal: AbortSignal,
 ): ToolContext {
-  const { environment, facts } = services;
+  const { environment, facts, registry } = services;
+  const { type } = tool.definition;
   return {
     request: frozenRequest(request),
+    name: tool.name,
     use,
     signal,
     account: request.account,
@@ -97,7 +101,11 @@ function contextOf(
     now: environment.now,
     wallClock: environment.wallClock,
     random: environment.random,
-    call: (body) => callWithin(services, { request, ledger, signal }, tool.definition.type, body),
+    serverTools: registry.types,
+    call: (body, bounds) => callWithin(services, { request, ledger, signal }, type, body, bounds),
+    stage(record) {
+      if (!signal.aborted) ledger.stage(type, { type: 'server_tools', ...record });
+    },
   };
 }
 
@@ -112,7 +120,9 @@ function argumentsOf({ function: { arguments: text } }: ResultToolCall): JsonObj
 
 function checkOutcome(value: unknown): ToolOutcome {
   if (!isJsonObject(value) || value.result === undefined) throw new TypeError('execute must give back { result }');
-  const inspection = inspectJson(value, { depth: 64, nodes: 400_000 });
+  const { fails, ...content } = value;
+  if (fails !== undefined && !RouterError.isInstance(fails)) throw new TypeError('fails must be a RouterError');
+  const inspection = inspectJson(content, { depth: 64, nodes: 400_000 });
   if (!inspection.ok) throw new TypeError(`the outcome is not JSON: ${inspection.path} ${inspection.problem}`);
   if (inspection.characters > MAX_PLUGIN_OUTPUT_LENGTH) throw new TypeError('the outcome is too large');
   const outcome = value as unknown as ToolOutcome;

@@ -196,10 +196,16 @@ export class ToolLoop implements Execution {
       const finished = await runTools(ours, run, left);
       this.#keep(finished);
       this.#next = nextTurn(this.#next, turn.message, finished, this.#names);
-      this.#toolsOff = isLoopOver(this.request, this.#progress);
+      this.#toolsOff = isLoopOver(this.request, this.#progressWithTools());
     }
     // A function of the caller ends the turn: what it gives is needed to go on.
     if (isLast || calls.length > ours.length) this.#end(turn.finishes, calls.length > ours.length);
+  }
+
+  /** What conditions look at: tools may cost more than the model that calls them. */
+  #progressWithTools(): LoopProgress {
+    const { usage } = this.#progress;
+    return { ...this.#progress, usage: usage && this.#options.ledger.total(usage) };
   }
 
   /** What calls leave in the answer besides what the model makes of them. */

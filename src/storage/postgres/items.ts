@@ -12,9 +12,12 @@ const PAGE = 500;
 /** Makes {@link Items} over a database. */
 export function itemsOf(database: PostgresDatabase): Items {
   return {
-    async claimItems(account, batchId, { limit, leaseMs, token }) {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
       const values = { ...ownerOf(account, batchId), limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
-      const rows = await database.all('claimItems', values);
+      const rows =
+        indexes === undefined
+          ? await database.all('claimItems', values)
+          : await database.all('claimNamed', { ...values, positions: indexes });
       const claimed = rows.map((row) => ({
         index: numberOf(row, 'position'),
         customId: textOf(row, 'custom_id'),

@@ -83,6 +83,15 @@ export function accountStatements(schema: string) {
       UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
       FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
       RETURNING items.position, custom_id, body, attempts`,
+    claimNamed: `WITH picked AS (
+        SELECT position FROM ${items}
+        WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
+          AND position = ANY (:positions::integer[])
+          AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling'))
+        ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
+      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
+      RETURNING items.position, custom_id, body, attempts`,
     renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0

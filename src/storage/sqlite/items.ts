@@ -12,17 +12,19 @@ const PAGE = 100;
 /** Makes {@link Items} over a file. */
 export function itemsOf(connection: SqliteConnection, now: () => number): Items {
   return {
-    async claimItems(account, batchId, { limit, leaseMs, token }) {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
       const owner = ownerOf(account, batchId);
+      const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
       const claimed = await connection.write(() =>
-        connection
-          .all('claimItems', { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token), now: now() })
-          .map((row) => ({
-            index: Number(row['position']),
-            customId: textOf(row, 'custom_id'),
-            body: String(connection.first('readBody', { ...owner, position: Number(row['position']) })?.['body']),
-            attempts: Number(row['attempts']),
-          })),
+        (indexes === undefined
+          ? connection.all('claimItems', { ...values, now: now() })
+          : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
+        ).map((row) => ({
+          index: Number(row['position']),
+          customId: textOf(row, 'custom_id'),
+          body: String(connection.first('readBody', { ...owner, position: Number(row['position']) })?.['body']),
+          attempts: Number(row['attempts']),
+        })),
       );
       return claimed.sort((left, right) => left.index - right.index);
     },

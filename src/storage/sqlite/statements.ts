@@ -60,6 +60,13 @@ export const ACCOUNT_STATEMENTS = {
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
     RETURNING position, custom_id, attempts`,
+  claimNamed: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
+    WHERE ${OF_BATCH} AND position IN (
+      SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
+        AND position IN (SELECT value FROM json_each(:positions))
+        AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling'))
+      ORDER BY position LIMIT :limit)
+    RETURNING position, custom_id, attempts`,
   readBody: `SELECT body FROM requests WHERE ${OF_BATCH} AND position = :position`,
   renewItems: `UPDATE items SET lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,

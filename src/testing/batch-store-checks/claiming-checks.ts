@@ -10,6 +10,14 @@ const statusChecks = BATCH_STATUSES.map((status) =>
   }),
 );
 
+const namedStatusChecks = BATCH_STATUSES.map((status) => {
+  const open = status === 'in_progress' || status === 'cancelling';
+  return check(`${open ? 'claims' : 'claims nothing'} by index while the batch is ${status}`, async (store) => {
+    await makeBatch(store, { record: { status } });
+    expectSame((await claim(store, 't', { indexes: [1, 2] })).length, open ? 2 : 0, 'how many were claimed');
+  });
+});
+
 /** Checks of who may run which request. */
 export const claimingChecks: readonly BatchStoreCheck[] = [
   check('claims requests in their order', async (store) => {
@@ -27,6 +35,17 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   }),
 
   ...statusChecks,
+  ...namedStatusChecks,
+
+  check('claims by index what is there, free and without an outcome', async (store) => {
+    await makeBatch(store, { items: 6 });
+    await claim(store, 'a', { limit: 1 });
+    await claim(store, 'b', { indexes: [2] });
+    await store.storeOutcomes(ACCOUNT, BATCH, 'b', [answered(2)]);
+    expectSame(indexesOf(await claim(store, 'c', { indexes: [5, 0, 2, 3, 99, -1] })), [3, 5], 'what was claimed');
+    expectSame(await claim(store, 'd', { indexes: [] }), [], 'what is claimed of nothing');
+    expectSame(indexesOf(await claim(store, 'e')), [1, 4], 'what is left');
+  }),
 
   check('claims nothing of a batch that is not there', async (store) => {
     expectSame(await claim(store, 't', { id: 'batch_0' }), [], 'what was claimed');

@@ -67,6 +67,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
         status: 'validating',
         provider: 'Acme "Inc"',
         preferences: { only: ['acme', 'other'], allowFallbacks: false },
+        rules: { policy: { ignore: ['cheap'] }, defaultModel: 'acme/two', pluginDefaults: [{ id: 'moderation' }] },
         callbackUrl: 'https://example.com/hook?a=1&b=ü',
         upstream: { id: 'up_1', nested: { list: [1, 2.5, null, true, 'a\u0000b'] } },
         revision: 41,

@@ -76,13 +76,22 @@ export async function makeBatch(store: BatchStore, making: BatchMaking = {}): Pr
   return outcome.batch;
 }
 
+/** What is claimed, where it is not all of the usual batch. */
+interface Claiming {
+  readonly limit?: number;
+  readonly leaseMs?: number;
+  readonly account?: string;
+  readonly id?: string;
+  readonly indexes?: readonly number[];
+}
+
 /** Claims requests of the usual batch. */
 export function claim(
   store: BatchStore,
   token: string,
-  { limit = 100, leaseMs = LONG_MS, account = ACCOUNT, id = BATCH } = {},
+  { limit = 100, leaseMs = LONG_MS, account = ACCOUNT, id = BATCH, indexes }: Claiming = {},
 ): Promise<readonly ClaimedItem[]> {
-  return store.claimItems(account, id, { limit, leaseMs, token });
+  return store.claimItems(account, id, { limit, leaseMs, token, indexes });
 }
 
 /** Claims one task, or none. */

@@ -183,7 +183,7 @@ describe('router:web_fetch', () => {
     ['/silent', 'The URL did not answer in time'],
     ['/bad-length', 'The URL could not be reached'],
     ['/bomb', 'The URL could not be reached'],
-    ['/pdf', 'The page is a PDF, and nothing here reads PDFs'],
+    ['/pdf', 'The PDF is broken, or is no PDF'],
   ])('tells the model why %s cannot be read', async (path, error) => {
     await using one = scene({}, path === '/silent' ? { timeoutMs: 200 } : undefined);
     expect(await one.read(on(path))).toEqual([{ url: on(path), status: 'failed', error }]);

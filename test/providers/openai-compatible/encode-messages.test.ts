@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { encodeMessages } from '../../../src/providers/openai-compatible/encode-messages.ts';
-import { nineCharacterIds } from '../../../src/providers/openai-compatible/tool-call-ids.ts';
+import { NINE_CHARACTERS } from '../../../src/providers/openai-compatible/tool-call-ids.ts';
+import { ToolIds } from '../../../src/providers/tool-ids.ts';
 import { encodedMessages } from '../../support/encoded.ts';
 import { runs } from '../../support/properties.ts';
 
@@ -269,16 +270,19 @@ describe('short tool call ids', () => {
     fc.nat(1e6).map((number) => `call_${number}`),
   );
 
-  it('have nine letters and digits, are never shared, and are the same for the same id', () => {
+  const shortIds = (ids: readonly string[]): readonly string[] => {
+    const known = new ToolIds(NINE_CHARACTERS);
+    return ids.map((one) => known.call(one));
+  };
+
+  it('have nine letters and digits, are never shared by two calls, and lead back to the caller’s', () => {
     fc.assert(
       fc.property(fc.array(id, { maxLength: 200 }), (ids) => {
-        const short = nineCharacterIds();
-        const given = new Map(ids.map((one) => [one, short(one)]));
-        for (const [one, stand] of given) {
-          expect(stand).toMatch(/^[a-zA-Z0-9]{9}$/);
-          expect(short(one)).toBe(stand);
-        }
-        expect(new Set(given.values()).size).toBe(given.size);
+        const known = new ToolIds(NINE_CHARACTERS);
+        const short = ids.map((one) => known.call(one));
+        for (const stand of short) expect(stand).toMatch(/^[a-zA-Z0-9]{9}$/);
+        expect(new Set(short).size).toBe(ids.length);
+        expect(short.map((stand) => known.original(stand))).toEqual(ids);
       }),
       runs(500),
     );
@@ -287,23 +291,19 @@ describe('short tool call ids', () => {
   it('stay the same while a conversation grows, so that its cache is of use', () => {
     fc.assert(
       fc.property(fc.array(id, { maxLength: 50 }), fc.nat(50), (ids, length) => {
-        const early = nineCharacterIds();
-        const late = nineCharacterIds();
-        const whole = ids.map(late);
-        expect(ids.slice(0, length).map(early)).toEqual(whole.slice(0, length));
+        expect(shortIds(ids.slice(0, length))).toEqual(shortIds(ids).slice(0, length));
       }),
       runs(500),
     );
   });
 
   it('are never shared among a hundred thousand', () => {
-    const short = nineCharacterIds();
-    const all = new Set(Array.from({ length: 100_000 }, (_, index) => short(`call_${index}`)));
-    expect(all.size).toBe(100_000);
+    const all = shortIds(Array.from({ length: 100_000 }, (_, index) => `call_${index}`));
+    expect(new Set(all).size).toBe(100_000);
   });
 
   it('are kept when they have nine letters and digits already', () => {
-    expect(nineCharacterIds()('D681PevKs')).toBe('D681PevKs');
+    expect(shortIds(['D681PevKs'])).toEqual(['D681PevKs']);
   });
 
   it('are given back to the same calls and results', () => {

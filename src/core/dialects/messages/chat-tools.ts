@@ -29,7 +29,7 @@ const WEB_TOOL = /^(web_search|web_fetch)_\d{8}$/;
 
 function chatTool(tool: MessagesTool): readonly JsonObject[] {
   if (isCustomTool(tool)) return [functionTool(tool)];
-  if (isRouterTool(tool)) return [tool as JsonObject];
+  if (isRouterTool(tool)) return [routerTool(tool as JsonObject)];
   const [, name] = WEB_TOOL.exec(tool.type) ?? [];
   return name === undefined ? [] : [webTool(`router:${name}`, tool)];
 }
@@ -51,6 +51,11 @@ function functionTool({
     },
     ...(mark == null ? {} : { cache_control: { ...mark } }),
   };
+}
+
+/** Tools of this wire have a name, by which they can be forced, and cache marks; neither is an option. */
+function routerTool({ name: _, cache_control: __, ...tool }: JsonObject): JsonObject {
+  return tool;
 }
 
 /** The router's web tools have the same options; those of a search call blocked domains excluded ones. */

@@ -1,0 +1,18 @@
+import type { RoutingPolicy } from '../account.ts';
+import type { Preferences } from '../normalize/normalized-request.ts';
+
+/**
+ * The rules of a request that hold for calls that its plugins and tools make: who may see its content, and what may be
+ * paid for it. Wishes about order and speed are for the request itself.
+ */
+export function inheritedPolicies(preferences: Preferences): readonly RoutingPolicy[] {
+  const { only, ignore, denyDataCollection, zeroDataRetention, distillableOnly, maxPrice } = preferences;
+  const rules: RoutingPolicy = {
+    ignore,
+    dataCollection: denyDataCollection ? 'deny' : 'allow',
+    zeroDataRetention,
+    enforceDistillableText: distillableOnly,
+    maxPrice,
+  };
+  return [rules, ...only.map((list) => ({ only: list }))];
+}

@@ -1,0 +1,163 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { mostTokens } from '../../core/normalize/token-ceiling.ts';
+import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import type { Awaitable, PluginCause, StageRecord } from '../../core/pipeline/plugin-context.ts';
+import { parseCompressionOptions } from '../../protocol/compression-options.ts';
+import type { Message } from '../../protocol/message.ts';
+import { type PromptFit, markShortened } from './candidates.ts';
+import { type CountedMessage, type TokenCounter, countMessage } from './count-message.ts';
+import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
+import { isSmall, onlyDraws, promptRoom, tokensBesideMessages } from './prompt-room.ts';
+
+/** Options of {@link contextCompression}. */
+export interface ContextCompressionOptions {
+  /**
+   * Loads an exact counter of tokens, for example {@link gptTokens}. It is asked when a prompt seems too long for an
+   * endpoint. Default: an estimate that is rather too high than too low.
+   */
+  readonly countTokens?: (() => Awaitable<TokenCounter>) | undefined;
+  /**
+   * How many tokens an endpoint makes of one that was counted. Default: 1 for OpenAI's models, whose vocabularies are
+   * counted with, 1.25 for Anthropic's, and 1.1 for all others.
+   */
+  readonly tokenFactor?: ((endpoint: Endpoint) => number) | undefined;
+  /** Tokens of an image in full detail. Default 1,600. */
+  readonly imageTokens?: number | undefined;
+  /** Messages that an endpoint takes at most. Default: 1,000 for Anthropic's models, no limit for others. */
+  readonly maxMessages?: ((endpoint: Endpoint) => number | undefined) | undefined;
+  /**
+   * When counting fails: `skip` sends the prompt as it is, whereupon the provider decides; `fail` answers 502.
+   * Default `skip`.
+   */
+  readonly whenItThrows?: 'fail' | 'skip' | undefined;
+}
+
+/** What a request says about compression. */
+export interface ContextCompressionRequestOptions {
+  /** There is only one way to compress, and it is the default. */
+  readonly engine?: 'middle-out' | undefined;
+}
+
+const ID = 'context-compression';
+
+/**
+ * The plugin `context-compression` (contract: plugins; gaps 5.8): takes the middle out of prompts that are too long for
+ * an endpoint. Runs when a request names it or says `transforms: ["middle-out"]`, for all endpoints; and without being
+ * asked for endpoints with a context of at most 8,192 tokens, unless a request says `enabled: false` or
+ * `transforms: []`. Register it behind plugins that add to the prompt.
+ */
+export function contextCompression(options: ContextCompressionOptions = {}): Plugin<ContextCompressionRequestOptions> {
+  const { tokenFactor = usualFactor, imageTokens = 1_600, maxMessages = usualMaximum } = options;
+  /** Messages are frozen while plugins run, so what was counted once stays right. */
+  const estimates = new WeakMap<Message, CountedMessage>();
+
+  function estimated(message: Message): CountedMessage {
+    const known = estimates.get(message);
+    if (known !== undefined) return known;
+    const counted = countMessage(message, mostTokens, imageTokens);
+    estimates.set(message, counted);
+    return counted;
+  }
+
+  /** How the prompt fits endpoints by estimate, in tokens of the estimate. */
+  function fitOf(request: NormalizedRequest, because: PluginCause): PromptFit {
+    const sizes = request.messages.map(estimated);
+    const beside = tokensBesideMessages(request, mostTokens);
+    return {
+      tokens: sumOf(sizes),
+      least: leastTokens(request.messages, sizes),
+      roomAt: (endpoint) =>
+        scaled(promptRoom(endpoint, request, beside * tokenFactor(endpoint)), tokenFactor(endpoint)),
+      mayShorten: (endpoint) => mayShorten(endpoint, because),
+    };
+  }
+
+  return definePlugin<ContextCompressionRequestOptions>({
+    id: ID,
+    whenItThrows: options.whenItThrows ?? 'skip',
+    parseOptions: parseCompressionOptions,
+
+    runsUnasked(request) {
+      const endpoints = request.targets.flatMap((target) => target.endpoints);
+      // A router model shows its endpoints later.
+      const maybeSmall = endpoints.some(isSmall) || request.targets.some((target) => target.endpoints.length === 0);
+      if (!maybeSmall || request.native === undefined) return maybeSmall;
+      // Taking part costs the caller's own body its way to the provider, so that needs a reason.
+      if (request.native.requiredBy !== undefined) return false;
+      const { tokens, roomAt } = fitOf(request, 'itself');
+      return endpoints.some((endpoint) => isSmall(endpoint) && tokens > roomAt(endpoint).whole);
+    },
+
+    onCandidates: (targets, request, _options, { because }) => markShortened(targets, request, fitOf(request, because)),
+
+    async onAttempt(request, endpoint, _options, context) {
+      if (!mayShorten(endpoint, context.because)) return undefined;
+      const { messages } = request;
+      const mostMessages = maxMessages(endpoint) ?? Infinity;
+      const fit = fitOf(request, context.because);
+      const tooMany = messages.length > mostMessages;
+      if (!tooMany && fit.tokens <= fit.roomAt(endpoint).whole) return undefined;
+      const count = (await options.countTokens?.()) ?? mostTokens;
+      const sizes =
+        count === mostTokens ? messages.map(estimated) : messages.map((one) => countMessage(one, count, imageTokens));
+      const factor = tokenFactor(endpoint);
+      const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
+      const before = sumOf(sizes);
+      if (!tooMany && before <= room.whole) return undefined;
+      const limits = { tokens: before > room.whole ? room.shortened : room.whole, messages: mostMessages };
+      const compressed = middleOut(messages, sizes, limits, count);
+      if (compressed === undefined) return undefined;
+      const after = sumOf(compressed.messages.map((one) => countMessage(one, count, imageTokens)));
+      context.stage(stageOf(messages.length, compressed, [before, after], endpoint));
+      return { messages: compressed.messages };
+    },
+  });
+}
+
+/** Whoever asks for compression gets it everywhere; unasked it is for small contexts. Never for those that only draw. */
+function mayShorten(endpoint: Endpoint, because: PluginCause): boolean {
+  return !onlyDraws(endpoint) && (because !== 'itself' || isSmall(endpoint));
+}
+
+function usualFactor({ model }: Endpoint): number {
+  if (model.startsWith('openai/')) return 1;
+  return model.startsWith('anthropic/') ? 1.25 : 1.1;
+}
+
+function usualMaximum({ model }: Endpoint): number | undefined {
+  return model.startsWith('anthropic/') ? 1_000 : undefined;
+}
+
+function sumOf(sizes: readonly CountedMessage[]): number {
+  return sizes.reduce((sum, size) => sum + size.tokens, 0);
+}
+
+/** Room in the endpoint's own tokens as room in tokens that were counted. */
+function scaled({ whole, shortened }: ReturnType<typeof promptRoom>, factor: number): ReturnType<typeof promptRoom> {
+  return { whole: Math.floor(whole / factor), shortened: Math.floor(shortened / factor) };
+}
+
+function stageOf(
+  original: number,
+  { messages, removed, shortened }: Compressed,
+  [before, after]: readonly [number, number],
+  { model, providerName }: Endpoint,
+): StageRecord {
+  return {
+    type: 'context_compression',
+    summary: `${removed} of ${original} messages removed and ${shortened} shortened, for ${model} at ${providerName}`,
+    data: {
+      engine: 'middle-out',
+      input_type: 'messages',
+      original_count: original,
+      compressed_count: messages.length,
+      removed_count: removed,
+      shortened_count: shortened,
+      original_tokens: before,
+      compressed_tokens: after,
+      model,
+      provider: providerName,
+    },
+  };
+}

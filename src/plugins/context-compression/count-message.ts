@@ -1,0 +1,86 @@
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { Message } from '../../protocol/message.ts';
+
+/** Counts the tokens of a text. */
+export type TokenCounter = (text: string) => number;
+
+/** A text that may be shortened: where it stands in its message, and how long it is. */
+export interface CountedText {
+  /** Index among the content parts; -1 when the content is one text. */
+  readonly part: number;
+  readonly tokens: number;
+}
+
+/** How many tokens a message has, and which of them could be taken away. */
+export interface CountedMessage {
+  /** All tokens, texts included. */
+  readonly tokens: number;
+  /** Empty for messages of which nothing may be taken away. */
+  readonly texts: readonly CountedText[];
+}
+
+/** What a message costs besides its content: the role and what separates it from the next one. */
+const PER_MESSAGE = 4;
+const PER_CALL = 8;
+
+/** Tokens of media that show no size: an image in full detail, a clip or a document behind a URL. */
+const LOW_DETAIL_IMAGE = 300;
+const MEDIUM = 5_000;
+/** Characters of base64 per token of media that were sent along. */
+const AUDIO_CHARACTERS = 400;
+const FILE_CHARACTERS = 20;
+const VIDEO_CHARACTERS = 100;
+
+/**
+ * Counts a message. System prompts are never shortened, and neither is what a model thought or the arguments that it
+ * gave to a tool: half of either is worth nothing.
+ *
+ * @param imageTokens - Tokens of an image in full detail.
+ */
+export function countMessage(message: Message, count: TokenCounter, imageTokens: number): CountedMessage {
+  const { content } = message;
+  const texts: CountedText[] = [];
+  let tokens = PER_MESSAGE + (message.name == null ? 0 : 1 + count(message.name));
+  if (typeof content === 'string') texts.push({ part: -1, tokens: count(content) });
+  else {
+    for (const [part, one] of (content ?? []).entries()) {
+      if (one.type === 'text') texts.push({ part, tokens: count(one.text) });
+      else tokens += one.type === 'refusal' ? count(one.refusal) : countMedia(one, imageTokens);
+    }
+  }
+  if (message.role === 'assistant') {
+    for (const call of message.tool_calls ?? []) {
+      tokens += PER_CALL + count(call.function.name) + count(call.function.arguments);
+    }
+    if (message.reasoning_details != null) tokens += count(JSON.stringify(message.reasoning_details));
+    else tokens += count(message.reasoning ?? message.reasoning_content ?? '');
+    tokens += (message.images?.length ?? 0) * imageTokens + (message.audio == null ? 0 : MEDIUM);
+    tokens += count(message.refusal ?? '');
+  }
+  for (const text of texts) tokens += text.tokens;
+  return { tokens, texts: mayShorten(message) ? texts : [] };
+}
+
+function mayShorten(message: Message): boolean {
+  if (message.role === 'system' || message.role === 'developer') return false;
+  // Signed thinking and the text beside it belong together.
+  return message.role !== 'assistant' || message.reasoning_details == null;
+}
+
+function countMedia(part: Exclude<ContentPart, { readonly type: 'text' }>, imageTokens: number): number {
+  switch (part.type) {
+    case 'image_url':
+      return part.image_url.detail === 'low' ? LOW_DETAIL_IMAGE : imageTokens;
+    case 'input_audio':
+      return Math.max(100, Math.ceil(part.input_audio.data.length / AUDIO_CHARACTERS));
+    case 'file':
+      return sized(part.file.file_data ?? '', FILE_CHARACTERS);
+    default:
+      return sized(part.video_url.url, VIDEO_CHARACTERS);
+  }
+}
+
+/** Tokens of media in a data URL by its length, of others by rule of thumb. */
+function sized(url: string, charactersPerToken: number): number {
+  return url.startsWith('data:') ? Math.max(200, Math.ceil(url.length / charactersPerToken)) : MEDIUM;
+}

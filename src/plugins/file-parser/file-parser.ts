@@ -1,0 +1,162 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import type { RequestChange } from '../../core/pipeline/request-change.ts';
+import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
+import {
+  type FileParserRequestOptions,
+  type PdfEngine,
+  parseFileParserOptions,
+} from '../../protocol/file-parser-options.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { OptionsCheck } from '../../protocol/options.ts';
+import { systemEnvironment } from '../../runtime/environment.ts';
+import { localPdfReader } from '../pdf/local-pdf-reader.ts';
+import type { FileStore } from '../ports/file-store.ts';
+import type { OcrEngine } from '../ports/ocr-engine.ts';
+import type { PdfReader } from '../ports/pdf-reader.ts';
+import type { FileAnnotation } from './file-annotations.ts';
+import { fileParts } from './file-parts.ts';
+import { FileSession } from './file-session.ts';
+import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
+
+/** Options of {@link fileParser}. */
+export interface FileParserOptions {
+  /** Reads the text of PDFs. Default: `localPdfReader()`, which takes the optional package unpdf. */
+  readonly reader?: PdfReader | undefined;
+  /** Reads PDFs whose pages are pictures. Default: Mistral's, when `MISTRAL_API_KEY` is set. */
+  readonly ocr?: OcrEngine | undefined;
+  /** Where files with a `file_id` are. Default: nowhere; then only providers know such ids. */
+  readonly store?: FileStore | undefined;
+  /** Which hosts and ports addresses of files may lead to. Default: all of the public internet. */
+  readonly outbound?: OutboundOptions | undefined;
+  /** Bytes of one file. Default 50,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** Milliseconds for all files of a request. Default 120,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * The plugin `file-parser` (contract: plugin objects; gaps 5.6): makes text of PDFs for models that do not read them.
+ * Takes part in every request with files that some endpoint cannot take, asked or not.
+ *
+ * Engines: `native` leaves files to the model; `cloudflare-ai` (also called `pdf-text`) takes the text out on this
+ * machine; `mistral-ocr` asks the OCR engine. Without a choice files stay as they are where the endpoint reads them,
+ * and are read by the OCR engine, or without one on this machine, where it does not.
+ */
+export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRequestOptions, FileSession> {
+  const { maxBytes = 50_000_000, timeoutMs = 120_000, store } = options;
+  const ocr = options.ocr ?? mistralOcrFromEnvironment();
+  const engines = { reader: options.reader ?? localPdfReader({ maxBytes }), ocr };
+  const usual = ocr === undefined ? 'cloudflare-ai' : 'mistral-ocr';
+  let outbound: Outbound | undefined;
+  const sources = {
+    outbound: () => (outbound ??= createOutbound(options.outbound ?? {}, systemEnvironment())),
+    store,
+    maxBytes,
+  };
+
+  return definePlugin<FileParserRequestOptions, FileSession>({
+    id: 'file-parser',
+    parseOptions,
+    whenItThrows: 'fail',
+    timeoutMs,
+
+    runsUnasked(request) {
+      if (request.native?.requiredBy !== undefined) return false;
+      const files = fileParts(request.messages);
+      if (files.length === 0) return false;
+      const endpoints = request.targets.flatMap((target) => target.endpoints);
+      const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
+      return isUpload || endpoints.length === 0 || !endpoints.every(readsFiles);
+    },
+
+    async onRequest(request, { pdf }, context) {
+      const { messages } = request;
+      if (fileParts(messages).length === 0) return { type: 'continue' };
+      const state = new FileSession(messages, sources, engines);
+      const engine = pdf?.engine ?? defaultEngine(request);
+      if (engine === undefined) return { type: 'continue', state };
+      const changed =
+        engine === 'native'
+          ? await state.withUploads(messages, context)
+          : await state.withText(messages, { engine: engineOf(engine), mayStay: false }, context);
+      return { type: 'continue', state, change: changed === messages ? undefined : { messages: changed } };
+    },
+
+    onCandidates(targets, request, { pdf }) {
+      if (pdf?.engine !== 'native' || fileParts(request.messages).length === 0) return targets;
+      // Whoever wants the model to read the file itself cannot be served by one that is known not to.
+      return targets.map((target) => ({ ...target, endpoints: target.endpoints.filter(mayReadFiles) }));
+    },
+
+    async onAttempt(request, endpoint, { pdf }, context): Promise<RequestChange | undefined> {
+      const { state } = context;
+      if (state === undefined) return undefined;
+      let { messages } = request;
+      if (pdf?.engine == null) {
+        messages = readsFiles(endpoint)
+          ? await state.withUploads(messages, context)
+          : await state.withText(messages, { engine: usual, mayStay: mayReadFiles(endpoint) }, context);
+      }
+      if (endpoint.inputModalities?.has('image') !== false) messages = state.withImages(messages);
+      return messages === request.messages ? undefined : { messages };
+    },
+
+    onChunks(_request, _options, { state }) {
+      const annotations = state?.annotations ?? [];
+      if (annotations.length === 0) return undefined;
+      return {
+        start: undefined,
+        step: (held, chunk) => [held, [chunk]],
+        end: () => [{ type: 'delta', index: 0, delta: { annotations } }],
+      };
+    },
+
+    onResult(result, _request, _options, { state }) {
+      const annotations: readonly FileAnnotation[] = state?.annotations ?? [];
+      if (annotations.length === 0) return result;
+      const choices = result.choices.map((choice) => ({
+        ...choice,
+        message: { ...choice.message, annotations: [...(choice.message.annotations ?? []), ...annotations] },
+      }));
+      return { ...result, choices };
+    },
+
+    async close() {
+      await Promise.all([outbound?.close(), engines.reader.close?.(), ocr?.close?.()]);
+    },
+  });
+
+  /** The engine of a request that chooses none; undefined where it depends on who answers. */
+  function defaultEngine({ targets }: NormalizedRequest): PdfEngine | undefined {
+    const endpoints = targets.flatMap((target) => target.endpoints);
+    if (endpoints.length === 0) return undefined;
+    if (endpoints.every(readsFiles)) return 'native';
+    return endpoints.some(mayReadFiles) ? undefined : usual;
+  }
+
+  function parseOptions(value: JsonObject): OptionsCheck<FileParserRequestOptions> {
+    const parsed = parseFileParserOptions(value);
+    if (!parsed.ok || parsed.options.pdf?.engine !== 'mistral-ocr' || ocr !== undefined) return parsed;
+    return { ok: false, path: 'pdf.engine', problem: NO_OCR };
+  }
+}
+
+const NO_OCR =
+  'must not be "mistral-ocr" on this router, which has no OCR engine; its program sets MISTRAL_API_KEY or passes ' +
+  'fileParser({ ocr })';
+
+function engineOf(name: PdfEngine): 'cloudflare-ai' | 'mistral-ocr' {
+  return name === 'mistral-ocr' ? 'mistral-ocr' : 'cloudflare-ai';
+}
+
+/** True for an endpoint that is known to take files: by its model, or else by its provider. */
+function readsFiles({ inputModalities, readsFiles: byProvider }: Endpoint): boolean {
+  return inputModalities?.has('file') ?? byProvider;
+}
+
+/** False for an endpoint that is known not to take files. */
+function mayReadFiles({ inputModalities }: Endpoint): boolean {
+  return inputModalities?.has('file') ?? true;
+}

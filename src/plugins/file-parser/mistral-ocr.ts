@@ -1,0 +1,109 @@
+import { ConfigError } from '../../errors.ts';
+import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
+import { toBase64 } from '../../providers/base64.ts';
+import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
+import type { Transport } from '../../providers/transport/transport.ts';
+import { Secret } from '../../runtime/secret.ts';
+import type { OcrEngine } from '../ports/ocr-engine.ts';
+import { JsonService } from '../service/json-service.ts';
+
+/** Options of {@link mistralOcr}. */
+export interface MistralOcrOptions {
+  readonly apiKey: string;
+  /** Address of the API without a path. Default `https://api.mistral.ai`. */
+  readonly baseURL?: string | undefined;
+  /** Default `mistral-ocr-latest`. */
+  readonly model?: string | undefined;
+  /** US dollars that a page costs. Default 0.002. */
+  readonly pricePerPage?: number | undefined;
+  /** Milliseconds for one file. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
+  readonly transport?: Transport | undefined;
+}
+
+/** Bytes of an answer: text of a thousand pages and some pictures. */
+const MAX_BYTES = 64_000_000;
+const VARIABLE = 'MISTRAL_API_KEY';
+
+/**
+ * Mistral's OCR (`POST /v1/ocr`), or a service that speaks the same.
+ *
+ * @throws {@link ConfigError} when an option cannot be right.
+ */
+export function mistralOcr(options: MistralOcrOptions): OcrEngine {
+  const { baseURL = 'https://api.mistral.ai', model = 'mistral-ocr-latest', pricePerPage = 0.002 } = options;
+  const problems = [...problemsOf({ ...options, baseURL, pricePerPage })];
+  if (problems.length > 0) throw new ConfigError(problems);
+  const apiKey = new Secret(options.apiKey);
+  const url = new URL(`${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/ocr`);
+  const { transport, timeoutMs = 60_000 } = options;
+  const service = new JsonService({ name: 'The OCR service mistral', transport, timeoutMs, maxBytes: MAX_BYTES });
+  return {
+    id: model,
+    async read({ data, name, maxImages, signal }) {
+      const answer = await service.call({
+        url,
+        headers: ['authorization', `Bearer ${apiKey.reveal()}`],
+        body: {
+          model,
+          document: {
+            type: 'document_url',
+            document_url: `data:application/pdf;base64,${toBase64(data)}`,
+            ...(name === undefined ? {} : { document_name: name }),
+          },
+          include_image_base64: maxImages > 0,
+          image_limit: maxImages,
+        },
+        signal,
+        refusedInput: 'The PDF is not accepted by the OCR service',
+      });
+      const pages = objectsIn(answer['pages']);
+      const pagesProcessed = billedPages(answer) ?? pages.length;
+      return {
+        pages: pages.map((page) => (typeof page['markdown'] === 'string' ? page['markdown'] : '')),
+        images: pages.flatMap((page) => objectsIn(page['images']).flatMap(imageUrl)),
+        pagesProcessed,
+        cost: pagesProcessed * pricePerPage,
+      };
+    },
+    close: () => service.close(),
+  };
+}
+
+/** Mistral's OCR with the key of the environment; undefined without one. */
+export function mistralOcrFromEnvironment(): OcrEngine | undefined {
+  const apiKey = readEnvironment(VARIABLE);
+  return apiKey === undefined ? undefined : mistralOcr({ apiKey });
+}
+
+function* problemsOf({
+  apiKey,
+  baseURL,
+  pricePerPage,
+}: MistralOcrOptions): Generator<{ path: string; problem: string }> {
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    yield { path: 'mistralOcr.apiKey', problem: 'must be one line of visible characters, without spaces' };
+  }
+  if (baseURL === undefined || !URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
+    yield { path: 'mistralOcr.baseURL', problem: 'must be an http(s) address' };
+  }
+  if (pricePerPage !== undefined && !(pricePerPage >= 0)) {
+    yield { path: 'mistralOcr.pricePerPage', problem: `must be a number that is not negative, not ${pricePerPage}` };
+  }
+}
+
+function billedPages({ usage_info: usage }: JsonObject): number | undefined {
+  const pages = isJsonObject(usage) ? usage['pages_processed'] : undefined;
+  return typeof pages === 'number' && Number.isSafeInteger(pages) && pages >= 0 ? pages : undefined;
+}
+
+function imageUrl(image: JsonObject): readonly string[] {
+  const { image_base64: base64 } = image;
+  if (typeof base64 !== 'string' || base64 === '') return [];
+  return [base64.startsWith('data:') ? base64 : `data:image/jpeg;base64,${base64}`];
+}
+
+function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

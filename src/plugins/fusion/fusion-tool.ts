@@ -1,0 +1,201 @@
+import {
+  type ServerToolDefinition,
+  type ToolContext,
+  type ToolOutcome,
+  defineServerTool,
+} from '../../core/pipeline/server-tool.ts';
+import { RouterError } from '../../errors.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { type FusionAnalysis, readFusionAnalysis } from '../../protocol/fusion-analysis.ts';
+import { type FusionToolOptions, parseFusionToolOptions } from '../../protocol/inner-model-options.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import type { ServerTool } from '../../protocol/tools.ts';
+import { innerRequest } from '../inner-call/inner-request.ts';
+import { textOfAnswer } from '../inner-call/read-answer.ts';
+import { ANALYSIS_SCHEMA, ANALYST_INSTRUCTIONS, analystQuestion } from './analysis.ts';
+import { citationsOf } from './citations.ts';
+import { errorOfLoss, failedCall, lostModels, reasonOfLoss } from './failures.ts';
+import { type MemberAnswer, type PanelOutcome, askPanel, isRefused } from './panel.ts';
+import { PANEL_INSTRUCTIONS, panelMessage, questionOf } from './question.ts';
+import { type ChosenTeam, type FusionTeams, DEFAULT_PRESET, chooseTeam } from './team.ts';
+
+/** Options of `fusion` and {@link fusionTool}. Give both the same. */
+export interface FusionOptions {
+  /**
+   * Who the presets are. Default: three models picked from the router's catalog by price and benchmark scores, of
+   * different authors where possible: the dearer half without the dearest for `general-high`, the cheaper half without
+   * the cheapest for `general-budget`, the cheapest third, at their fastest providers, for `general-fast`.
+   */
+  readonly presets?: FusionTeams | undefined;
+  /** Milliseconds that each member of a panel may take; who takes longer is lost. Default 120,000. */
+  readonly memberTimeoutMs?: number | undefined;
+  /** Milliseconds that the analyst may take. Default 90,000. */
+  readonly analystTimeoutMs?: number | undefined;
+}
+
+/** Type of the tool. */
+export const FUSION_TOOL = 'router:fusion';
+
+const DEFAULT_MEMBER_MS = 120_000;
+const DEFAULT_ANALYST_MS = 90_000;
+const DEFAULT_TOOL_CALLS = 4;
+const DEFAULT_COMPLETION_TOKENS = 16_000;
+/** Tools of a panel whose request names none, where the router has them. */
+const DEFAULT_TOOLS: readonly ServerTool[] = [{ type: 'router:web_search' }, { type: 'router:web_fetch' }];
+
+/**
+ * The server tool `router:fusion` (gaps 5.10): a panel of models answers at the same time, an analyst compares what
+ * they say, and the model that asked writes the answer. Members that fail are told in `failed_models`; an analyst that
+ * fails leaves the answers without an `analysis`. One call a request, and none within a panel.
+ */
+export function fusionTool(options: FusionOptions = {}): ServerToolDefinition<FusionToolOptions> {
+  const { presets: teams = {}, memberTimeoutMs = DEFAULT_MEMBER_MS, analystTimeoutMs = DEFAULT_ANALYST_MS } = options;
+  return defineServerTool<FusionToolOptions>({
+    type: FUSION_TOOL,
+    timeoutMs: memberTimeoutMs + 2 * analystTimeoutMs,
+    parseOptions: parseFusionToolOptions,
+    innerTools: ({ tools }) => tools ?? [],
+    describe: () => ({
+      description:
+        'Puts a question to a panel of independent models and gives their answers and a comparison: consensus, ' +
+        'contradictions, what only some cover, unique insights, blind spots. Slow and costly: use it once, for research, ' +
+        'critique and comparisons where being wrong is expensive, not for simple questions.',
+      parameters: {
+        type: 'object',
+        properties: {
+          prompt: {
+            type: 'string',
+            description:
+              'The whole question with all that is needed to answer it: the panel does not see this conversation',
+          },
+        },
+        required: ['prompt'],
+        additionalProperties: false,
+      },
+    }),
+
+    async execute(args, wish, context) {
+      const { request, use, catalog } = context;
+      if (request.within?.by.includes(FUSION_TOOL) === true) {
+        return failedCall('fusion_invocation_capped', 'A panel cannot deliberate within a panel; answer by yourself');
+      }
+      if (use > 1) return failedCall('fusion_invocation_capped', 'There is one deliberation a request; answer now');
+      const team = chooseTeam(wish, { catalog, request, teams });
+      const question = questionOf(args, request);
+      const outcome = await deliberate(question, team, wish, context, memberTimeoutMs);
+      if (outcome.answers.length === 0) return lostAll(outcome, team, wish, context);
+      const analysis = await analyse(question, team, outcome.answers, context, analystTimeoutMs);
+      note(outcome, team, wish, context, analysis);
+      return {
+        result: {
+          status: 'ok',
+          ...(analysis.found === undefined ? {} : { analysis: analysis.found as unknown as JsonValue }),
+          responses: outcome.answers.map(({ model, content }) => ({ model, content })),
+          ...(outcome.lost.length === 0 ? {} : { failed_models: lostModels(outcome.lost) }),
+        },
+        annotations: citationsOf(outcome.answers),
+      };
+    },
+  });
+}
+
+function deliberate(
+  question: string,
+  { panel, sort }: ChosenTeam,
+  wish: FusionToolOptions,
+  context: ToolContext,
+  timeoutMs: number,
+): Promise<PanelOutcome> {
+  const messages = [panelMessage(question, context.request)];
+  const sampling = { ...wish, max_completion_tokens: wish.max_completion_tokens ?? DEFAULT_COMPLETION_TOKENS };
+  const maxToolCalls = wish.max_tool_calls ?? DEFAULT_TOOL_CALLS;
+  const more = {
+    ...(sort === undefined ? {} : { provider: { sort } }),
+    ...(wish.cache_control === undefined ? {} : { cache_control: wish.cache_control }),
+  };
+  return askPanel(
+    {
+      panel,
+      requestFor: (model, tools): ChatRequest => ({
+        ...innerRequest({ model, instructions: PANEL_INSTRUCTIONS, messages, sampling, tools, maxToolCalls }),
+        ...more,
+      }),
+      tools: wish.tools ?? DEFAULT_TOOLS.filter(({ type }) => context.serverTools.has(type)),
+      toolsAreOptional: wish.tools === undefined,
+      timeoutMs,
+    },
+    context,
+  );
+}
+
+/** What the analyst found, and what that cost. */
+interface Analysed {
+  readonly found?: FusionAnalysis | undefined;
+  readonly cost: number;
+}
+
+/** An analysis is worth having, but the answers are worth more: whatever goes wrong with it is no failure. */
+async function analyse(
+  question: string,
+  { analyst, sort }: ChosenTeam,
+  answers: readonly MemberAnswer[],
+  { call, signal }: ToolContext,
+  timeoutMs: number,
+): Promise<Analysed> {
+  const request: ChatRequest = {
+    ...innerRequest({
+      model: analyst,
+      instructions: ANALYST_INSTRUCTIONS,
+      messages: [{ role: 'user', content: analystQuestion(question, answers) }],
+      sampling: { temperature: 0, max_completion_tokens: DEFAULT_COMPLETION_TOKENS },
+    }),
+    ...(sort === undefined ? {} : { provider: { sort } }),
+  };
+  const schema = { name: 'analysis', schema: ANALYSIS_SCHEMA, strict: true };
+  const held: ChatRequest = { ...request, response_format: { type: 'json_schema', json_schema: schema } };
+  try {
+    const result = await call(held, { timeoutMs }).then(undefined, (thrown: unknown) => {
+      // Many models cannot be held to a schema; they have been told it, too.
+      if (isRefused(thrown)) return call(request, { timeoutMs });
+      throw thrown;
+    });
+    return { found: readFusionAnalysis(textOfAnswer(result)), cost: result.usage?.cost ?? 0 };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!RouterError.isInstance(thrown)) throw thrown;
+    return { cost: 0 };
+  }
+}
+
+function lostAll(outcome: PanelOutcome, team: ChosenTeam, wish: FusionToolOptions, context: ToolContext): ToolOutcome {
+  const { lost } = outcome;
+  const reason = reasonOfLoss(lost);
+  const message = lost.length === 0 ? 'There is no model for a panel here' : 'No model of the panel gave an answer';
+  note(outcome, team, wish, context);
+  const failed = failedCall(reason, message, lost);
+  return wish.on_failure === 'error' ? { ...failed, fails: errorOfLoss(reason, message, lost) } : failed;
+}
+
+/** Leaves a stage that tells who took part, and who was lost. */
+function note(
+  { answers, lost }: PanelOutcome,
+  { panel, analyst }: ChosenTeam,
+  { preset, analysis_models: named }: FusionToolOptions,
+  { stage }: ToolContext,
+  analysis?: Analysed,
+): void {
+  const costs = [...answers.map(({ cost }) => cost), analysis?.cost ?? 0];
+  const data: JsonObject = {
+    ...(named === undefined ? { preset: preset ?? DEFAULT_PRESET } : {}),
+    analysis_models: panel,
+    model: analyst,
+    analyzed: analysis?.found !== undefined,
+    ...(lost.length === 0 ? {} : { failed_models: lostModels(lost) }),
+  };
+  stage({
+    name: 'fusion',
+    summary: `${answers.length} of ${panel.length} models answered`,
+    cost_usd: costs.reduce((sum, cost) => sum + cost, 0),
+    data,
+  });
+}

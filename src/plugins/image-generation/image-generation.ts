@@ -1,0 +1,110 @@
+import {
+  type ServerToolDefinition,
+  type ToolContext,
+  type ToolOutcome,
+  defineServerTool,
+} from '../../core/pipeline/server-tool.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { parseImageOptions } from '../../protocol/server-tool-options.ts';
+import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
+import { reasonOfFailure } from '../inner-call/read-answer.ts';
+import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
+import { openaiImages } from './openai-images.ts';
+import { anyImageModel, imageModel, routerImages } from './router-images.ts';
+
+/** Options of {@link imageGenerationTool}. */
+export interface ImageGenerationToolOptions {
+  /**
+   * Service that makes images. Models of this router that make images need none. Default: OpenAI's images API when
+   * `OPENAI_API_KEY` is in the environment.
+   */
+  readonly generator?: ImageGenerator | undefined;
+  /** Milliseconds that one call may take. Default 200,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a request says about `router:image_generation`: a model, and options that go to it as they are. */
+export interface ImageGenerationOptions {
+  readonly model?: string | undefined;
+  readonly [option: string]: unknown;
+}
+
+/**
+ * The server tool `router:image_generation` (gaps 2.1): the model describes an image, and a model that makes images
+ * makes it. A model of this router is asked through the router; any other name goes to the service. Images come in
+ * `message.images`; the model reads where, not the bytes.
+ */
+export function imageGenerationTool(
+  options: ImageGenerationToolOptions = {},
+): ServerToolDefinition<ImageGenerationOptions> {
+  const generator = options.generator ?? generatorFromEnvironment();
+  return defineServerTool<ImageGenerationOptions>({
+    type: 'router:image_generation',
+    timeoutMs: options.timeoutMs ?? 200_000,
+    parseOptions: parseImageOptions,
+    describe: () => ({
+      description: 'Makes an image from a description. The user sees it below your answer: do not repeat its address.',
+      parameters: {
+        type: 'object',
+        properties: { prompt: { type: 'string', description: 'What the image shows, in detail' } },
+        required: ['prompt'],
+        additionalProperties: false,
+      },
+    }),
+    async execute({ prompt }, wish, context) {
+      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text that is not empty');
+      try {
+        const images = await generate(prompt, wish, generator, context);
+        return images === undefined ? failed(NOBODY) : made(images);
+      } catch (thrown) {
+        context.signal.throwIfAborted();
+        return failed(reasonOfFailure(thrown));
+      }
+    },
+    async close() {
+      await generator?.close?.();
+    },
+  });
+}
+
+const NOBODY =
+  'This router cannot make images: it has no model that does and no image service. Its operator can declare a model ' +
+  'with outputModalities: ["image"], set OPENAI_API_KEY, or pass a generator to imageGenerationTool()';
+
+/** Asks whoever makes images under this name; undefined when nobody does. */
+async function generate(
+  prompt: string,
+  { model: named, ...wishes }: ImageGenerationOptions,
+  generator: ImageGenerator | undefined,
+  context: ToolContext,
+): Promise<GeneratedImages | undefined> {
+  const { catalog, signal } = context;
+  const options = wishes as JsonObject;
+  const own = named === undefined ? undefined : imageModel(catalog, named);
+  if (own === undefined && generator !== undefined) {
+    return generator.generate({ prompt, model: named?.replace(/^openai\//, ''), options, signal });
+  }
+  const model = own ?? (named === undefined ? anyImageModel(catalog) : undefined);
+  return model === undefined ? undefined : { urls: await routerImages(model, prompt, options, context) };
+}
+
+function made({ urls, cost }: GeneratedImages): ToolOutcome {
+  const places = urls.map((url) => (url.startsWith('data:') ? SHOWN : url));
+  return {
+    result: { status: 'ok', imageUrl: places[0] ?? SHOWN, ...(places.length > 1 ? { imageUrls: places } : {}) },
+    images: urls.map((url) => ({ type: 'image_url', image_url: { url } })),
+    ...(cost === undefined ? {} : { used: { cost } }),
+  };
+}
+
+/** In the place of megabytes of data, which no model could read and every further turn would pay for. */
+const SHOWN = 'attached to the answer';
+
+function failed(error: string): ToolOutcome {
+  return { result: { status: 'error', error } };
+}
+
+function generatorFromEnvironment(): ImageGenerator | undefined {
+  const apiKey = readEnvironment('OPENAI_API_KEY');
+  return apiKey === undefined ? undefined : openaiImages({ apiKey, baseURL: readEnvironment('OPENAI_BASE_URL') });
+}

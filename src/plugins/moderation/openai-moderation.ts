@@ -1,0 +1,109 @@
+import { ConfigError, RouterError } from '../../errors.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/json.ts';
+import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
+import type { Transport } from '../../providers/transport/transport.ts';
+import { Secret } from '../../runtime/secret.ts';
+import type { ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
+import { JsonService } from '../service/json-service.ts';
+import { slicesOf } from './slices.ts';
+
+/** Options of {@link openaiModeration}. */
+export interface OpenAiModerationOptions {
+  readonly apiKey: string;
+  /** Address of the API, ending in its version. Default `https://api.openai.com/v1`. */
+  readonly baseURL?: string | undefined;
+  /** Default `omni-moderation-latest`. */
+  readonly model?: string | undefined;
+  /** Milliseconds for one call. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
+  readonly transport?: Transport | undefined;
+}
+
+/** Characters of one text that is judged; longer ones are cut, with an overlap. */
+const SLICE_LENGTH = 8_000;
+/** Texts that are judged in one call. */
+const SLICES_A_CALL = 16;
+
+/**
+ * OpenAI's moderation (`POST /moderations`), or a service that speaks the same. Texts are judged piece by piece, and
+ * pictures one by one, each call after the other, until something is flagged.
+ *
+ * @throws {@link ConfigError} when an option cannot be right.
+ */
+export function openaiModeration(options: OpenAiModerationOptions): ModerationService {
+  const { baseURL = 'https://api.openai.com/v1', model = 'omni-moderation-latest', transport, timeoutMs } = options;
+  const problems = [...problemsOf(options.apiKey, baseURL)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  const apiKey = new Secret(options.apiKey);
+  const url = new URL(`${baseURL.replace(/\/+$/, '')}/moderations`);
+  const service = new JsonService({ name: 'The moderation service openai', transport, timeoutMs });
+
+  async function judge(input: JsonValue, signal: AbortSignal, refusedInput?: string): Promise<readonly JsonObject[]> {
+    const headers = ['authorization', `Bearer ${apiKey.reveal()}`];
+    const answer = await service.call({ url, headers, body: { model, input }, signal, refusedInput });
+    return resultsOf(answer);
+  }
+
+  return {
+    id: model,
+    name: 'OpenAI',
+    async check({ texts, images, signal }): Promise<ModerationVerdict> {
+      const slices = slicesOf(texts, SLICE_LENGTH);
+      for (let start = 0; start < slices.length; start += SLICES_A_CALL) {
+        const part = slices.slice(start, start + SLICES_A_CALL);
+        const results = await judge(part, signal);
+        if (results.length !== part.length) throw unreadable();
+        const flagged = results.findIndex((result) => result['flagged'] === true);
+        const result = results[flagged];
+        if (result !== undefined) return { flagged: true, reasons: reasonsOf(result), text: part[flagged] };
+      }
+      for (const image of images) {
+        const input = [{ type: 'image_url', image_url: { url: image } }];
+        const [result] = await judge(
+          input,
+          signal,
+          'A picture of the request is not accepted by the moderation service',
+        );
+        if (result === undefined) throw unreadable();
+        if (result['flagged'] === true) return { flagged: true, reasons: reasonsOf(result) };
+      }
+      return { flagged: false };
+    },
+    close: () => service.close(),
+  };
+}
+
+/** OpenAI's moderation with the key of the environment; undefined without one. */
+export function openaiModerationFromEnvironment(): ModerationService | undefined {
+  const apiKey = readEnvironment('OPENAI_API_KEY');
+  return apiKey === undefined ? undefined : openaiModeration({ apiKey });
+}
+
+function* problemsOf(apiKey: string, baseURL: string): Generator<{ path: string; problem: string }> {
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    yield { path: 'openaiModeration.apiKey', problem: 'must be one line of visible characters, without spaces' };
+  }
+  if (!URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
+    yield { path: 'openaiModeration.baseURL', problem: 'must be an http(s) address' };
+  }
+}
+
+/** An answer that does not say clearly that nothing was flagged must not let anything through. */
+function resultsOf({ results }: JsonObject): readonly JsonObject[] {
+  if (!Array.isArray(results)) throw unreadable();
+  return results.map((result) => {
+    if (!isJsonObject(result) || typeof result['flagged'] !== 'boolean') throw unreadable();
+    return result;
+  });
+}
+
+function reasonsOf({ categories }: JsonObject): readonly string[] {
+  if (!isJsonObject(categories)) return [];
+  return Object.keys(categories).filter((name) => categories[name] === true);
+}
+
+function unreadable(): RouterError {
+  const message = 'The moderation service openai gave an answer that says nothing';
+  return new RouterError({ status: 502, errorType: 'provider_unavailable', message });
+}

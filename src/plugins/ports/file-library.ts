@@ -1,0 +1,40 @@
+import type { FileStore, StoredFile } from './file-store.ts';
+
+/** What is known of a file without its content. */
+export interface FileCard {
+  readonly id: string;
+  readonly name: string;
+  /** For example `text/markdown`. */
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+/** On whose behalf, and how long somebody waits. */
+export interface FileCaller {
+  /** Id of the account. */
+  readonly account: string;
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal;
+}
+
+/** A {@link FileStore} that can also be looked through and added to. What an id stands for never changes. */
+export interface FileLibrary extends FileStore {
+  /** The files of an account, the newest first. */
+  list(query: FileCaller & { readonly limit: number }): Promise<readonly FileCard[]>;
+  /**
+   * Keeps a new file under an id of its own.
+   *
+   * @throws {@link FileLibraryFull} when there is no room for it.
+   */
+  add(query: FileCaller & { readonly file: StoredFile }): Promise<FileCard>;
+  /** Frees what it holds. May be called more than once. */
+  close?(): Promise<void>;
+}
+
+/** A file that a library has no room for. Its text may be shown to whoever wanted to store it. */
+export class FileLibraryFull extends Error {
+  override readonly name = 'FileLibraryFull';
+}

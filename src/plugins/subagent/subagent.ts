@@ -1,0 +1,73 @@
+import {
+  type ServerToolDefinition,
+  type ToolContext,
+  type ToolOutcome,
+  defineServerTool,
+} from '../../core/pipeline/server-tool.ts';
+import { type SubagentOptions, parseSubagentOptions } from '../../protocol/inner-model-options.ts';
+import {
+  type HelperToolOptions,
+  askHelper,
+  helperModel,
+  helperName,
+  textFunction,
+} from '../inner-call/helper-model.ts';
+import { SMALL } from '../inner-call/rank-models.ts';
+import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
+
+const DEFAULT_INSTRUCTIONS =
+  'You carry out one task that another model has handed to you. Do exactly what it describes, with nothing but what it ' +
+  'tells you and the tools you have. Give the result itself, without talk around it; if it cannot be done, say why.';
+
+/**
+ * The server tool `router:subagent` (gaps 2.1): the model hands a self-contained task to a smaller one, which sees
+ * nothing but the task and may have server tools of its own. A request may offer several with names of their own.
+ */
+export function subagentTool({
+  model,
+  timeoutMs = 180_000,
+}: HelperToolOptions = {}): ServerToolDefinition<SubagentOptions> {
+  return defineServerTool<SubagentOptions>({
+    type: 'router:subagent',
+    timeoutMs,
+    repeatable: true,
+    parseOptions: parseSubagentOptions,
+    nameOf: (wish) => helperName('subagent', wish),
+    innerTools: ({ tools }) => tools ?? [],
+    describe: ({ name }) =>
+      textFunction(
+        `Hands a task to ${name === undefined ? 'a worker' : `the worker "${name}"`}, a smaller and faster model: ` +
+          'summaries, extraction, drafts, reformatting. Several tasks can be handed out at the same time.',
+        {
+          task_name: 'A few words by which you will know the task again',
+          task_description:
+            'The whole task with all that is needed for it: the worker sees nothing else and remembers nothing',
+        },
+      ),
+    execute: ({ task_name: name, task_description: task }, wish, context) => {
+      const taskName = typeof name === 'string' ? name : '';
+      if (typeof task === 'string' && task.trim() !== '') {
+        return work(taskName, task, { ...wish, model: wish.model ?? model }, context);
+      }
+      const error = 'task_description must be a text that is not empty';
+      return { result: { status: 'error', task_name: taskName, error } };
+    },
+  });
+}
+
+async function work(
+  taskName: string,
+  task: string,
+  { inherit_functions: _, inherited_function_names: __, ...wish }: SubagentOptions,
+  context: ToolContext,
+): Promise<ToolOutcome> {
+  const model = helperModel(wish, SMALL, context);
+  const instructions = wish.instructions ?? DEFAULT_INSTRUCTIONS;
+  try {
+    const answer = await askHelper(model, instructions, [{ role: 'user', content: task }], wish, context);
+    return { result: { status: 'ok', model: answer.model, task_name: taskName, outcome: textOfAnswer(answer) } };
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    return { result: { status: 'error', task_name: taskName, error: reasonOfFailure(thrown) } };
+  }
+}

@@ -1,0 +1,56 @@
+import type * as PgBossPackage from 'pg-boss';
+import { ConfigError } from '../../errors.ts';
+
+/** The little of pg-boss that is used: one queue of calls that wake somebody. */
+export interface WakeCalls {
+  /** Sends a call. At most one of a name waits at a time. */
+  send(name: string, afterMs: number): Promise<void>;
+  /** Hears the calls, each of which reaches one process. */
+  hear(onCall: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where calls go through. */
+export interface WakeCallOptions {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly queue: string;
+  readonly onError: (error: Error) => void;
+}
+
+/** Seconds between two looks where the database does not tell of new calls by itself. */
+const POLL_SECONDS = 1;
+/** Seconds after which a call that was heard is forgotten. */
+const KEPT_SECONDS = 60;
+
+/** Loads the optional package pg-boss and opens its queue. May be called by many processes at the same time. */
+export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
+  const { connectionString, schema, queue, onError } = options;
+  const { PgBoss } = await importPgBoss();
+  const boss = new PgBoss({ connectionString, schema, application_name: 'signalbox', useListenNotify: true, max: 4 });
+  boss.on('error', onError);
+  await boss.start();
+  // Of calls with the same name one waits at a time: more would wake nobody else.
+  await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
+  return {
+    async send(name, afterMs) {
+      await boss.send(queue, null, { singletonKey: name, startAfter: Math.ceil(afterMs / 1_000) });
+    },
+    async hear(onCall) {
+      await boss.work(queue, { pollingIntervalSeconds: POLL_SECONDS }, onCall);
+    },
+    async close() {
+      await boss.stop({ graceful: false, close: true });
+    },
+  };
+}
+
+async function importPgBoss(): Promise<typeof PgBossPackage> {
+  try {
+    return await import('pg-boss');
+  } catch {
+    throw new ConfigError([
+      { path: 'batches.queue', problem: 'is pgBossQueue, which needs the package pg-boss: npm install pg-boss' },
+    ]);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Timer } from '../../runtime/environment.ts';
+import { TaskPump, type TaskPumpOptions, runDueTasks } from '../task-pump.ts';
+import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../task-queue.ts';
+import { type WakeCalls, openWakeCalls } from './boss.ts';
+
+/** Options of {@link pgBossQueue}. */
+export interface PgBossQueueOptions extends TaskPumpOptions {
+  /** The PostgreSQL through which instances wake each other: best the one where the batches are. */
+  readonly connectionString: string;
+  /** Schema of pg-boss. Default `signalbox_queue`. */
+  readonly schema?: string | undefined;
+  /** Name of the queue in pg-boss. Default `signalbox-tasks`. */
+  readonly queue?: string | undefined;
+  /**
+   * Longest time in milliseconds between two looks into the storage, for tasks that no call told of: those of instances
+   * that died, and those of instances that only take requests. Default 10,000.
+   */
+  readonly pollMs?: number | undefined;
+}
+
+const DEFAULT_POLL_MS = 10_000;
+/** Milliseconds after which a call that found no room is made again. */
+const NO_ROOM_MS = 1_000;
+/** Name of the call for tasks that are due now. */
+const NOW = 'now';
+
+/**
+ * Runs tasks on many instances, with pg-boss to decide which of them wakes for which. The tasks themselves stay in the
+ * storage of the batches, saved together with what they follow from: pg-boss carries calls such as "something is due",
+ * and losing all of them costs a few seconds.
+ *
+ * @example
+ * ```ts
+ * import { pgBossQueue } from 'signalbox/pg-boss';
+ * import { postgresStorage } from 'signalbox/postgres';
+ *
+ * const router = createRouter({
+ *   batches: { storage: postgresStorage({ connectionString }), queue: pgBossQueue({ connectionString }) },
+ * });
+ * ```
+ */
+export function pgBossQueue(options: PgBossQueueOptions): TaskQueueFactory {
+  return (ports) => new PgBossQueue(ports, options);
+}
+
+class PgBossQueue implements TaskQueue {
+  readonly #ports: QueuePorts;
+  readonly #options: PgBossQueueOptions;
+  #calls: WakeCalls | undefined;
+  #pump: TaskPump | undefined;
+  #timer: Timer | undefined;
+
+  constructor(ports: QueuePorts, options: PgBossQueueOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  async start(handler: TaskHandler): Promise<void> {
+    if (this.#pump !== undefined) return;
+    const { connectionString, schema = 'signalbox_queue', queue = 'signalbox-tasks' } = this.#options;
+    const pump = new TaskPump(this.#ports, handler, this.#options);
+    this.#pump = pump;
+    pump.onSettled = (againAfterMs) => this.#call(againAfterMs ?? 0);
+    const onError = (error: Error): void => this.#complain(error);
+    this.#calls = await openWakeCalls({ connectionString, schema, queue, onError });
+    await this.#calls.hear(() => this.#take(pump));
+    this.#poll(pump);
+    this.#call(0);
+  }
+
+  wake(): void {
+    this.#call(0);
+  }
+
+  tick(handler: TaskHandler, budgetMs: number): Promise<void> {
+    return runDueTasks(this.#ports, handler, budgetMs, this.#options);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    const [pump, calls] = [this.#pump, this.#calls];
+    this.#pump = undefined;
+    this.#calls = undefined;
+    this.#ports.environment.clearTimer(this.#timer);
+    await pump?.stop(graceMs);
+    // What was given back is for the others.
+    await calls?.send(NOW, 0).catch(() => undefined);
+    await calls?.close();
+  }
+
+  /** Takes what is due. When there may be more than there is room for, somebody else is called. */
+  async #take(pump: TaskPump): Promise<void> {
+    if (this.#pump !== pump) return;
+    const { room } = pump;
+    try {
+      if ((await pump.fill()) >= room) this.#call(room > 0 ? 0 : NO_ROOM_MS);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** Calls whoever is free, at some time. Calls for the same second are one. */
+  #call(afterMs: number): void {
+    const { environment } = this.#ports;
+    const name = afterMs <= 0 ? NOW : `at ${Math.ceil((environment.wallClock() + afterMs) / 1_000)}`;
+    this.#calls?.send(name, afterMs).catch((error: unknown) => this.#complain(error));
+  }
+
+  #poll(pump: TaskPump): void {
+    const { pollMs = DEFAULT_POLL_MS } = this.#options;
+    this.#timer = this.#ports.environment.setTimer(() => {
+      void this.#take(pump).finally(() => {
+        if (this.#pump === pump) this.#poll(pump);
+      });
+    }, pollMs);
+  }
+
+  /** The name of an error, not its words: they may hold the address of the database. */
+  #complain(error: unknown): void {
+    this.#ports.onProblem(
+      `pg-boss or its database has a problem (${error instanceof Error ? error.name : typeof error})`,
+    );
+  }
+}

@@ -1,0 +1,96 @@
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRouter } from 'signalbox';
+import { pgBossQueue } from 'signalbox/pg-boss';
+import { postgresStorage } from 'signalbox/postgres';
+import { type BatchProvider, all, answer, batchProvider, chatBatch } from '../support/batches.ts';
+import { type Postgres, startPostgres } from '../support/postgres.ts';
+
+let server: Postgres;
+let pool: Pool;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = new Pool({ connectionString: server.connectionString, max: 10 });
+  pool.on('error', () => {});
+});
+
+afterAll(async () => {
+  await pool.end();
+  await server[Symbol.asyncDispose]();
+});
+
+/** One of several instances on the same database. */
+function instance(provider: BatchProvider, pollMs: number) {
+  const problems: string[] = [];
+  const { connectionString } = server;
+  const router = createRouter({
+    providers: [provider],
+    on: { warning: ({ message }) => problems.push(message) },
+    batches: {
+      storage: postgresStorage({ pool }),
+      queue: pgBossQueue({ connectionString, pollMs, concurrency: 1, leaseMs: 2_000 }),
+      limits: { leaseMs: 2_000 },
+    },
+  });
+  return { router, problems, [Symbol.asyncDispose]: () => router.close() };
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function untilEnded({ router }: ReturnType<typeof instance>, ids: readonly string[]): Promise<void> {
+  for (let turn = 0; turn < 400; turn += 1) {
+    const batches = await Promise.all(ids.map((id) => router.batches.retrieve(id)));
+    if (batches.every(({ finalized_at: end }) => end !== null)) return;
+    await wait(25);
+  }
+  throw new Error('Not all batches end');
+}
+
+describe('pg-boss', () => {
+  it('spreads batches over instances that start at once, without anybody looking by himself', async () => {
+    const slowly = (): BatchProvider =>
+      batchProvider('up', async () => {
+        await wait(150);
+        return answer('ok');
+      });
+    const providers = [slowly(), slowly(), slowly()];
+    await using first = instance(providers[0] ?? slowly(), 3_600_000);
+    await using second = instance(providers[1] ?? slowly(), 3_600_000);
+    await using third = instance(providers[2] ?? slowly(), 3_600_000);
+    const instances = [first, second, third];
+    await Promise.all(instances.map(({ router }) => router.batches.start()));
+    const created = await Promise.all(Array.from({ length: 9 }, () => first.router.batches.create(chatBatch(8))));
+    await untilEnded(
+      second,
+      created.map(({ id }) => id),
+    );
+    for (const { id } of created) {
+      const results = await all(third.router.batches.results(id));
+      expect(results.map(({ response }) => response?.status_code)).toEqual(Array.from({ length: 8 }, () => 200));
+    }
+    const calls = providers.map((provider) => provider.calls.length);
+    expect(calls.reduce((sum, one) => sum + one, 0)).toBe(72);
+    expect(calls.every((one) => one > 0)).toBe(true);
+    expect(instances.flatMap(({ problems }) => problems)).toEqual([]);
+  });
+
+  it('finds what an instance left behind that died, and goes on after the database was restarted', async () => {
+    const hanging = batchProvider('up', () => new Promise<never>(() => {}));
+    const dying = instance(hanging, 200);
+    await dying.router.batches.start();
+    const { id } = await dying.router.batches.create(chatBatch(3));
+    for (let turn = 0; turn < 200 && hanging.open === 0; turn += 1) await wait(20);
+    expect(hanging.open).toBe(3);
+    await server.crash();
+    await dying.router.batches.stop({ graceMs: 0 }).catch(() => {});
+    await using living = instance(batchProvider('up'), 200);
+    await living.router.batches.start();
+    await untilEnded(living, [id]);
+    expect(await living.router.batches.retrieve(id)).toMatchObject({
+      status: 'completed',
+      request_counts: { completed: 3 },
+    });
+    await dying.router.close().catch(() => {});
+  });
+});
