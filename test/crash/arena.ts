@@ -99,10 +99,12 @@ class Arena {
   readonly #upstream: string;
   readonly #workers = new Set<Worker>();
   readonly #stored = new Map<string, string[]>();
+  readonly #heard = new Map<string, string[]>();
   readonly #exits: string[] = [];
   /** When something was ordered last. */
   readonly #ordered = new Map<string, number>();
   readonly #toCancel = new Set<string>();
+  readonly #beganAt = Date.now();
   readonly #endsAt: number;
   #begun = { kill: 0, pause: 0 };
   #keys = 0;
@@ -110,12 +112,13 @@ class Arena {
   constructor(options: ArenaOptions, upstream: string) {
     this.#options = options;
     this.#upstream = upstream;
-    this.#endsAt = Date.now() + options.strikeMs;
+    this.#endsAt = this.#beganAt + options.strikeMs;
     process.on('exit', this.#killAll);
   }
 
   evidence(): Omit<Evidence, 'upstream'> {
-    return { store: this.#options.store, batches: this.batches, stored: this.#stored, exits: this.#exits };
+    const { store } = this.#options;
+    return { store, batches: this.batches, stored: this.#stored, heard: this.#heard, exits: this.#exits };
   }
 
   async strike(): Promise<void> {
@@ -284,6 +287,10 @@ class Arena {
     if (word === 'stored') {
       const place = `${name}/${more[0]}`;
       this.#stored.set(place, [...(this.#stored.get(place) ?? []), more[1] ?? '']);
+    }
+    if (word === 'heard') {
+      const line = `${Date.now() - this.#beganAt} ms, process ${worker.child.pid}: ${more.join(' ')}`;
+      this.#heard.set(name, [...(this.#heard.get(name) ?? []), line]);
     }
     if (word === 'made') this.#made(name, more[0] ?? '');
     if (word === 'cancelled') this.#toCancel.delete(name);

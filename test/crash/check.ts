@@ -10,6 +10,8 @@ export interface Evidence {
   readonly batches: ReadonlyMap<string, { readonly story: Story; readonly id: string | undefined }>;
   /** Ids of results that workers said they stored, by batch and index. */
   readonly stored: ReadonlyMap<string, readonly string[]>;
+  /** What workers said about batches, by id, and with `*` as the id where they did not say which one. */
+  readonly heard: ReadonlyMap<string, readonly string[]>;
   /** Ends of processes that the test did not cause. */
   readonly exits: readonly string[];
 }
@@ -23,6 +25,8 @@ export interface Findings {
   readonly givenUp: number;
   /** Upstream calls beyond one for each request. */
   readonly repeatedCalls: number;
+  /** What is known about each batch of which something was lost or doubled. */
+  readonly histories: readonly string[];
 }
 
 const ACCOUNT = 'anonymous';
@@ -39,6 +43,7 @@ export async function check(evidence: Evidence): Promise<Findings> {
   const { store, upstream, batches, exits } = evidence;
   const lost: string[] = [];
   const doubled: string[] = [];
+  const histories: string[] = [];
   let givenUp = 0;
   const ids = new Set<string>();
   for (const [key, { story, id }] of batches) {
@@ -52,12 +57,13 @@ export async function check(evidence: Evidence): Promise<Findings> {
     lost.push(...found.lost);
     doubled.push(...found.doubled);
     givenUp += found.givenUp;
+    if (found.lost.length + found.doubled.length > 0) histories.push(await historyOf(evidence, key, id));
   }
   for (const id of await allIds(store)) if (!ids.has(id)) doubled.push(`${id}: was created, and nobody was told`);
   const tasks = await store.nextTaskIn();
   if (tasks !== undefined) lost.push(`there is still something to be done, in ${tasks} ms`);
   const repeatedCalls = [...upstream.calls.values()].reduce((sum, calls) => sum + calls - 1, 0);
-  return { lost, doubled, exits, givenUp, repeatedCalls };
+  return { lost, doubled, exits, givenUp, repeatedCalls, histories };
 }
 
 async function checkBatch({ store, upstream, stored }: Evidence, key: string, story: Story, id: string) {
@@ -103,6 +109,13 @@ async function checkBatch({ store, upstream, stored }: Evidence, key: string, st
   if (!events.some(({ accepted }) => accepted)) lost.push(`${key}: nobody was told of its end`);
   if (told.size > 1) doubled.push(`${key}: its end was told as ${told.size} different events`);
   return { lost, doubled, givenUp };
+}
+
+/** For whoever looks for the cause. */
+async function historyOf({ store, heard }: Evidence, key: string, id: string): Promise<string> {
+  const batch = await store.find(ACCOUNT, id);
+  const head = `${key} (${id}): ${batch?.status}, ${JSON.stringify(batch?.counts)}, ${batch?.error?.message ?? 'no error'}`;
+  return [head, ...(heard.get(id) ?? [])].join('\n  ');
 }
 
 function textIn({ response }: StoredOutcome): unknown {

@@ -2,10 +2,10 @@ import process from 'node:process';
 import { FAIL_POINTS } from 'signalbox';
 import { postgresStorage } from 'signalbox/postgres';
 import { sqliteStorage } from 'signalbox/sqlite';
+import { seededRandom } from 'signalbox/testing';
 import { startPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type ArenaReport, runArena } from './arena.ts';
-import { seededRandom } from './random.ts';
 
 /**
  * The long crash test: three workers on one PostgreSQL and two on one SQLite file are killed and paused while they
@@ -100,5 +100,6 @@ function describe(name: string, { findings, ...report }: ArenaReport): void {
   console.log(`  ${repeatedCalls} calls repeated, ${givenUp} requests given up, ${report.deliveries} webhooks sent`);
   console.log(`  ${lost.length} lost, ${doubled.length} doubled, ${exits.length} exits`);
   for (const finding of [...exits, ...doubled, ...lost].slice(0, 20)) console.log(`    ${finding}`);
+  for (const history of findings.histories.slice(0, 10)) console.log(`    ${history.replaceAll('\n', '\n    ')}`);
   demand(lost.length + doubled.length + exits.length === 0, `${name} broke its promise`);
 }

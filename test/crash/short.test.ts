@@ -1,8 +1,8 @@
 import { sqliteStorage } from 'signalbox/sqlite';
+import { seededRandom } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type ArenaOptions, runArena } from './arena.ts';
-import { seededRandom } from './random.ts';
 
 const SEED = 1;
 

@@ -41,6 +41,11 @@ function watched(store: BatchStore): BatchStore {
       for (const index of stored) say('stored', id, index, outcomes.find((one) => one.index === index)?.resultId ?? '');
       return stored;
     },
+    async claimTasks(claim) {
+      const tasks = await store.claimTasks(claim);
+      for (const { batchId, effect, attempts } of tasks) say('heard', batchId, `${effect}, attempt ${attempts}`);
+      return tasks;
+    },
     save(next, tasks) {
       const { expiresAt, createdAt, model } = next;
       const isShort = model === 'acme/expire' && expiresAt !== undefined;
@@ -116,7 +121,12 @@ const nativeUpstream: Provider = {
 const { leaseMs } = setup;
 const router = createRouter({
   providers: [upstream, nativeUpstream],
-  on: { warning: () => {} },
+  on: {
+    warning: ({ message }) => say('heard', /batch_\w+/.exec(message)?.[0] ?? '*', message),
+    batch(update) {
+      if (update.type === 'status') say('heard', update.batch.id, `is ${update.batch.status}`);
+    },
+  },
   batches: {
     storage: watched(openStore()),
     queue: localQueue({ leaseMs, pollMs: POLL_MS }),
