@@ -14,8 +14,8 @@ import { type ArenaReport, runArena } from './arena.ts';
  */
 const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
 const begun = Date.now();
-const leaseMs = 600;
-const common = { leaseMs, blind: 0.25, strikeMs: 190_000, drainMs: 60_000 };
+const leaseMs = 1_000;
+const common = { leaseMs, blind: 0.25, strikeMs: 300_000, drainMs: 120_000 };
 console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
 
 using folder = temporaryFolder();

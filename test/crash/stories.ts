@@ -4,7 +4,7 @@ import type { FailPoint } from 'signalbox';
 export type Story = 'plain' | 'native' | 'cancel' | 'expire' | 'deferred';
 
 /** Requests of a batch. */
-export const SIZES: Readonly<Record<Story, number>> = { plain: 24, native: 12, cancel: 12, expire: 6, deferred: 4 };
+export const SIZES: Readonly<Record<Story, number>> = { plain: 16, native: 12, cancel: 12, expire: 6, deferred: 4 };
 
 /** Stories that lead to places where the plain one does not. */
 const WAYS: Readonly<Partial<Record<FailPoint, Story>>> = {

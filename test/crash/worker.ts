@@ -129,7 +129,7 @@ const router = createRouter({
   },
   batches: {
     storage: watched(openStore()),
-    queue: localQueue({ leaseMs, pollMs: POLL_MS }),
+    queue: localQueue({ leaseMs, pollMs: POLL_MS, concurrency: 12 }),
     limits: { leaseMs, perBatch: 4, sliceMs: 3_000 },
     failPoint: reach,
   },
