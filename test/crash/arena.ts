@@ -22,6 +22,8 @@ export interface ArenaOptions {
   /** Places that are aimed at. Default: all. */
   readonly points?: readonly FailPoint[];
   readonly leaseMs: number;
+  /** True when pauses end only after others have done all of the batch meanwhile. */
+  readonly patient?: boolean;
   /** Part of the blows that fall at any moment instead of at a place. */
   readonly blind: number;
   /** Milliseconds after which no more is aimed. */
@@ -50,15 +52,21 @@ interface Worker {
   /** Set while an end of the process is our doing. */
   doomed: boolean;
   onHit: (() => void) | undefined;
+  /** Key of the batch that it was last told to create. */
+  key: string;
 }
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
 /** Milliseconds after which a place is given up that nobody comes to. */
 const AIM_MS = 4_000;
+/** Times that is aimed where no blow is to fall blindly: another worker may come to the place first. */
+const AIMS = 5;
 /** Milliseconds after which something is ordered again that nobody said was done. */
 const ASK_AGAIN_MS = 2_000;
 /** Milliseconds between two looks of the drain. */
 const LOOK_MS = 100;
+/** Milliseconds after which a pause ends although others are not done. */
+const PATIENCE_MS = 15_000;
 
 /** Lets workers run on a store, strikes them, lets them come to an end, and checks everything. */
 export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
@@ -165,21 +173,28 @@ class Arena {
 
   /** One worker after the other, until enough were struck. */
   async #slot(): Promise<void> {
-    let worker: Worker | undefined;
+    let worker = await this.#spawn();
     for (let action = this.#next(); action !== undefined; action = this.#next()) {
-      worker = worker === undefined || isOver(worker.child) ? await this.#spawn() : worker;
+      if (isOver(worker.child)) worker = await this.#spawn();
       this.#doChores(worker);
-      const aimed = this.#options.random() >= this.#options.blind && (await this.#aim(worker, action));
-      if (!aimed) await this.#strikeBlindly(worker, action);
+      if (!(await this.#aims(worker, action))) await this.#strikeBlindly(worker, action);
       if (action === 'kill') {
         if (!isOver(worker.child)) await once(worker.child, 'exit');
         this.kills += 1;
       } else {
         await sleep(this.#options.leaseMs * 1.6);
+        if (this.#options.patient === true) await this.#othersAreDone(worker);
         worker.child.kill('SIGCONT');
         this.pauses += 1;
       }
     }
+  }
+
+  async #othersAreDone({ key }: Worker): Promise<void> {
+    const { id, story = 'plain' } = this.batches.get(key) ?? {};
+    const isDone = (): boolean =>
+      Array.from({ length: SIZES[story] }).every((_, index) => this.#stored.has(`${id}/${index}`));
+    for (const endsAt = Date.now() + PATIENCE_MS; Date.now() < endsAt && !isDone();) await sleep(LOOK_MS);
   }
 
   #next(): Action | undefined {
@@ -191,6 +206,14 @@ class Arena {
     const action = random() * all < left.kill ? 'kill' : 'pause';
     this.#begun[action] += 1;
     return action;
+  }
+
+  /** Aims, unless blows are to fall blindly as well. False when the place was not reached. */
+  async #aims(worker: Worker, action: Action): Promise<boolean> {
+    const { blind, random } = this.#options;
+    if (blind > 0) return random() >= blind && this.#aim(worker, action);
+    for (let tries = 0; tries < AIMS; tries += 1) if (await this.#aim(worker, action)) return true;
+    return false;
   }
 
   /** Lets a worker strike itself at the place that was struck least. False when it did not come there in time. */
@@ -225,6 +248,7 @@ class Arena {
   #create(worker: Worker, story: Story): void {
     this.#keys += 1;
     const key = `key-${this.#keys}`;
+    worker.key = key;
     this.batches.set(key, { story, id: undefined });
     this.#ordered.set(key, Date.now());
     tell(worker, { type: 'create', key, story });
@@ -251,7 +275,7 @@ class Arena {
     const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const worker: Worker = { child, doomed: false, onHit: undefined };
+    const worker: Worker = { child, doomed: false, onHit: undefined, key: '' };
     this.#workers.add(worker);
     const said: string[] = [];
     child.stderr?.on('data', (text: Buffer) => said.push(String(text)));

@@ -14,6 +14,8 @@ import { type ArenaReport, runArena } from './arena.ts';
  */
 const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
 const begun = Date.now();
+/** Calls that one worker has under way, at most. */
+const AT_A_TIME = 32;
 const leaseMs = 1_000;
 const common = { leaseMs, blind: 0.25, strikeMs: 300_000, drainMs: 120_000 };
 console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
@@ -71,10 +73,11 @@ const twin = await runArena({
   ...common,
   setup: { store: 'sqlite', where: folder.file('unfenced.db'), unfenced: true },
   store: stores['SQLite without fencing'],
-  workers: 2,
+  workers: 3,
   kills: 0,
-  pauses: 6,
+  pauses: 2,
   points: ['run.answered'],
+  patient: true,
   blind: 0,
   drainMs: 10_000,
   random: seededRandom(seed + 2),
@@ -101,5 +104,7 @@ function describe(name: string, { findings, ...report }: ArenaReport): void {
   console.log(`  ${lost.length} lost, ${doubled.length} doubled, ${exits.length} exits`);
   for (const finding of [...exits, ...doubled, ...lost].slice(0, 20)) console.log(`    ${finding}`);
   for (const history of findings.histories.slice(0, 10)) console.log(`    ${history.replaceAll('\n', '\n    ')}`);
-  demand(lost.length + doubled.length + exits.length === 0, `${name} broke its promise`);
+  demand(lost.length + doubled.length + exits.length + givenUp === 0, `${name} broke its promise`);
+  const blows = report.kills + report.pauses + report.restarts;
+  demand(repeatedCalls <= blows * AT_A_TIME, `${name} repeated more calls than can have been under way`);
 }

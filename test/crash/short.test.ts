@@ -7,7 +7,10 @@ import { type ArenaOptions, runArena } from './arena.ts';
 const SEED = 1;
 
 /** Two processes on one file; the long version with PostgreSQL is `npm run test:crash`. */
-async function runShort(isUnfenced: boolean, options: Pick<ArenaOptions, 'kills' | 'pauses' | 'points' | 'drainMs'>) {
+async function runShort(
+  isUnfenced: boolean,
+  options: Pick<ArenaOptions, 'kills' | 'pauses' | 'points' | 'drainMs' | 'patient'>,
+) {
   using folder = temporaryFolder();
   const file = folder.file('batches.db');
   const store = sqliteStorage({ file });
@@ -18,7 +21,7 @@ async function runShort(isUnfenced: boolean, options: Pick<ArenaOptions, 'kills'
       workers: 2,
       leaseMs: 500,
       blind: 0,
-      strikeMs: 20_000,
+      strikeMs: 80_000,
       random: seededRandom(SEED),
       ...options,
     });
@@ -28,20 +31,26 @@ async function runShort(isUnfenced: boolean, options: Pick<ArenaOptions, 'kills'
 }
 
 describe('processes that are killed and paused while they work on the same batches', () => {
-  it('lose nothing and do nothing twice', { timeout: 60_000 }, async () => {
+  it('lose nothing and do nothing twice', { timeout: 200_000 }, async () => {
     const { findings, kills, pauses, points } = await runShort(false, {
-      kills: 2,
-      pauses: 1,
-      points: ['run.claimed', 'run.answered', 'finalize.done'],
-      drainMs: 30_000,
+      kills: 4,
+      pauses: 3,
+      points: ['create.published', 'run.claimed', 'run.answered', 'run.stored', 'finalize.done', 'notify.sent'],
+      drainMs: 60_000,
     });
-    expect([findings.lost, findings.doubled, findings.exits]).toEqual([[], [], []]);
-    expect([kills, pauses]).toEqual([2, 1]);
+    expect(findings).toMatchObject({ lost: [], doubled: [], exits: [], givenUp: 0 });
+    expect([kills, pauses]).toEqual([4, 3]);
     expect(points.get('notify.sent')?.reached).toBeGreaterThan(0);
   });
 
-  it('would store outcomes twice without fencing, and that would be found', { timeout: 60_000 }, async () => {
-    const { findings } = await runShort(true, { kills: 0, pauses: 3, points: ['run.answered'], drainMs: 4_000 });
+  it('would store outcomes twice without fencing, and that would be found', { timeout: 200_000 }, async () => {
+    const { findings } = await runShort(true, {
+      kills: 0,
+      pauses: 1,
+      points: ['run.answered'],
+      patient: true,
+      drainMs: 4_000,
+    });
     expect(findings.doubled.join('\n')).toContain('was stored 2 times');
     expect(findings.exits).toEqual([]);
   });
