@@ -12,6 +12,8 @@ import { startUpstream } from './upstream.ts';
 /** What happens to the workers on one store. */
 export interface ArenaOptions {
   readonly setup: Pick<WorkerSetup, 'store' | 'where'> & { readonly unfenced?: boolean };
+  /** Queues of the workers, one after the other. Default: the local one. */
+  readonly queues?: readonly WorkerSetup['queue'][];
   /** The same store, for the checks. */
   readonly store: BatchStore;
   readonly workers: number;
@@ -116,6 +118,7 @@ class Arena {
   readonly #endsAt: number;
   #begun = { kill: 0, pause: 0 };
   #keys = 0;
+  #spawned = 0;
 
   constructor(options: ArenaOptions, upstream: string) {
     this.#options = options;
@@ -270,8 +273,10 @@ class Arena {
   }
 
   async #spawn(): Promise<Worker> {
-    const { setup, leaseMs } = this.#options;
-    const whole: WorkerSetup = { unfenced: false, ...setup, leaseMs, upstream: this.#upstream };
+    const { setup, leaseMs, queues = ['local'] } = this.#options;
+    const queue = queues[this.#spawned % queues.length] ?? 'local';
+    this.#spawned += 1;
+    const whole: WorkerSetup = { unfenced: false, queue, ...setup, leaseMs, upstream: this.#upstream };
     const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

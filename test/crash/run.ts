@@ -35,6 +35,7 @@ const [onPostgres, onSqlite] = await Promise.all([
     ...common,
     setup: { store: 'postgres', where: postgres.connectionString },
     store: stores.PostgreSQL,
+    queues: ['pg-boss', 'local'],
     workers: 3,
     kills: 120,
     pauses: 60,

@@ -33,6 +33,8 @@ export type Action = 'kill' | 'pause';
 /** How a worker is set up. */
 export interface WorkerSetup {
   readonly store: 'sqlite' | 'postgres';
+  /** What tells it of tasks; pg-boss needs PostgreSQL. */
+  readonly queue: 'local' | 'pg-boss';
   /** File or connection string. */
   readonly where: string;
   /** Address of the upstream, which is also the receiver of webhooks. */

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { type BatchStore, type FailPoint, type Provider, type ProviderCall, createRouter, localQueue } from 'signalbox';
+import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
 import { sqliteStorage } from 'signalbox/sqlite';
 import { type Order, SIZES, type Story, type WorkerSetup, textOf } from './stories.ts';
@@ -119,6 +120,7 @@ const nativeUpstream: Provider = {
 };
 
 const { leaseMs } = setup;
+const pump = { leaseMs, pollMs: POLL_MS, concurrency: 12 };
 const router = createRouter({
   providers: [upstream, nativeUpstream],
   on: {
@@ -129,7 +131,7 @@ const router = createRouter({
   },
   batches: {
     storage: watched(openStore()),
-    queue: localQueue({ leaseMs, pollMs: POLL_MS, concurrency: 12 }),
+    queue: setup.queue === 'local' ? localQueue(pump) : pgBossQueue({ ...pump, connectionString: setup.where }),
     limits: { leaseMs, perBatch: 4, sliceMs: 3_000 },
     failPoint: reach,
   },
