@@ -1,5 +1,6 @@
 import { compressionCases } from './plugins/compression.ts';
 import { healingCases } from './plugins/healing.ts';
+import { routingCases } from './plugins/routing.ts';
 
 /**
  * What the plugins' own work costs, in microseconds of CPU, and how good it is where that can be counted.
@@ -11,7 +12,7 @@ export interface PluginCase {
   readonly run: () => unknown;
 }
 
-const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases()];
+const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...routingCases()];
 /** Milliseconds that each case is run for. */
 const DURATION = 400;
 

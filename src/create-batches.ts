@@ -12,6 +12,7 @@ import { BatchPlaces } from './runtime/batches/places.ts';
 import { BatchWatchers } from './runtime/batches/watchers.ts';
 import type { Concurrency } from './runtime/concurrency.ts';
 import { worldOf } from './runtime/attempt-loop.ts';
+import { seldom } from './runtime/seldom.ts';
 import type { RuntimeServices } from './runtime/services.ts';
 import { warn } from './runtime/warn.ts';
 
@@ -28,7 +29,7 @@ export function createBatches(
   const queue = batches.queue({
     store,
     environment,
-    onProblem: (message) => warn(events, { code: 'batch_queue', message }),
+    onProblem: seldom(environment, (message) => warn(events, { code: 'batch_queue', message })),
   });
 
   /** Endpoints in the order of the plan; those that are asked nothing at the moment come last. */

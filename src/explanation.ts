@@ -2,8 +2,9 @@ import type { FactOrigin } from './catalog/fact-origin.ts';
 import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import type { ActivePlugin } from './core/pipeline/choose-plugins.ts';
+import type { FilteredCandidates } from './core/pipeline/filter-candidates.ts';
 import type { OfferedTool } from './core/pipeline/offer-tools.ts';
-import type { PluginCause } from './core/pipeline/plugin-context.ts';
+import type { PluginCause, StageRecord } from './core/pipeline/plugin-context.ts';
 import { likelyPromptTokens } from './core/normalize/token-estimate.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
 
@@ -48,6 +49,8 @@ export interface ExplainedPlugin {
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];
+  /** What it noted while it chose models, as it would stand in `router_metadata.pipeline`. */
+  readonly stages: readonly StageRecord[];
 }
 
 /** A server tool that would be offered to the model. */
@@ -61,6 +64,8 @@ export interface ExplainedServerTool {
 export interface Participants {
   readonly plugins: readonly ActivePlugin[];
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** What plugins noted while the route was planned. */
+  readonly stages: FilteredCandidates['stages'];
 }
 
 /**
@@ -80,7 +85,7 @@ export interface Explanation {
 export function explainPlan(
   plan: RoutePlan,
   request: NormalizedRequest,
-  { plugins, tools }: Participants,
+  { plugins, tools, stages }: Participants,
   coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
 ): Explanation {
   const { needs, created } = request;
@@ -93,6 +98,7 @@ export function explainPlan(
       id: plugin.id,
       because,
       hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
+      stages: stages.filter(({ id }) => id === plugin.id).map(({ record }) => record),
     })),
     serverTools: [...tools.values()].map(({ definition, name }) => ({ type: definition.type, name })),
     steps: plan.steps.map(({ endpoint, why }) => ({

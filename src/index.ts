@@ -110,6 +110,7 @@ export type { Transport, TransportRequest, TransportResponse } from './providers
 
 // Plugins and server tools.
 export { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
+export * from './plugins/model-routers.ts';
 export { datetime } from './plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from './plugins/datetime/datetime.ts';
 export { fusion } from './plugins/fusion/fusion.ts';
@@ -209,6 +210,8 @@ export type { SearchContextSize, SearchMode, UserLocation } from './protocol/web
 // To bring a plugin or a server tool of your own.
 export { definePlugin } from './core/pipeline/plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from './core/pipeline/plugin.ts';
+export type { CandidatesContext } from './core/pipeline/candidates-context.ts';
+export type { UsableTarget } from './core/selection/usable.ts';
 export type { PluginDefault } from './core/pipeline/plugin-default.ts';
 export type {
   Awaitable,

@@ -274,8 +274,9 @@ export function createRouter<
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
     const prepared = await prepare(body, options);
-    const { plan, request } = await planPrepared(services, prepared);
-    return explainPlan(plan, request, prepared, (endpoint) => !records.admission(endpoint).ok);
+    const { plan, request, filtered } = await planPrepared(services, prepared);
+    const participants = { ...prepared, stages: filtered.stages };
+    return explainPlan(plan, request, participants, (endpoint) => !records.admission(endpoint).ok);
   }
 
   const admission = new Concurrency(limits.concurrentRequests);

@@ -46,10 +46,11 @@ describe('the package', () => {
     expect(missing).toEqual([]);
   });
 
-  it('depends on eight small packages and runs nothing when it is installed', () => {
+  it('depends on nine small packages and runs nothing when it is installed', () => {
     expect(Object.keys(manifest.dependencies)).toEqual([
       '@streamparser/json',
       'eventsource-parser',
+      'fastest-levenshtein',
       'ipaddr.js',
       'jsonrepair',
       'lru-cache',

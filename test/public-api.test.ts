@@ -8,10 +8,17 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Manifest;
 const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json');
 
+/** The source of the main door, with the lists of exports that it takes over as a whole. */
+function sourceOfMainDoor(): string {
+  const index = new URL('../src/index.ts', import.meta.url);
+  const source = readFileSync(index, 'utf8');
+  const lists = [...source.matchAll(/export \* from '([^']+)'/g)];
+  return [source, ...lists.map(([, path = '']) => readFileSync(new URL(path, index), 'utf8'))].join('\n');
+}
+
 /** Types leave no trace at run time, so their names are read from the source of the main door. */
 function typeNames(): readonly string[] {
-  const source = readFileSync(new URL('../src/index.ts', import.meta.url), 'utf8');
-  return [...source.matchAll(/export type \{([^}]+)\}/g)]
+  return [...sourceOfMainDoor().matchAll(/export type \{([^}]+)\}/g)]
     .flatMap((match) => (match[1] ?? '').split(','))
     .map((name) => name.trim())
     .filter((name) => name !== '')

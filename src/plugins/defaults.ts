@@ -1,6 +1,7 @@
 import type { Plugin } from '../core/pipeline/plugin.ts';
 import type { ServerToolDefinition } from '../core/pipeline/server-tool.ts';
 import { advisorTool } from './advisor/advisor.ts';
+import { autoBetaRouter, autoRouter } from './auto-router/auto-router.ts';
 import { contextCompression } from './context-compression/context-compression.ts';
 import { datetime } from './datetime/datetime.ts';
 import { fileParser } from './file-parser/file-parser.ts';
@@ -9,6 +10,7 @@ import { fusionTool } from './fusion/fusion-tool.ts';
 import { fusion } from './fusion/fusion.ts';
 import { imageGenerationTool } from './image-generation/image-generation.ts';
 import { moderation } from './moderation/moderation.ts';
+import { paretoRouter } from './pareto-router/pareto-router.ts';
 import { responseHealing } from './response-healing/response-healing.ts';
 import { searchModelsTool } from './search-models/search-models.ts';
 import { subagentTool } from './subagent/subagent.ts';
@@ -31,7 +33,10 @@ export function defaultPlugins(own: readonly Plugin[] = []): readonly Plugin[] {
     web(),
     webFetch(),
     fusion(),
-    // After all that makes a prompt longer.
+    autoRouter(),
+    autoBetaRouter(),
+    paretoRouter(),
+    // After all that makes a prompt longer, and after all that chooses models.
     contextCompression(),
   ];
   return replaced(defaults, own, ({ id }) => id);

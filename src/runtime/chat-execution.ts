@@ -46,15 +46,31 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   }
 }
 
+/** What is known already when a request is planned. */
+interface KnownBefore {
+  readonly roll?: number | undefined;
+  /** Endpoint that the session sticks to, or undefined if there is none. Left out: it is looked up. */
+  readonly sticky?: string | undefined;
+}
+
 /** Plans a request on the world as it is now. */
 export async function planRequest(
   services: RuntimeServices,
   request: NormalizedRequest,
-  roll?: number,
+  known: KnownBefore = {},
 ): Promise<RoutePlan> {
-  const found = services.sticky.find(request);
-  const sticky = found instanceof Promise ? await valueWithin(services.environment, found, STICKY_WAIT_MS) : found;
-  return planRoute(request, worldOf(services, sticky, roll));
+  const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
+  const sticky = found instanceof Promise ? await found : found;
+  return planRoute(request, worldOf(services, sticky, known.roll));
+}
+
+/** The endpoint that a request's session sticks to, if the store tells in time. */
+export function stickyEndpoint(
+  { environment, sticky }: RuntimeServices,
+  request: NormalizedRequest,
+): Promise<string | undefined> | string | undefined {
+  const found = sticky.find(request);
+  return found instanceof Promise ? valueWithin(environment, found, STICKY_WAIT_MS) : found;
 }
 
 /** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves money. */

@@ -30,10 +30,12 @@ export class StickySessions {
 
   /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
   remember(request: NormalizedRequest, endpoint: Endpoint, usage: Usage | undefined): Promise<void> | undefined {
-    if (!matters(request) || endpoint.byok !== undefined) return undefined;
+    if (!matters(request)) return undefined;
+    // The account's own key comes first anyway; what a router model must remember is which model it was.
+    if (endpoint.byok !== undefined && !isRouted(request)) return undefined;
     if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
     try {
-      const stored = this.#store.set(keyOf(request), endpoint.id, this.#ttlMs);
+      const stored = this.#store.set(keyOf(request), sharedId(endpoint), this.#ttlMs);
       return stored instanceof Promise ? stored : undefined;
     } catch (error) {
       return Promise.reject(error);
@@ -42,13 +44,24 @@ export class StickySessions {
 }
 
 /** `order` switches stickiness off, and a single endpoint leaves no choice. */
-function matters({ preferences, targets }: NormalizedRequest): boolean {
-  return preferences.order.length === 0 && targets.some((target) => target.endpoints.length > 1);
+function matters(request: NormalizedRequest): boolean {
+  const { preferences, targets } = request;
+  return preferences.order.length === 0 && (isRouted(request) || targets.some((target) => target.endpoints.length > 1));
+}
+
+/** A router model chooses the model too, so its sessions are kept under its own name. */
+function isRouted({ targets }: NormalizedRequest): boolean {
+  return targets[0]?.router !== undefined;
 }
 
 function keyOf({ account, targets, session, messages }: NormalizedRequest): string {
   const key = session.key ?? conversationKey(messages);
-  return `sticky\n${account.id}\n${targets[0]?.model ?? ''}\n${key}`;
+  return `sticky\n${account.id}\n${targets[0]?.router ?? targets[0]?.model ?? ''}\n${key}`;
+}
+
+/** The endpoint of the catalog behind one with an account's own key. */
+function sharedId({ id, byok }: Endpoint): string {
+  return byok === undefined ? id : id.slice(0, -`@${byok.account}`.length);
 }
 
 function cacheAtWork({ price }: Endpoint, usage: Usage | undefined): boolean {

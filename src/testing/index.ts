@@ -8,11 +8,14 @@ export type { FakeEnvironment, FakeEnvironmentOptions } from './fake-environment
 export { UNKNOWN_HOST_URL, refusingAddress } from './fault-upstream/addresses.ts';
 export type { DeadAddress } from './fault-upstream/addresses.ts';
 export { blackHole } from './fault-upstream/black-hole.ts';
-export type { CertificateKind } from './fault-upstream/certificate.ts';
+export { makeCertificate } from './fault-upstream/certificate.ts';
+export type { CertificateKind, TestCertificate } from './fault-upstream/certificate.ts';
 export type { FaultExchange } from './fault-upstream/exchange.ts';
-export type { Fault, FaultSettings, RecordedRequest } from './fault-upstream/fault.ts';
+export type { Fault } from './fault-upstream/fault.ts';
+export type { FaultSettings } from './fault-upstream/fault-settings.ts';
+export type { RecordedRequest } from './fault-upstream/recorded-request.ts';
 export { startFaultUpstream } from './fault-upstream/fault-upstream.ts';
-export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream/fault-upstream.ts';
+export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from './fault-upstream/upstream-options.ts';
 export { FAULTS } from './fault-upstream/faults.ts';
 export type { FaultId } from './fault-upstream/faults.ts';
 export type { FaultWire, WireError } from './fault-upstream/wire.ts';

@@ -27,6 +27,8 @@ export interface ModelTarget {
   readonly sort?: SortKey | undefined;
   /** Tier that competes beside the default one, from `:nitro` or `:floor`. */
   readonly admitTier?: EndpointTier | undefined;
+  /** Router model that this one was put in the place of, such as `router/auto`; at the router model itself, its slug. */
+  readonly router?: string | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
   /**

@@ -129,7 +129,7 @@ function freeTarget(requested: string, catalog: Catalog): ModelTarget {
 
 /** A router model has no endpoints of its own: the plugin behind it puts other targets in its place. */
 function routerTarget(slug: string, requested: string): ModelTarget {
-  return { requested, model: slug, endpoints: [], strategy: 'auto' };
+  return { requested, model: slug, endpoints: [], strategy: 'auto', router: slug };
 }
 
 function unknownModel(slug: string, requested: string, context: TargetContext): RequestFault {

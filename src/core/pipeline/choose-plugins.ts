@@ -48,7 +48,28 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
     else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
   }
-  return passed(active);
+  const unresolved = unresolvedRouter(request, active, context);
+  return unresolved === undefined ? passed(active) : failed(unresolved);
+}
+
+/** A router model is nothing without its plugin, so switching that off for one request is a mistake. */
+function unresolvedRouter(
+  { targets, plugins }: NormalizedRequest,
+  active: readonly ActivePlugin[],
+  { registry, pathOf }: ChoosingContext,
+): RequestFault | undefined {
+  for (const { router } of targets) {
+    if (router === undefined || active.some(({ plugin }) => plugin.models?.includes(router))) continue;
+    const owner = [...registry.plugins.values()].find(({ models }) => models?.includes(router));
+    if (owner === undefined) continue;
+    const entry = plugins.findLast((one) => one.id === owner.id);
+    if (entry?.enabled === false) {
+      return faultAt(`${pathOf(owner.id)}.enabled`, `must not be false, because ${router} is resolved by this plugin`);
+    }
+    const message = `No endpoints found for ${router}: its plugin "${owner.id}" is switched off here`;
+    return { status: 404, errorType: 'not_found', path: 'model', message };
+  }
+  return undefined;
 }
 
 /** An account whose guardrail is not there must not be served without it. */
@@ -72,13 +93,17 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
   const account = inner ? undefined : defaultOf(plugin.id, request.account.pluginDefaults);
   const router = inner ? undefined : defaultOf(plugin.id, registry.defaults);
   const fallback = account ?? router;
+  const isAsked = request.targets.some((target) => plugin.models?.includes(target.model));
   const stubborn = plugin.preventOverrides === true;
   const fixed = [router, account].find((one) => one?.preventOverrides === true) ?? (stubborn ? fallback : undefined);
   if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
   if (entry !== undefined && !stubborn)
     return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
-  if (fallback !== undefined) return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
-  if (request.targets.some((target) => plugin.models?.includes(target.model))) return { because: 'model', options: {} };
+  // A default that is switched off waits for a request that asks; asking for the plugin's model is one.
+  if (fallback !== undefined && (fallback.enabled !== false || !isAsked)) {
+    return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
+  }
+  if (isAsked) return { because: 'model', options: { ...fallback?.options } as JsonObject };
   return !inner && plugin.runsUnasked?.(request) === true ? { because: 'itself', options: {} } : undefined;
 }
 

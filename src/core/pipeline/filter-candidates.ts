@@ -1,8 +1,10 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { Rejection } from '../selection/route-plan.ts';
+import { type CandidatesNotes, type CandidatesWorld, candidatesContext } from './candidates-context.ts';
 import type { ActivePlugin } from './choose-plugins.ts';
-import type { PlanContext } from './plugin-context.ts';
+import type { PlanContext, StageRecord } from './plugin-context.ts';
+import type { Plugin } from './plugin.ts';
 import { targetOf } from './target-of.ts';
 
 /** A request whose targets went through the plugins, and what they left out. */
@@ -11,20 +13,30 @@ export interface FilteredCandidates {
   readonly rejected: readonly Rejection[];
   /** Plugins that changed the targets. */
   readonly changedBy: readonly string[];
+  /** What plugins noted, with the id of each. */
+  readonly stages: readonly { readonly id: string; readonly record: StageRecord }[];
   /** Plugins that threw or gave back something that is no list of targets. */
   readonly failures: readonly { readonly active: ActivePlugin; readonly thrown: unknown }[];
+}
+
+/** What the hooks of one request share. */
+export interface FilteringContext extends CandidatesWorld {
+  readonly catalog: Catalog;
+  readonly roll: number;
+  readonly stateOf: (active: ActivePlugin) => unknown;
 }
 
 /** Lets plugins filter and order the models of a request, in the order of registration. */
 export function filterCandidates(
   request: NormalizedRequest,
   plugins: readonly ActivePlugin[],
-  context: { readonly catalog: Catalog; readonly roll: number; readonly stateOf: (active: ActivePlugin) => unknown },
+  context: FilteringContext,
 ): FilteredCandidates {
   const { catalog, roll, stateOf } = context;
   let { targets } = request;
   const rejected: Rejection[] = [];
   const changedBy: string[] = [];
+  const stages: { id: string; record: StageRecord }[] = [];
   const failures: { active: ActivePlugin; thrown: unknown }[] = [];
   for (const active of plugins) {
     const { plugin, options } = active;
@@ -37,9 +49,13 @@ export function filterCandidates(
       target: (model, strategy) => targetOf(catalog, model, strategy),
     };
     try {
-      const kept = checkedTargets(plugin.onCandidates(targets, { ...request, targets }, options, view), catalog);
+      const asked = { ...request, targets };
+      const notes: CandidatesNotes = { rejected: [], stages: [] };
+      const hook = candidatesContext(view, asked, context, notes, plugin.id);
+      const kept = checkedTargets(plugin.onCandidates(targets, asked, options, hook), targets, plugin, catalog);
+      for (const record of notes.stages) stages.push({ id: plugin.id, record });
       if (!isSame(kept, targets)) {
-        rejected.push(...leftOut(targets, kept, plugin.id));
+        rejected.push(...unusedOf(notes.rejected, kept), ...leftOut(targets, kept, plugin.id));
         changedBy.push(plugin.id);
       } else if (kept.every((target, index) => sameList(target.shortened ?? [], targets[index]?.shortened ?? [])))
         continue;
@@ -48,13 +64,37 @@ export function filterCandidates(
       failures.push({ active, thrown });
     }
   }
-  return { request: targets === request.targets ? request : { ...request, targets }, rejected, changedBy, failures };
+  const filtered = targets === request.targets ? request : { ...request, targets };
+  return { request: filtered, rejected, changedBy, stages, failures };
 }
 
 /** Whatever a plugin gives back is checked: an endpoint that is not the catalog's would be called. */
-function checkedTargets(value: unknown, catalog: Catalog): readonly ModelTarget[] {
+function checkedTargets(
+  value: unknown,
+  before: readonly ModelTarget[],
+  { models }: Plugin,
+  catalog: Catalog,
+): readonly ModelTarget[] {
   if (!Array.isArray(value)) throw new TypeError('onCandidates must give back a list of targets');
-  return Object.freeze(value.map((target: unknown) => checkedTarget(target as Partial<ModelTarget> | null, catalog)));
+  const router = before.find((target) => target.router !== undefined && models?.includes(target.router));
+  return Object.freeze(
+    value.map((target: ModelTarget | null) => {
+      const checked = checkedTarget(target, catalog);
+      const isNew = target !== null && !before.includes(target);
+      return router === undefined || !isNew ? checked : inPlaceOf(router, checked);
+    }),
+  );
+}
+
+/** What was said of a router model holds for the models that it stands for. */
+function inPlaceOf({ requested, router, sort, admitTier }: ModelTarget, target: ModelTarget): ModelTarget {
+  return Object.freeze({
+    ...target,
+    requested,
+    router,
+    sort: target.sort ?? sort,
+    admitTier: target.admitTier ?? admitTier,
+  });
 }
 
 function checkedTarget(target: Partial<ModelTarget> | null, catalog: Catalog): ModelTarget {
@@ -82,6 +122,12 @@ function isSame(left: readonly ModelTarget[], right: readonly ModelTarget[]): bo
 
 function sameList(left: readonly unknown[], right: readonly unknown[]): boolean {
   return left.length === right.length && left.every((one, index) => one === right[index]);
+}
+
+/** A model that a plugin took after all gets its rejections when the route is planned. */
+function unusedOf(rejected: readonly Rejection[], kept: readonly ModelTarget[]): readonly Rejection[] {
+  const models = new Set(kept.flatMap((target) => target.endpoints.map((endpoint) => endpoint.model)));
+  return rejected.filter(({ endpoint }) => !models.has(endpoint.model));
 }
 
 function leftOut(before: readonly ModelTarget[], after: readonly ModelTarget[], id: string): readonly Rejection[] {

@@ -4,6 +4,7 @@ import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import type { OptionsParser } from '../../protocol/options.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { ReportedUsage } from '../stream/pieces.ts';
+import type { CandidatesContext } from './candidates-context.ts';
 import type { ChunkTransform } from './chunk-transform.ts';
 import type { Awaitable, PlanContext, PluginContext } from './plugin-context.ts';
 import type { RequestChange } from './request-change.ts';
@@ -85,12 +86,15 @@ export interface Plugin<Options = unknown, State = unknown> {
    * each with the endpoints that serve it, and gives back those to use: fewer, others, in another order, or with fewer
    * endpoints. Endpoints that were left out are told to `explain`. Synchronous and pure, because `explain` calls it
    * too: the same input gives the same output. No targets at all is a 404.
+   *
+   * Targets that a plugin adds to a request for one of its {@link Plugin.models} stand for that router model: they take
+   * over its `:nitro` or `:floor`, and a session keeps to the one that answered.
    */
   onCandidates?(
     targets: readonly ModelTarget[],
     request: NormalizedRequest,
     options: Options,
-    context: PlanContext<State>,
+    context: CandidatesContext<State>,
   ): readonly ModelTarget[];
 
   /**

@@ -29,7 +29,7 @@ export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl:
     availability: {
       code,
       retryable: false,
-      requested_models: request.targets.map((target) => target.requested),
+      requested_models: requestedModels(plan, request),
       docs_url: `${docsUrl}#${code}`,
       ...(plan.rejected.length === 0
         ? {}
@@ -39,6 +39,11 @@ export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl:
         : {}),
     },
   };
+}
+
+/** As they were sent. A router model that leads to several models is told once. */
+function requestedModels({ requested }: RoutePlan, { targets }: RoutedRequest): readonly string[] {
+  return targets.length === 0 ? [requested] : [...new Set(targets.map((target) => target.requested))];
 }
 
 /** True when the request says something that no endpoint of the model could ever do. */
@@ -54,7 +59,7 @@ interface Described {
 
 function describe(furthest: Rejection | undefined, plan: RoutePlan, request: RoutedRequest): Described {
   const none = `No endpoints found for ${plan.requested}`;
-  if (furthest === undefined) return { code: 'no_endpoints', message: none };
+  if (furthest === undefined) return { code: 'no_endpoints', message: nothingAtAll(plan, request) };
   switch (furthest.reason) {
     case 'allowed_providers':
       return {
@@ -93,13 +98,23 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Rou
         message: `${furthest.detail} can only be sent to a provider that speaks this API itself, and none serves ${plan.requested}`,
       };
     case 'plugin':
-      return { code: 'no_endpoints', message: 'No models match your request and model restrictions' };
+      return { code: 'no_endpoints', message: RESTRICTED };
     default:
       return {
         code: 'constraint_filtered',
         message: `${none} that satisfy ${fieldOf(furthest.reason)} (${furthest.detail ?? 'no endpoint qualifies'})`,
       };
   }
+}
+
+/** What a model router says when none of its candidates is left. */
+const RESTRICTED = 'No models match your request and model restrictions';
+
+/** There was nothing that a filter could have left out. */
+function nothingAtAll({ requested }: RoutePlan, { targets }: RoutedRequest): string {
+  const none = `No endpoints found for ${requested}`;
+  if (targets.length === 0) return RESTRICTED;
+  return targets[0]?.model === 'router/free' ? `${none}: none of the models here is known to cost nothing` : none;
 }
 
 function disableTools({ tools = [] }: RoutedRequest): string {

@@ -1,13 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/provider-selector.ts';
+import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { accountEndpoints } from './account-endpoints.ts';
-import { firstExclusion } from './filters.ts';
 import { type Ranked, ownKeysAround, rankEndpoints } from './rank.ts';
 import type { PlanStep, Rejection, RoutePlan } from './route-plan.ts';
 import { wholePromptsFirst } from './shortened.ts';
-import { preferCapable } from './soft-filters.ts';
+import { usableTargets } from './usable.ts';
 import type { World } from './world.ts';
 
 /**
@@ -16,7 +15,9 @@ import type { World } from './world.ts';
  */
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
-  const candidates = request.targets.map((target) => eligible(target, request, world, rejected));
+  const candidates = request.targets.map((target) =>
+    usableTargets([target], request, world.policy, rejected).flatMap(({ endpoints }) => endpoints),
+  );
   const steps = request.preferences.sortWithinModel
     ? request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world))
     : rankTogether(request, candidates, world);
@@ -34,27 +35,6 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
   });
 }
 
-function eligible(
-  target: ModelTarget,
-  request: RoutedRequest,
-  world: World,
-  rejected: Rejection[],
-): readonly Endpoint[] {
-  const passed: Endpoint[] = [];
-  for (const endpoint of accountEndpoints(target.endpoints, request.account)) {
-    const exclusion = firstExclusion(endpoint, request, world.policy, target);
-    if (exclusion === undefined) passed.push(endpoint);
-    else rejected.push({ endpoint, ...exclusion });
-  }
-  const capable = preferCapable(passed, request, world.policy);
-  if (capable.length < passed.length) {
-    for (const endpoint of passed) {
-      if (!capable.includes(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
-    }
-  }
-  return capable;
-}
-
 function rankTarget(
   target: ModelTarget,
   index: number,
@@ -62,13 +42,19 @@ function rankTarget(
   request: RoutedRequest,
   world: World,
 ): readonly PlanStep[] {
-  const strategy = index === 0 ? target.strategy : 'fallback';
-  const atRandom = target.shuffled === true && request.preferences.order.length === 0;
+  const strategy = strategyOf(target, index, request);
+  const sort = sortOf(request, target);
+  const atRandom = target.shuffled === true && request.preferences.order.length === 0 && sort === undefined;
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
-    : rankEndpoints(endpoints, request, world, sortOf(request, target));
+    : rankEndpoints(endpoints, request, world, sort);
   const steps = ranked.map((one) => ({ ...one, target: index, strategy }));
   return target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
+}
+
+/** The models that a router model stands for are one choice; the others after the first are fallbacks. */
+function strategyOf({ strategy, router }: ModelTarget, index: number, { targets }: RoutedRequest): RoutingStrategy {
+  return index === 0 || (router !== undefined && router === targets[0]?.router) ? strategy : 'fallback';
 }
 
 /** One sort over the endpoints of all requested models (`partition: 'none'`). */
@@ -81,8 +67,9 @@ function rankTogether(
   const indexOf = new Map(candidates.flatMap((list, index) => list.map((endpoint) => [endpoint, index] as const)));
   const ranked = rankEndpoints(candidates.flat(), request, world, first && sortOf(request, first));
   const steps = ranked.map((one) => {
-    const target = indexOf.get(one.endpoint) ?? 0;
-    return { ...one, target, strategy: target === 0 ? (first?.strategy ?? 'direct') : ('fallback' as const) };
+    const index = indexOf.get(one.endpoint) ?? 0;
+    const target = request.targets[index];
+    return { ...one, target: index, strategy: target === undefined ? 'direct' : strategyOf(target, index, request) };
   });
   return request.targets.some((target) => target.shortened !== undefined) ? wholePromptsFirst(steps, request) : steps;
 }
@@ -113,16 +100,25 @@ function withinFallbacks(
   return kept;
 }
 
-/** Shuffles by one number: each position draws from what is left with the next digits of the roll. */
+/** Shuffles the models, whatever number of endpoints each has, and then the endpoints of each. */
 function shuffled(endpoints: readonly Endpoint[], roll: number): readonly Ranked[] {
-  const left = [...endpoints];
-  const result: Ranked[] = [];
+  const draw = drawing(roll);
+  const models = draw([...new Set(endpoints.map((endpoint) => endpoint.model))]);
+  return models
+    .flatMap((model) => draw(endpoints.filter((endpoint) => endpoint.model === model)))
+    .map((endpoint) => ({ endpoint, why: 'random' }));
+}
+
+/** Shuffles by one number: each position draws from what is left with the next digits of the roll. */
+function drawing(roll: number): <Item>(items: readonly Item[]) => readonly Item[] {
   let digits = roll;
-  while (left.length > 0) {
-    digits *= left.length;
-    const [taken] = left.splice(Math.min(left.length - 1, Math.floor(digits)), 1);
-    if (taken !== undefined) result.push({ endpoint: taken, why: 'random' });
-    digits -= Math.floor(digits);
-  }
-  return result;
+  return (items) => {
+    const left = [...items];
+    return items.flatMap(() => {
+      digits *= left.length;
+      const taken = left.splice(Math.min(left.length - 1, Math.floor(digits)), 1);
+      digits -= Math.floor(digits);
+      return taken;
+    });
+  };
 }

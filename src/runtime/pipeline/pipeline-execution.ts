@@ -175,6 +175,7 @@ export class PipelineExecution implements Execution {
         for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
       },
     );
+    for (const { id, record } of filtered.stages) this.#ledger.stage(id, record);
     for (const id of filtered.changedBy) this.#ledger.stageUnlessNoted(id, 0, 'chose the models');
     return planned;
   }

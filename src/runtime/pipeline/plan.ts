@@ -2,7 +2,7 @@ import { type FilteredCandidates, filterCandidates } from '../../core/pipeline/f
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import { planRequest } from '../chat-execution.ts';
+import { planRequest, stickyEndpoint } from '../chat-execution.ts';
 import type { RuntimeServices } from '../services.ts';
 
 /** A plan, and the request that it is for: plugins may have put other models into it. */
@@ -24,9 +24,20 @@ export async function planWithPlugins(
   context: { readonly roll: number; readonly stateOf: (active: ActivePlugin) => unknown },
   onFailures: (failures: FilteredCandidates['failures']) => void,
 ): Promise<PluginPlan> {
-  const filtered = filterCandidates(request, plugins, { ...context, catalog: services.facts.catalog });
+  const { environment, facts, records, selection } = services;
+  const isRouted = request.targets.some((target) => target.router !== undefined);
+  // A plan asks for the session itself, but here the plugins must know first.
+  const sticky = isRouted ? await stickyEndpoint(services, request) : undefined;
+  const filtered = filterCandidates(request, plugins, {
+    ...context,
+    catalog: facts.catalog,
+    sticky,
+    record: records.record,
+    now: environment.now(),
+    policy: selection,
+  });
   onFailures(filtered.failures);
-  const plan = await planRequest(services, filtered.request, context.roll);
+  const plan = await planRequest(services, filtered.request, { roll: context.roll, ...(isRouted ? { sticky } : {}) });
   return {
     request: filtered.request,
     plan: { ...plan, rejected: [...filtered.rejected, ...plan.rejected] },

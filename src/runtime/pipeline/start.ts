@@ -4,7 +4,6 @@ import { faultInBody, pathOfServerTool } from '../../core/pipeline/locate-tool.t
 import { pathOfPlugin } from '../../core/pipeline/locate.ts';
 import { type OfferedTool, type PathOfTool, offerTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
-import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { ChatExecution, planRequest } from '../chat-execution.ts';
 import type { Execution } from '../execution.ts';
@@ -14,7 +13,7 @@ import { handleHookFailure } from './hook-failure.ts';
 import { depthOf } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { PipelineExecution } from './pipeline-execution.ts';
-import { planWithPlugins } from './plan.ts';
+import { type PluginPlan, planWithPlugins } from './plan.ts';
 
 /** A request that has passed all checks, and who takes part in it. */
 export interface PreparedRequest {
@@ -76,7 +75,7 @@ export async function startExecution(
 export async function planPrepared(
   services: RuntimeServices,
   { request, plugins, pathOfTool }: PreparedRequest,
-): Promise<{ readonly request: NormalizedRequest; readonly plan: RoutePlan }> {
+): Promise<PluginPlan> {
   const offer = offerTools(request, services.registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(offer.fault);
   const roll = services.environment.random();

@@ -1,4 +1,5 @@
-import type { Fault, RecordedRequest } from './fault.ts';
+import type { Fault } from './fault.ts';
+import type { RecordedRequest } from './recorded-request.ts';
 
 interface ProviderError {
   readonly message: string;

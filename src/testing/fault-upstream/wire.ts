@@ -1,4 +1,4 @@
-import type { RecordedRequest } from './fault.ts';
+import type { RecordedRequest } from './recorded-request.ts';
 
 /** What a request asks for, as far as the fault upstream cares. */
 export interface AskedFor {

@@ -1,0 +1,87 @@
+import { CompilerState, Extractor, ExtractorConfig, type IConfigFile } from '@microsoft/api-extractor';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Writes the public surface of every door to `etc/`, so that a change of it shows in a review. With `--check` it writes
+ * nothing and fails when a report no longer fits. Needs a build. Usage: npm run api | npm run check:api
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const checks = process.argv.includes('--check');
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
+}
+
+/** Every door that has types, with the name of its report. */
+function doors(): readonly { readonly name: string; readonly types: string }[] {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+  return Object.entries(exports).flatMap(([door, target]) => {
+    if (typeof target === 'string' || target.types === undefined) return [];
+    return [{ name: door === '.' ? 'signalbox' : door.slice(2), types: join(root, target.types) }];
+  });
+}
+
+function configOf(name: string, types: string, temporary: string): ExtractorConfig {
+  const quiet = { default: { logLevel: 'none' } } as NonNullable<
+    NonNullable<IConfigFile['messages']>['compilerMessageReporting']
+  >;
+  const compilerOptions = {
+    target: 'es2023',
+    module: 'nodenext',
+    moduleResolution: 'nodenext',
+    lib: ['es2023', 'dom'],
+    types: ['node'],
+    strict: true,
+    skipLibCheck: true,
+  };
+  return ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: root,
+      mainEntryPointFilePath: types,
+      newlineKind: 'lf',
+      compiler: { overrideTsconfig: { compilerOptions, files: doors().map((door) => door.types) } },
+      apiReport: {
+        enabled: true,
+        reportFileName: `${name}.api.md`,
+        reportFolder: join(root, 'etc'),
+        reportTempFolder: temporary,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: { compilerMessageReporting: quiet, extractorMessageReporting: quiet, tsdocMessageReporting: quiet },
+    },
+    packageJsonFullPath: join(root, 'package.json'),
+    configObjectFullPath: undefined,
+  });
+}
+
+const temporary = mkdtempSync(join(tmpdir(), 'signalbox-api-'));
+try {
+  const configs = doors().map(({ name, types }) => ({ name, config: configOf(name, types, temporary) }));
+  const [first] = configs;
+  if (first === undefined) throw new Error('No door has types');
+  const additionalEntryPoints = configs.map(({ config }) => config.mainEntryPointFilePath);
+  const compilerState = CompilerState.create(first.config, { additionalEntryPoints });
+  const changed: string[] = [];
+  for (const { name, config } of configs) {
+    const { apiReportChanged } = Extractor.invoke(config, {
+      compilerState,
+      localBuild: !checks,
+      messageCallback: (message) => {
+        message.handled = true;
+      },
+    });
+    if (apiReportChanged) changed.push(name);
+  }
+  console.log(`${configs.length} reports, ${changed.length} ${checks ? 'out of date' : 'changed'}`);
+  if (checks && changed.length > 0) {
+    console.error(`The public surface of ${changed.join(', ')} changed. If that is meant: npm run api`);
+    process.exitCode = 1;
+  }
+} finally {
+  rmSync(temporary, { recursive: true, force: true });
+}

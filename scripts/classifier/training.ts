@@ -1,0 +1,189 @@
+import { seededRandom } from '../../src/core/seeded-random.ts';
+import { type Features, featuresOf } from '../../src/plugins/auto-router/features.ts';
+import { TASK_TYPES, type TaskType } from '../../src/plugins/auto-router/task-types.ts';
+import { type StoredWeights, encodeWeights, packWeight } from '../../src/plugins/auto-router/weight-table.ts';
+import { type Example, type Random, generateExamples } from './templates.ts';
+
+/** What decides how a classifier is trained. */
+export interface TrainingSettings {
+  /** The same seed and prompts give the same weights. */
+  readonly seed: number;
+  /** Prompts made for each task. */
+  readonly fromTemplates: number;
+  readonly fromLexicon: number;
+  /** How often each natural prompt is shown: they are fewer than the others and say more. */
+  readonly naturalWeight: number;
+  readonly rounds: number;
+  readonly rate: number;
+  /** Pulls weights towards zero. */
+  readonly decay: number;
+  /** Share of features that are hidden in each round, so that no prompt hangs on one word. */
+  readonly hidden: number;
+  /** How much a prompt counts towards its task; the rest is shared by all, so that nothing is ever quite certain. */
+  readonly certainty: number;
+  /** Features of fewer prompts than this are not learned. */
+  readonly fewestPrompts: number;
+  /** Weights that are kept. */
+  readonly kept: number;
+  /** Size of a clearly large weight, in units of the stored scale. */
+  readonly large: number;
+}
+
+/** Chosen by `npm run train:classifier -- --folds`. */
+export const SETTINGS: TrainingSettings = {
+  seed: 7,
+  fromTemplates: 300,
+  fromLexicon: 1_200,
+  naturalWeight: 10,
+  rounds: 6,
+  rate: 0.5,
+  decay: 0.0003,
+  hidden: 0.6,
+  certainty: 0.92,
+  fewestPrompts: 10,
+  kept: 32_000,
+  large: 8,
+};
+
+/** What is learned: for each feature of the vocabulary a weight of each task. */
+interface Learned {
+  readonly tasks: readonly TaskType[];
+  /** Features that are learned, by hash: their row, and in how many prompts they are. */
+  readonly vocabulary: ReadonlyMap<number, { readonly row: number; readonly count: number }>;
+  /** Row by row. */
+  readonly weights: Float64Array;
+  readonly bias: Float64Array;
+}
+
+/** Trains a classifier on natural prompts and on those that the templates and the lexicon make. */
+export function trained(natural: readonly Example[], settings: TrainingSettings): StoredWeights {
+  const random = seededRandom(settings.seed);
+  const examples = [
+    ...generateExamples(settings, random),
+    ...Array.from({ length: settings.naturalWeight }, () => natural).flat(),
+  ];
+  const learned = emptyTable(examples, settings);
+  train(learned, examples, settings, random);
+  centre(learned);
+  return compressed(learned, settings);
+}
+
+function emptyTable(examples: readonly Example[], { fewestPrompts }: TrainingSettings): Learned {
+  const tasks = TASK_TYPES.filter((task) => examples.some((example) => example.task === task));
+  const unknown = examples.find((example) => !tasks.includes(example.task as TaskType));
+  if (unknown !== undefined) throw new RangeError(`no task "${unknown.task}"`);
+  const counts = new Map<number, number>();
+  for (const { text } of examples) {
+    for (const hash of featuresOf(text).hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  }
+  const frequent = [...counts].filter(([, count]) => count >= fewestPrompts);
+  return {
+    tasks,
+    vocabulary: new Map(frequent.map(([hash, count], row) => [hash, { row, count }])),
+    weights: new Float64Array(frequent.length * tasks.length),
+    bias: new Float64Array(tasks.length),
+  };
+}
+
+/** Features of the vocabulary: their rows, and how much each counts. */
+interface Known {
+  readonly rows: readonly number[];
+  readonly factors: readonly number[];
+}
+
+function known({ hashes, weights }: Features, vocabulary: Learned['vocabulary']): Known {
+  const found = hashes.map((hash) => vocabulary.get(hash)?.row);
+  return {
+    rows: found.filter((row) => row !== undefined),
+    factors: weights.filter((_, index) => found[index] !== undefined),
+  };
+}
+
+/** Softmax regression with AdaGrad. */
+function train(
+  { tasks, vocabulary, weights, bias }: Learned,
+  examples: readonly Example[],
+  { rounds, rate, decay, hidden, certainty }: TrainingSettings,
+  random: Random,
+): void {
+  const squares = new Float64Array(weights.length).fill(1e-3);
+  const biasSquares = new Float64Array(tasks.length).fill(1e-3);
+  const prepared = examples.map(({ task, text }) => ({
+    target: tasks.indexOf(task as TaskType),
+    features: known(featuresOf(text), vocabulary),
+  }));
+  const rest = (1 - certainty) / tasks.length;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { target, features } of shuffled(prepared, random)) {
+      const { rows, factors } = thinned(features, hidden, random);
+      for (const [task, guess] of guesses({ rows, factors }, weights, bias).entries()) {
+        const error = guess - rest - (task === target ? certainty : 0);
+        biasSquares[task] = (biasSquares[task] ?? 0) + error * error;
+        bias[task] = (bias[task] ?? 0) - (rate * 0.1 * error) / Math.sqrt(biasSquares[task] ?? 1);
+        for (const [index, row] of rows.entries()) {
+          const at = row * tasks.length + task;
+          const slope = error * (factors[index] ?? 0) + decay * (weights[at] ?? 0);
+          squares[at] = (squares[at] ?? 0) + slope * slope;
+          weights[at] = (weights[at] ?? 0) - (rate * slope) / Math.sqrt(squares[at] ?? 1);
+        }
+      }
+    }
+  }
+}
+
+/** How likely each task is. */
+function guesses({ rows, factors }: Known, weights: Float64Array, bias: Float64Array): readonly number[] {
+  const sums = [...bias];
+  for (const [index, row] of rows.entries()) {
+    const factor = factors[index] ?? 0;
+    for (let task = 0; task < sums.length; task += 1) {
+      sums[task] = (sums[task] ?? 0) + factor * (weights[row * sums.length + task] ?? 0);
+    }
+  }
+  const highest = Math.max(...sums);
+  const powers = sums.map((sum) => Math.exp(sum - highest));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / total);
+}
+
+/** Hides some features of a prompt. */
+function thinned({ rows, factors }: Known, hidden: number, random: Random): Known {
+  const shown = rows.map(() => random() >= hidden);
+  return { rows: rows.filter((_, index) => shown[index]), factors: factors.filter((_, index) => shown[index]) };
+}
+
+function shuffled<Item>(items: readonly Item[], random: Random): readonly Item[] {
+  const order = items.map((item) => ({ item, place: random() }));
+  return order.sort((left, right) => left.place - right.place).map(({ item }) => item);
+}
+
+/** Only differences between tasks matter. Measured from the middle one, most weights of a feature are close to zero. */
+function centre({ tasks: { length: size }, weights }: Learned): void {
+  for (let start = 0; start < weights.length; start += size) {
+    const own = weights.slice(start, start + size).sort();
+    const middle = own[Math.floor(own.length / 2)] ?? 0;
+    for (let task = 0; task < size; task += 1) weights[start + task] = (weights[start + task] ?? 0) - middle;
+  }
+}
+
+/** Keeps the weights that matter most, a byte each. Those of features that many prompts have matter more. */
+function compressed({ tasks, vocabulary, weights, bias }: Learned, { kept, large }: TrainingSettings): StoredWeights {
+  const importance = new Float64Array(weights.length);
+  for (const { row, count } of vocabulary.values()) {
+    for (let at = row * tasks.length; at < (row + 1) * tasks.length; at += 1) {
+      importance[at] = Math.abs(weights[at] ?? 0) * Math.sqrt(count);
+    }
+  }
+  const least = importance.slice().sort().at(-kept) ?? 0;
+  const sizes = weights.map(Math.abs).sort();
+  const scale = Math.round(((sizes.at(-Math.ceil(kept / 100)) ?? 1) / large) * 1e6) / 1e6;
+  const features = new Map<number, Uint8Array>();
+  for (const [hash, { row }] of vocabulary) {
+    const own = tasks.flatMap((_, task) => {
+      const at = row * tasks.length + task;
+      return (importance[at] ?? 0) < least ? [] : (packWeight(task, weights[at] ?? 0, scale) ?? []);
+    });
+    if (own.length > 0) features.set(hash, Uint8Array.from(own));
+  }
+  return encodeWeights({ tasks, bias: [...bias].map((one) => Math.round(one * 1e4)), scale, features });
+}

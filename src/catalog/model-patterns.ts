@@ -1,0 +1,47 @@
+import { MAX_MODEL_SLUG_LENGTH } from '../protocol/limits.ts';
+import { foldSlug } from './slug.ts';
+import { matchesWildcard } from './wildcard.ts';
+
+/** A list of model patterns, ready to be asked for many models. */
+export interface ModelPatterns {
+  /** True when some pattern fits the slug. */
+  matches(slug: string): boolean;
+}
+
+/**
+ * Prepares patterns such as `anthropic/*`, `openai/gpt-5*` and `*-mini` (gaps 5.1). A `*` stands for any run of
+ * characters, and a pattern fits the whole slug; capitals, and dots against dashes in version numbers, make no
+ * difference. Patterns come from callers: those that no slug can fit are dropped, exact ones are looked up, and the
+ * others cost at most their length times that of the slug.
+ */
+export function modelPatterns(patterns: readonly string[]): ModelPatterns {
+  const exact = new Set<string>();
+  const wild = new Set<string>();
+  for (const pattern of patterns) {
+    const folded = foldSlug(pattern).replace(/\*{2,}/g, '*');
+    if (!folded.includes('*')) exact.add(folded);
+    else if (lettersOf(folded) <= MAX_MODEL_SLUG_LENGTH) wild.add(folded);
+  }
+  const heads = [...wild].map((pattern) => ({
+    pattern,
+    head: pattern.slice(0, pattern.indexOf('*')),
+    letters: lettersOf(pattern),
+  }));
+  return {
+    matches(slug) {
+      const folded = foldSlug(slug);
+      if (exact.has(folded)) return true;
+      return heads.some(
+        ({ pattern, head, letters }) =>
+          letters <= folded.length && folded.startsWith(head) && matchesWildcard(pattern, folded),
+      );
+    },
+  };
+}
+
+/** Characters that a slug must have at least. */
+function lettersOf(pattern: string): number {
+  let letters = 0;
+  for (const character of pattern) if (character !== '*') letters += character.length;
+  return letters;
+}

@@ -1,0 +1,131 @@
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/model-router-options.ts';
+import { type Candidate, byPrice, candidatesFor, stickyCandidate, withFirst } from '../model-choice/candidates.ts';
+import { inPlaceOfRouter } from '../model-choice/in-place.ts';
+import { safeScores } from '../model-choice/safe-scores.ts';
+import { type Coder, inputPrice } from './coder.ts';
+import { codersUnder } from './frontier.ts';
+import { type Tier, codersOfTier, tierOf } from './tiers.ts';
+
+/** Options of {@link paretoRouter}. */
+export interface ParetoRouterOptions {
+  /**
+   * How good a model is at code, from 0 to 1, or undefined when nobody knows; must answer at once, and the same for the
+   * same question. Default: the score `coding` of the catalog, or `code`.
+   */
+  readonly codingScore?: ((candidate: Candidate) => number | undefined) | undefined;
+}
+
+const SLUG = 'router/pareto-code';
+/** A first choice and up to two fallbacks (gaps 5.9). */
+const MAX_MODELS = 3;
+
+/**
+ * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): the cheapest
+ * model of a tier of coding scores, or with `:nitro` the fastest, and two more of that tier for when it is not there;
+ * with `max_price` the best one for the money. It costs nothing and calls nobody.
+ *
+ * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
+ * by price stands for the high tier, and so on, and the stage says so.
+ */
+export function paretoRouter({ codingScore = catalogScore }: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
+  const isOurs = (target: ModelTarget): boolean => target.model === SLUG;
+  return definePlugin<ParetoRouterEntry>({
+    id: 'pareto-router',
+    whenItThrows: 'fail',
+    models: [SLUG],
+    parseOptions: parseParetoRouterOptions,
+    onCandidates(targets, request, entry, context) {
+      const router = targets.find(isOurs);
+      if (router === undefined) return targets;
+      const chosen = choose(request, entry, router.sort === 'throughput', codingScore, context);
+      return inPlaceOfRouter(targets, isOurs, chosen, 'pareto');
+    },
+  });
+}
+
+function choose(
+  request: NormalizedRequest,
+  entry: ParetoRouterEntry,
+  nitro: boolean,
+  codingScore: (candidate: Candidate) => number | undefined,
+  context: CandidatesContext,
+): readonly Candidate[] {
+  const { max_price: cap, min_coding_score: score = 1, price_source: source = 'prompt' } = entry;
+  const candidates = candidatesFor(request, context);
+  const { scores, failed } = safeScores(candidates, codingScore);
+  const coders = [...(scores.size > 0 ? scores : scoresByPrice(candidates))].map(([candidate, own]): Coder => ({
+    candidate,
+    score: own,
+    price: inputPrice(candidate.endpoints, source, request),
+  }));
+  const found = cap === undefined ? codersOfTier(coders, tierOf(score), speedsFor(nitro, context)) : undefined;
+  const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
+  const sticky = stickyCandidate(order, context);
+  const chosen = withFirst(sticky, order).slice(0, MAX_MODELS);
+  for (const one of candidates) if (!chosen.includes(one)) context.leaveOut(one.target, reasonFor(one, order, cap));
+  context.stage({
+    type: 'router',
+    name: 'pareto-router',
+    summary: summaryOf(chosen, found?.tier, tierOf(score), cap, scores.size > 0, sticky !== undefined),
+    data: {
+      ...(found === undefined ? { max_price: cap ?? 0 } : { tier: found.tier, requested_tier: tierOf(score) }),
+      price_source: source,
+      ranking: scores.size > 0 ? 'scores' : 'price',
+      first_by: sticky === undefined ? (nitro && found !== undefined ? 'throughput' : 'rank') : 'session',
+      candidates: coders.length,
+      models: chosen.map(({ model }) => model.id),
+      ...(failed ? { degraded: ['ranking'] } : {}),
+    },
+  });
+  return chosen;
+}
+
+/** Without any score, a place in the order of prices stands in: dearer models are mostly better. */
+function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
+  const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
+  // Models at unknown prices are better than none.
+  if (known.length === 0) return new Map(candidates.map((candidate) => [candidate, 0]));
+  return new Map(known.map((candidate, index) => [candidate, (index + 0.5) / known.length]));
+}
+
+function catalogScore({ endpoints }: Candidate): number | undefined {
+  for (const name of ['coding', 'code']) {
+    const scores = endpoints.flatMap(({ scores: own }) => own?.[name] ?? []);
+    if (scores.length > 0) return Math.max(...scores);
+  }
+  return undefined;
+}
+
+/** How fast models are, where the request wants the fastest one: each as fast as its fastest endpoint. */
+function speedsFor(nitro: boolean, context: CandidatesContext): ((coder: Coder) => number | undefined) | undefined {
+  if (!nitro) return undefined;
+  return ({ candidate }) => {
+    const speeds = candidate.endpoints.flatMap((endpoint) => context.throughput(endpoint) ?? []);
+    return speeds.length === 0 ? undefined : Math.max(...speeds);
+  };
+}
+
+function reasonFor(one: Candidate, order: readonly Candidate[], cap: number | undefined): string {
+  if (order.includes(one)) return `ranked below the first ${MAX_MODELS}`;
+  return cap === undefined
+    ? 'in another tier, or without a coding score'
+    : 'above max_price, or without a coding score';
+}
+
+function summaryOf(
+  [best]: readonly Candidate[],
+  tier: Tier | undefined,
+  wanted: Tier,
+  cap: number | undefined,
+  hasScores: boolean,
+  isSticky: boolean,
+): string {
+  const found = best?.model.id ?? 'no model';
+  const where = tier === undefined ? `at or under ${cap} USD per million input tokens` : `in the ${tier} tier`;
+  const missing = tier === undefined || tier === wanted ? '' : ` (the ${wanted} tier is empty)`;
+  const guessed = hasScores ? '' : '; tiers by price, because no candidate has a coding score';
+  return `${found} ${where}${missing}${guessed}${isSticky ? '; the session keeps its model' : ''}`;
+}

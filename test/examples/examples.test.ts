@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readProjectFile } from '../support/source-files.ts';
+import { runProgram } from '../support/run-program.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SERVERS = ['express', 'fastify', 'fetch', 'node'] as const;
+/** Examples that run by themselves, and what they print. */
+const PROGRAMS = {
+  'in-process/chat.ts': [/^Would try: simulated.*\n/, /It cost \d/, /Refused with 400: temperature/],
+  'custom-plugin/main.ts': [/answered by simulated\/small\n/, /answered by simulated\/large\n$/],
+  'batch-with-webhook/main.ts': [/^202: batch_/, /The webhook says batch\.completed/, /green: 200\n$/],
+} as const;
+/** Run by tests of their own: as a provider, in Next.js, by `npm start`, and with PostgreSQL and Redis. */
+const ELSEWHERE = ['custom-provider', 'next-app', 'quickstart', 'multi-instance'];
+
+async function started(server: ChildProcess): Promise<string> {
+  if (server.stdout === null) throw new Error('The server has no output');
+  for await (const line of createInterface({ input: server.stdout })) {
+    const port = /Listening on port (\d+)/.exec(line)?.[1];
+    if (port !== undefined) return `http://127.0.0.1:${port}`;
+  }
+  throw new Error('The server said no port');
+}
+
+describe('the examples', () => {
+  const folders = readdirSync(join(root, 'examples'));
+
+  it('each have a short README and a test', () => {
+    const tested = [...SERVERS, ...Object.keys(PROGRAMS).map((file) => file.split('/')[0]), ...ELSEWHERE];
+    expect(new Set(folders)).toEqual(new Set(tested));
+    for (const folder of folders) {
+      expect(existsSync(join(root, 'examples', folder, 'README.md'))).toBe(true);
+      const lines = readProjectFile(`examples/${folder}/README.md`)
+        .split('\n')
+        .filter((line) => line !== '');
+      expect(lines.length, folder).toBeLessThanOrEqual(6);
+    }
+  });
+
+  it.each(Object.entries(PROGRAMS))('%s prints what it should', async (file, expected) => {
+    const { stdout, stderr } = await runProgram(join(root, 'examples', file));
+    for (const pattern of expected) expect(stdout).toMatch(pattern);
+    expect(stderr).toBe('');
+  });
+
+  it.each(SERVERS)('%s answers under /v1, beside routes of its own', async (name) => {
+    const env = { ...process.env, PORT: '0', ROUTER_KEY: 'sk-of-a-caller-in-the-test' };
+    const server = spawn(process.execPath, [`examples/${name}/server.ts`], { cwd: root, env });
+    const ended = once(server, 'exit');
+    try {
+      const address = await started(server);
+      expect(await (await fetch(address)).text()).toBe('The router stands under /v1');
+      const response = await fetch(`${address}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-a-caller-in-the-test' },
+        body: JSON.stringify({ model: 'simulated/small', messages: [{ role: 'user', content: 'Hello' }] }),
+      });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+    } finally {
+      server.kill('SIGTERM');
+      await ended;
+    }
+  });
+});
