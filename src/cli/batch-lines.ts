@@ -52,9 +52,10 @@ function parseLine(text: string, number: number): BatchLine {
   const { custom_id: customId, method = 'POST', url, body } = json;
   if (typeof customId !== 'string') throw new CommandError(`Line ${number}: custom_id must be a string.`);
   if (method !== 'POST') throw new CommandError(`Line ${number}: method must be "POST".`);
-  if (!(BATCH_ENDPOINTS as readonly unknown[]).includes(url)) {
+  const endpoint = BATCH_ENDPOINTS.find((one) => one === url);
+  if (endpoint === undefined) {
     throw new CommandError(`Line ${number}: url must be one of ${BATCH_ENDPOINTS.join(', ')}.`);
   }
   if (!isJsonObject(body)) throw new CommandError(`Line ${number}: body must be a JSON object.`);
-  return { customId, url: String(url), body };
+  return { customId, url: endpoint, body };
 }

@@ -39,9 +39,9 @@ async function running(behave?: Behave) {
 async function runIn(folder: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
   const [printed, complained, shown]: [string[], string[], string[]] = [[], [], []];
   const code = await runCommand(['batches', ...args], {
-    print: (line) => printed.push(line),
-    complain: (line) => complained.push(line),
-    progress: (line) => shown.push(line),
+    print: (text) => printed.push(text),
+    complain: (text) => complained.push(text),
+    progress: (text) => shown.push(text),
     folder,
     now: () => 0,
     // Long enough for the router to do something, whatever the command asks for.
