@@ -7,6 +7,8 @@ export default defineConfig({
     cli: 'src/cli/main.ts',
     provider: 'src/providers/index.ts',
     testing: 'src/testing/index.ts',
+    opentelemetry: 'src/observe/opentelemetry/index.ts',
+    prometheus: 'src/observe/prometheus/index.ts',
     'pg-boss': 'src/queue/pg-boss/index.ts',
     postgres: 'src/storage/postgres/index.ts',
     redis: 'src/storage/redis/index.ts',

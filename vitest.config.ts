@@ -21,6 +21,7 @@ export default defineConfig({
       { find: /^signalbox\/provider$/, replacement: at('src/providers/index.ts') },
       { find: /^signalbox\/testing$/, replacement: at('src/testing/index.ts') },
       { find: /^signalbox\/pg-boss$/, replacement: at('src/queue/pg-boss/index.ts') },
+      { find: /^signalbox\/(opentelemetry|prometheus)$/, replacement: at('src/observe/$1/index.ts') },
       { find: /^signalbox\/(postgres|redis|sqlite)$/, replacement: at('src/storage/$1/index.ts') },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },
     ],

@@ -1,9 +1,16 @@
-import { createRouter, openaiCompatible } from 'signalbox';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { context } from '@opentelemetry/api';
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import { AlwaysOffSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { type Router, createRouter, logSink, openaiCompatible } from 'signalbox';
+import { openTelemetry } from 'signalbox/opentelemetry';
+import { prometheus } from 'signalbox/prometheus';
 import type { Transport } from 'signalbox';
 import { WORKLOADS } from './workloads.ts';
 
 /**
- * CPU per in-process call and per streamed chunk above a raw stub: the same transport, parsed by hand.
+ * CPU per in-process call and per streamed chunk above a raw stub: the same transport, parsed by hand. Then what each
+ * way of observing adds to a call.
  * Usage: npm run bench:in-process
  */
 const CALLS = 20_000;
@@ -100,6 +107,40 @@ async function routedStream(): Promise<void> {
   }
 }
 
+/** A reader that keeps metrics until it is asked. */
+class QuietReader extends MetricReader {
+  protected override onForceFlush = (): Promise<void> => Promise.resolve();
+  protected override onShutdown = (): Promise<void> => Promise.resolve();
+}
+
+/** Throws spans away in batches, as late as an exporter would take them. */
+const spanProcessors = [
+  new BatchSpanProcessor({
+    export: (_, done) => done({ code: 0 }),
+    shutdown: () => Promise.resolve(),
+  }),
+];
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const OBSERVERS: Readonly<Record<string, (observed: Router) => () => void>> = {
+  'nothing attached': () => () => {},
+  'log sink': (observed) => {
+    const removals = Object.entries(logSink(quiet)).map(([name, listener]) =>
+      observed.on(name as 'result', listener as () => void),
+    );
+    return () => removals.forEach((remove) => remove());
+  },
+  Prometheus: (observed) => prometheus(observed).detach,
+  'OpenTelemetry, metrics': (observed) => {
+    const sampler = new AlwaysOffSampler();
+    const meterProvider = new MeterProvider({ readers: [new QuietReader()] });
+    return openTelemetry(observed, { tracerProvider: new BasicTracerProvider({ sampler }), meterProvider });
+  },
+  'OpenTelemetry, metrics and every trace': (observed) => {
+    const meterProvider = new MeterProvider({ readers: [new QuietReader()] });
+    return openTelemetry(observed, { tracerProvider: new BasicTracerProvider({ spanProcessors }), meterProvider });
+  },
+};
+
 async function cpuPer(times: number, run: () => Promise<unknown>): Promise<number> {
   for (let warm = 0; warm < times / 4; warm += 1) await run();
   const before = process.cpuUsage();
@@ -120,3 +161,19 @@ for (let round = 0; round < 3; round += 1) {
       `explain ${plan.toFixed(1)} µs · chunk ${(streamed / 102).toFixed(2)} µs (${((streamed - rawStreamed) / 102).toFixed(2)} above the stub)`,
   );
 }
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+const observed = new Map<string, number[]>(Object.keys(OBSERVERS).map((name) => [name, []]));
+for (let round = 0; round < 3; round += 1) {
+  for (const [name, attach] of Object.entries(OBSERVERS)) {
+    const detach = attach(router);
+    observed.get(name)?.push(await cpuPer(CALLS, () => router.chat({ model: 'bench/model', messages })));
+    detach();
+  }
+}
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+const bare = median(observed.get('nothing attached') ?? []);
+for (const [name, values] of observed) {
+  console.log(`call with ${name}: ${median(values).toFixed(1)} µs (${(median(values) - bare).toFixed(1)} more)`);
+}
+await spanProcessors[0]?.shutdown();

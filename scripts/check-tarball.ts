@@ -14,16 +14,23 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
+/** Doors that cannot open without the optional package they are for. */
+const NEEDS: Readonly<Record<string, string>> = {
+  './opentelemetry': '@opentelemetry/api',
+  './prometheus': 'prom-client',
+};
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json');
+
 /** The script that the installed package must pass. */
-function doorScript(): string {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
-  const doors = Object.keys(manifest.exports)
-    .filter((door) => door !== './package.json')
-    .map((door) => door.replace('.', 'signalbox'));
+function doorScript(opened: readonly string[]): string {
+  const names = opened.map((door) => door.replace('.', 'signalbox'));
   return `
-    for (const door of ${JSON.stringify(doors)}) {
+    for (const door of ${JSON.stringify(names)}) {
       const names = Object.keys(await import(door));
       if (names.length === 0) throw new Error(\`\${door} exports nothing\`);
     }
@@ -36,7 +43,7 @@ function doorScript(): string {
     let streamed = '';
     for await (const chunk of router.stream(request)) streamed += chunk.choices[0]?.delta.content ?? '';
     if (streamed === '' || streamed !== answer.choices[0].message.content) throw new Error('answers differ');
-    console.log(\`\${process.version}: ${doors.length} doors open, a call and a stream agree\`);
+    console.log(\`\${process.version}: ${names.length} doors open, a call and a stream agree\`);
   `;
 }
 
@@ -61,11 +68,15 @@ try {
   mkdirSync(user);
   writeFileSync(join(user, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   npm(['install', '--no-audit', '--no-fund', join(folder, packed.filename)], user);
-  writeFileSync(join(user, 'doors.mjs'), doorScript());
-  for (const version of versions) {
-    const binary = version === 'this' ? process.execPath : nodeBinary(version, folder);
-    process.stdout.write(execFileSync(binary, ['doors.mjs'], { cwd: user, encoding: 'utf8' }));
-  }
+  writeFileSync(join(user, 'few.mjs'), doorScript(doors.filter((door) => NEEDS[door] === undefined)));
+  writeFileSync(join(user, 'doors.mjs'), doorScript(doors));
+  const binaries = versions.map((version) => (version === 'this' ? process.execPath : nodeBinary(version, folder)));
+  const run = (binary: string, script: string): string =>
+    execFileSync(binary, [script], { cwd: user, encoding: 'utf8' });
+  for (const binary of binaries) run(binary, 'few.mjs');
+  const peers = Object.values(NEEDS).map((name) => `${name}@${manifest.devDependencies[name]}`);
+  npm(['install', '--no-audit', '--no-fund', ...peers], user);
+  for (const binary of binaries) process.stdout.write(run(binary, 'doors.mjs'));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -19,6 +19,14 @@ import {
   resolveBatches,
   resolveWebhooks,
 } from './config-batches.ts';
+import {
+  type BudgetsOptions,
+  type RateLimitsOptions,
+  type ResponseCacheOptions,
+  type ResolvedLimits,
+  limitsProblems,
+  resolveLimits,
+} from './config-limits.ts';
 import type { Plugin } from './core/pipeline/plugin.ts';
 import type { PluginDefault } from './core/pipeline/plugin-default.ts';
 import { registryProblems } from './core/pipeline/registry-problems.ts';
@@ -30,7 +38,7 @@ import { providersFromEnvironment } from './providers/from-environment.ts';
 import type { Provider } from './providers/provider.ts';
 import { simulated } from './providers/simulated/provider.ts';
 import { type Environment, systemEnvironment } from './runtime/environment.ts';
-import type { RouterEvents, RouterListener } from './runtime/events.ts';
+import type { RouterListeners } from './runtime/events.ts';
 import { type CatalogInput, catalogFromEnvironment, readCatalogInput } from './runtime/known-models.ts';
 import { Secret } from './runtime/secret.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './runtime/timeouts.ts';
@@ -106,6 +114,12 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   readonly keepAlive?: Partially<KeepAlive> | undefined;
   /** Where small shared state lives. Default: this process's memory. */
   readonly state?: StateStore | undefined;
+  /** What accounts may use in a minute. An account from `authenticate` may bring its own. Default: no limits. */
+  readonly rateLimits?: RateLimitsOptions | undefined;
+  /** What accounts may spend. An account from `authenticate` may bring its own. Default: no budgets. */
+  readonly budgets?: BudgetsOptions | undefined;
+  /** Whole answers that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
+  readonly responseCache?: ResponseCacheOptions | undefined;
   /** Batches: where they live, who runs them, and their bounds. */
   readonly batches?: BatchesOptions | undefined;
   /** How the ends of batches are told to their owners. */
@@ -118,7 +132,7 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   /** Base of the addresses in `availability.docs_url`. */
   readonly docsUrl?: string | undefined;
   /** Listeners from the start on; more can be added with `router.on`. */
-  readonly on?: { readonly [Name in keyof RouterEvents]?: RouterListener<Name> | undefined } | undefined;
+  readonly on?: RouterListeners | undefined;
   /** Clock, randomness and timers. For tests. */
   readonly environment?: Environment | undefined;
 }
@@ -165,6 +179,9 @@ export interface ResolvedConfig {
   readonly stickyTtlMs: number;
   readonly keepAlive: KeepAlive;
   readonly state: StateStore;
+  /** True when the program said where state lives: others may share it. */
+  readonly sharesState: boolean;
+  readonly usage: ResolvedLimits;
   readonly batches: ResolvedBatches;
   readonly webhooks: ResolvedWebhooks;
   readonly identitySecret: Secret;
@@ -193,6 +210,7 @@ const SECRET_LENGTH = 43;
 export function resolveConfig(config: RouterConfig): ResolvedConfig {
   const environment = config.environment ?? systemEnvironment();
   const limits = over(DEFAULT_REQUEST_LIMITS, config.limits);
+  const state = config.state ?? memoryStore({ now: environment.now });
   const resolved: ResolvedConfig = {
     ...chooseProviders(config.providers, environment),
     models: config.models ?? {},
@@ -221,7 +239,13 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     selection: over(DEFAULT_SELECTION_POLICY, config.selection),
     stickyTtlMs: config.stickyTtlMs ?? 600_000,
     keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
-    state: config.state ?? memoryStore({ now: environment.now }),
+    state,
+    sharesState: config.state !== undefined,
+    usage: resolveLimits(config.rateLimits, config.budgets, config.responseCache, {
+      state,
+      shared: config.state !== undefined,
+      environment,
+    }),
     batches: resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: resolveWebhooks(config.webhooks),
     identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
@@ -229,7 +253,10 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     on: config.on ?? {},
     environment,
   };
-  const problems = [...findProblems(resolved)];
+  const problems = [
+    ...findProblems(resolved),
+    ...limitsProblems(config.rateLimits, config.budgets, config.responseCache, resolved.sharesState),
+  ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
 }

@@ -60,6 +60,7 @@ export function createBatches(
       environment,
       secrets: webhooks.secrets,
     },
+    spending: services.spending,
     providers,
     accountOf: findAccount,
     wake: () => queue.wake(),

@@ -13,11 +13,15 @@ export type {
 export { ConfigError, RouterError } from './errors.ts';
 export type { ConfigProblem, RouterErrorOptions } from './errors.ts';
 
-// Who calls.
+// Who calls, and what callers may use and spend.
 export { apiKeys } from './auth/api-keys.ts';
 export type { ApiKey } from './auth/api-keys.ts';
 export type { Authenticate, Credentials } from './auth/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from './core/account.ts';
+export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from './config-limits.ts';
+export type * from './limits/budget-keeper.ts';
+export type * from './limits/rate-limiter.ts';
+export type * from './limits/response-cache.ts';
 
 // Who answers.
 export {
@@ -48,6 +52,7 @@ export type {
   OpenAiCompatibleOptions,
 } from './providers/openai-compatible/provider.ts';
 export type { Dialect, EmbeddingDialect } from './providers/openai-compatible/dialect.ts';
+export type { BatchPath } from './providers/openai-compatible/native-batches.ts';
 export type { NativeDialect } from './providers/openai-compatible/native-dialects.ts';
 export { fromAiSdk } from './providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from './providers/ai-sdk/download.ts';
@@ -67,7 +72,7 @@ export type { SimulatedModel } from './providers/simulated/models.ts';
 export type { SimulatedOptions } from './providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from './providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from './providers/simulated/scripted-answer.ts';
-export type { Abilities, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
+export type { Abilities, Endpoint, EndpointDeclaration, EndpointTier, StaticVariant } from './catalog/endpoint.ts';
 export type { FactOrigin } from './catalog/fact-origin.ts';
 export type { CatalogFacts } from './catalog/facts.ts';
 export type { CostPart } from './catalog/cost.ts';
@@ -89,7 +94,6 @@ export type {
   ProviderReply,
 } from './providers/provider.ts';
 export type { Catalog } from './catalog/catalog.ts';
-export type { Endpoint } from './catalog/endpoint.ts';
 export { failure } from './core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from './core/fallback/failure.ts';
 export type { NormalizedEmbeddingRequest } from './core/normalize/normalized-embedding-request.ts';
@@ -232,7 +236,7 @@ export type { OptionsCheck, OptionsParser } from './protocol/options.ts';
 // Where state lives, and what happens.
 export { memoryStore } from './storage/memory.ts';
 export type { MemoryStoreOptions } from './storage/memory.ts';
-export type { MaybePromise, StateStore } from './storage/state-store.ts';
+export type { ChangedCounters, CounterChange, MaybePromise, StateStore } from './storage/state-store.ts';
 export { withLocalFallback } from './storage/local-fallback.ts';
 export type { LocalFallbackOptions } from './storage/local-fallback.ts';
 export { memoryStorage } from './storage/memory-storage.ts';
@@ -256,14 +260,32 @@ export type { BatchPreferences, BatchRecord } from './core/batch/batch-record.ts
 export type { BatchEffect } from './core/batch/machine.ts';
 export type {
   AttemptEvent,
+  AttemptFacts,
+  AttemptStartEvent,
   BatchUpdateEvent,
   ErrorEvent,
+  HealthEvent,
+  NumericParameter,
+  PluginEvent,
+  PluginFacts,
+  PluginOutcome,
+  RequestEvent,
   RequestFacts,
   ResultEvent,
+  RouterEventSource,
   RouterEvents,
   RouterListener,
+  RouterListeners,
+  StageCosts,
+  StageFacts,
+  ToolCallOutcome,
+  ToolEvent,
+  ToolFacts,
   WarningEvent,
 } from './runtime/events.ts';
+export type { TraceContext } from './core/trace-context.ts';
+export { logSink } from './observe/log-sink.ts';
+export type { Logger } from './observe/log-sink.ts';
 export type { Environment } from './runtime/environment.ts';
 
 // Batches.
@@ -292,6 +314,7 @@ export type {
   NativeItem,
   NativeJob,
   NativeJobCall,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeState,

@@ -1,8 +1,7 @@
-import { buildCatalog } from './catalog/catalog.ts';
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
-import { type RequestContext, type RouterFacts, normalizeChatRequest } from './core/normalize/normalize.ts';
-import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
+import { type RequestContext, normalizeChatRequest } from './core/normalize/normalize.ts';
+import { type TraceContext, traceContextOf } from './core/trace-context.ts';
 import type { NativeRequest, WholeAnswer } from './core/dialects/dialect.ts';
 import { DIALECTS } from './core/dialects/dialects.ts';
 import { normalizeEmbeddingRequest } from './core/normalize/normalize-embedding.ts';
@@ -17,23 +16,22 @@ import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
+import type { Execution } from './runtime/execution.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
+import { buildServices } from './build-services.ts';
 import { createBatches } from './create-batches.ts';
 import { ChatStreamSource } from './runtime/chat-stream.ts';
 import { Concurrency } from './runtime/concurrency.ts';
 import { answerEmbeddings } from './runtime/embed.ts';
-import { EndUsers } from './runtime/end-users.ts';
-import { EndpointRecords } from './runtime/endpoint-records.ts';
-import { EventHub, type RouterEvents, type RouterListener } from './runtime/events.ts';
+import type { CacheReport, CacheWish } from './core/limits/cache-rule.ts';
+import { CachedExecution } from './runtime/response-cache/cached-execution.ts';
+import { type RouterEvents, type RouterListener, listen } from './runtime/events.ts';
 import { staleSources } from './runtime/known-models.ts';
-import { RetryBudgetKeeper } from './runtime/retry-budget.ts';
 import { errorOfFault } from './runtime/router-errors.ts';
 import { type PreparedRequest, planPrepared, preparePipeline, startExecution } from './runtime/pipeline/start.ts';
 import type { InnerCall, RuntimeServices } from './runtime/services.ts';
-import { StickySessions } from './runtime/sticky-sessions.ts';
 import { warn } from './runtime/warn.ts';
-import { boundedMap } from './storage/memory.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 
 /** What comes with a call besides its body. */
@@ -46,8 +44,12 @@ export interface CallOptions {
   readonly metadata?: boolean | undefined;
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
+  /** Whether a chat request uses the response cache. Default: as configured. */
+  readonly cache?: CacheWish | undefined;
   /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
+  /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 /** How the vectors of an answer are written, by the `encoding_format` of its request. */
@@ -68,9 +70,14 @@ export interface OpenOptions extends CallOptions {
 }
 
 /** An answer on its way, as mounts use it. */
-export type OpenedChat =
-  | { readonly type: 'whole'; readonly id: string; readonly answer: Promise<WholeAnswer> }
-  | { readonly type: 'stream'; readonly id: string; readonly stream: ChatStreamSource };
+export type OpenedChat = {
+  readonly id: string;
+  /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
+  readonly cache: () => CacheReport | undefined;
+} & (
+  | { readonly type: 'whole'; readonly answer: Promise<WholeAnswer> }
+  | { readonly type: 'stream'; readonly stream: ChatStreamSource }
+);
 
 /**
  * A model router. Made by {@link createRouter}.
@@ -131,9 +138,6 @@ export interface RouterInternals {
   readonly admission: Concurrency;
 }
 
-/** Endpoints, accounts' users and so on that are remembered at a time. */
-const MAX_RECORDS = 10_000;
-
 /**
  * Makes a router from its providers and options. Without any, the keys in the environment decide which providers there
  * are; with no keys either, answers are simulated.
@@ -154,10 +158,7 @@ export function createRouter<
   const resolved = resolveConfig(config);
   const services = buildServices(resolved, callWithin);
   const { environment, facts, limits, endUsers, records, events } = services;
-  for (const name of ['attempt', 'result', 'error', 'warning', 'batch'] as const) {
-    const listener = resolved.on[name];
-    if (listener !== undefined) events.on(name, listener as RouterListener<typeof name>);
-  }
+  listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
@@ -180,6 +181,8 @@ export function createRouter<
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
       anthropicBeta: options.anthropicBeta,
+      traceContext:
+        options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
     };
   }
 
@@ -194,7 +197,9 @@ export function createRouter<
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const context = {
       ...(await contextOf(parsed.value.user, options)),
-      ...(inner === undefined ? {} : { within: { parent: inner.parent, depth: inner.depth, by: inner.by } }),
+      ...(inner === undefined
+        ? {}
+        : { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
       policies: inner?.policies,
       native: spoken?.native,
     };
@@ -202,6 +207,28 @@ export function createRouter<
     const normalized = normalizeChatRequest(request, context, facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     return preparePipeline(services, normalized.value, request, body);
+  }
+
+  /** Lets a prepared request from outside begin. */
+  async function admitted(prepared: PreparedRequest): Promise<PreparedRequest> {
+    const { request: own } = prepared;
+    const request = await services.rates.admit(own);
+    return request === own ? prepared : { ...prepared, request };
+  }
+
+  /** Begins a request from outside: with the cache where it takes part, else as it is. */
+  async function begin(
+    prepared: PreparedRequest,
+    body: unknown,
+    signal: AbortSignal,
+    wish: CacheWish = {},
+  ): Promise<Execution> {
+    const { request } = prepared;
+    const rule = services.responses.ruleFor(request, wish);
+    const start = (): Promise<Execution> => startExecution(services, prepared, signal);
+    if (rule === undefined) return start();
+    const key = await services.responses.keyOf(request, body);
+    return new CachedExecution(services, { request, key, rule, signal, start });
   }
 
   async function callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
@@ -218,32 +245,40 @@ export function createRouter<
     return { chat: translated.value.chat, native: native && { ...native, dialect } };
   }
 
-  async function openStream(prepared: PreparedRequest, outer: AbortSignal | undefined): Promise<ChatStreamSource> {
+  async function openStream(
+    prepared: PreparedRequest,
+    body: unknown,
+    { signal: outer, cache: wish }: CallOptions,
+  ): Promise<{ readonly source: ChatStreamSource; readonly cache: OpenedChat['cache'] }> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(outer?.reason);
     if (outer?.aborted === true) abort();
     outer?.addEventListener('abort', abort);
     const release = (): void => outer?.removeEventListener('abort', abort);
-    return new ChatStreamSource(services, await startExecution(services, prepared, controller.signal), abort, release);
+    const execution = await begin(prepared, body, controller.signal, wish);
+    return { source: new ChatStreamSource(services, execution, abort, release), cache: reportOf(execution) };
   }
 
   async function open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const prepared = await prepare(body, options);
+    const prepared = await admitted(await prepare(body, options));
     const { id, stream: streamed } = prepared.request;
-    if (streamed) return { type: 'stream', id, stream: await openStream(prepared, options.signal) };
-    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
-    return { type: 'whole', id, answer: answerWhole(services, execution) };
+    if (streamed) {
+      const { source, cache } = await openStream(prepared, body, options);
+      return { type: 'stream', id, stream: source, cache };
+    }
+    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
+    return { type: 'whole', id, answer: answerWhole(services, execution), cache: reportOf(execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const prepared = await prepare(body, options, false);
-    const execution = await startExecution(services, prepared, options.signal ?? NEVER);
+    const prepared = await admitted(await prepare(body, options, false));
+    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
     const { result } = await answerWhole(services, execution);
     return result;
   }
 
   async function* stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
-    const source = await openStream(await prepare(body, options, true), options.signal);
+    const { source } = await openStream(await admitted(await prepare(body, options, true)), body, options);
     try {
       for (;;) {
         const items = await source.next();
@@ -269,7 +304,8 @@ export function createRouter<
   }
 
   async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
-    return answerEmbeddings(services, await prepareEmbeddings(body, options), options.signal ?? NEVER);
+    const request = await services.rates.admit(await prepareEmbeddings(body, options));
+    return answerEmbeddings(services, request, options.signal ?? NEVER);
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
@@ -286,12 +322,17 @@ export function createRouter<
       return {
         request: prepared.request,
         plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
-        answer: async (signal) => answerWhole(services, await startExecution(services, prepared, signal)),
+        answer: async (signal) =>
+          answerWhole(services, await startExecution(services, await admitted(prepared), signal)),
       };
     },
     async prepareEmbeddings(body, options) {
       const request = await prepareEmbeddings(body, { ...options, batch: true });
-      return { request, plain: true, answer: (signal) => answerEmbeddings(services, request, signal) };
+      return {
+        request,
+        plain: true,
+        answer: async (signal) => answerEmbeddings(services, await services.rates.admit(request), signal),
+      };
     },
   });
 
@@ -320,35 +361,9 @@ const SIMULATED = {
     'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
 } as const;
 
+function reportOf(execution: Execution): OpenedChat['cache'] {
+  return () => (execution instanceof CachedExecution ? execution.report : undefined);
+}
+
 /** A signal that is never aborted, for calls without one. */
 const NEVER = new AbortController().signal;
-
-function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
-  const { environment, docsUrl } = config;
-  const facts: RouterFacts = {
-    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
-    policy: config.policy,
-    defaultModel: config.defaultModel,
-    presets: config.presets,
-    routerModels: modelsOfPlugins(config.plugins),
-    docsUrl,
-  };
-  return {
-    environment,
-    facts,
-    limits: config.limits,
-    timeouts: config.timeouts,
-    fallback: config.fallback,
-    selection: config.selection,
-    providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
-    records: new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment),
-    sticky: new StickySessions(config.state, config.stickyTtlMs),
-    budget: new RetryBudgetKeeper(config.retryBudget, environment),
-    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
-    events: new EventHub(),
-    docsUrl,
-    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
-    maxPluginDepth: config.maxPluginDepth,
-    callWithin,
-  };
-}

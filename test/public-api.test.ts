@@ -12,14 +12,17 @@ const doors = Object.keys(manifest.exports).filter((door) => door !== './package
 function sourceOfMainDoor(): string {
   const index = new URL('../src/index.ts', import.meta.url);
   const source = readFileSync(index, 'utf8');
-  const lists = [...source.matchAll(/export \* from '([^']+)'/g)];
+  const lists = [...source.matchAll(/export (?:type )?\* from '([^']+)'/g)];
   return [source, ...lists.map(([, path = '']) => readFileSync(new URL(path, index), 'utf8'))].join('\n');
 }
 
 /** Types leave no trace at run time, so their names are read from the source of the main door. */
 function typeNames(): readonly string[] {
-  return [...sourceOfMainDoor().matchAll(/export type \{([^}]+)\}/g)]
+  const source = sourceOfMainDoor();
+  const declared = [...source.matchAll(/^export (?:interface|type) (\w+)/gm)].map((match) => match[1] ?? '');
+  return [...source.matchAll(/export type \{([^}]+)\}/g)]
     .flatMap((match) => (match[1] ?? '').split(','))
+    .concat(declared)
     .map((name) => name.trim())
     .filter((name) => name !== '')
     .sort();

@@ -1,4 +1,5 @@
 import type { Account } from '../core/account.ts';
+import { budgetProblems, rateLimitProblems } from '../core/limits/limit-problems.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import { sha256 } from '../runtime/hash.ts';
 import type { MaybePromise } from '../storage/state-store.ts';
@@ -31,7 +32,10 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
   const hashing = keys.map(({ key, sha256: digest, expiresAt, ...account }, index) => {
     const add = (hash: string): void => {
       if (accounts.has(hash)) throw new ConfigError([{ path: `apiKeys[${index}]`, problem: 'is there twice' }]);
-      accounts.set(hash, { account, expiresAt: expiresAt === undefined ? Infinity : Number(expiresAt) });
+      // Two keys are never one because nobody named them.
+      const keyId = account.keyId ?? (account.keyBudget && `key_${hash.slice(0, 16)}`);
+      const own = keyId === undefined ? account : { ...account, keyId };
+      accounts.set(hash, { account: own, expiresAt: expiresAt === undefined ? Infinity : Number(expiresAt) });
     };
     const hash = digest?.toLowerCase() ?? sha256(key ?? '');
     return typeof hash === 'string' ? add(hash) : hash.then(add);
@@ -55,8 +59,17 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
   };
 }
 
-function checkKey({ id, key, sha256: digest }: ApiKey, index: number): ConfigProblem[] {
+function checkKey(given: ApiKey, index: number): ConfigProblem[] {
   const path = `apiKeys[${index}]`;
+  return [
+    ...keyProblems(given, path),
+    ...rateLimitProblems(`${path}.rateLimits`, given.rateLimits),
+    ...budgetProblems(`${path}.budget`, given.budget),
+    ...budgetProblems(`${path}.keyBudget`, given.keyBudget),
+  ];
+}
+
+function keyProblems({ id, key, sha256: digest }: ApiKey, path: string): ConfigProblem[] {
   if (!id) return [{ path: `${path}.id`, problem: 'must name the account that the key belongs to' }];
   if (digest !== undefined) {
     return /^[0-9a-f]{64}$/i.test(digest) ? [] : [{ path: `${path}.sha256`, problem: 'must be 64 hexadecimal digits' }];

@@ -1,4 +1,6 @@
 import type { MaxPrice } from '../protocol/provider-preferences.ts';
+import type { Budget } from './limits/budget.ts';
+import type { RateLimits } from './limits/rate-limits.ts';
 import type { PluginDefault } from './pipeline/plugin-default.ts';
 
 /** What a key may do: call models, or read and change the account itself (contract: authentication). */
@@ -43,6 +45,14 @@ export interface Account {
   readonly providerKeys?: Readonly<Record<string, AccountProviderKey>> | undefined;
   /** Plugins that run for this account although its requests do not name them (gaps 5). */
   readonly pluginDefaults?: readonly PluginDefault[] | undefined;
+  /** What the account may use in a minute, field by field before the limits for everybody. */
+  readonly rateLimits?: RateLimits | undefined;
+  /** What the account may spend, with all its keys. Default: the budget for everybody, if there is one. */
+  readonly budget?: Budget | undefined;
+  /** Which of the account's keys this is. Never the key itself. */
+  readonly keyId?: string | undefined;
+  /** What may be spent with this key, beside the budget of the account. Needs {@link Account.keyId}. */
+  readonly keyBudget?: Budget | undefined;
 }
 
 /** The caller where no authentication is configured. */

@@ -5,11 +5,13 @@ import type { HttpCall } from './exchange.ts';
 export interface Spelling {
   readonly metadataField: 'router_metadata' | 'openrouter_metadata';
   readonly processing: string;
+  /** Beginning of the names of our headers. */
+  readonly headers: 'x-router' | 'x-openrouter';
 }
 
 const SPELLINGS: Readonly<Record<Brand, Spelling>> = {
-  router: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING' },
-  openrouter: { metadataField: 'openrouter_metadata', processing: 'OPENROUTER PROCESSING' },
+  router: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING', headers: 'x-router' },
+  openrouter: { metadataField: 'openrouter_metadata', processing: 'OPENROUTER PROCESSING', headers: 'x-openrouter' },
 };
 
 /** Names of the header that asks for metadata, current and legacy, in both spellings. */

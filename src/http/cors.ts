@@ -4,7 +4,21 @@ import { shortened } from '../protocol/echo.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 
 /** Headers of ours that pages may read. */
-const EXPOSED = 'X-Generation-Id, x-request-id, request-id, Retry-After';
+const EXPOSED = [
+  'X-Generation-Id',
+  'x-request-id',
+  'request-id',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [
+    `${brand}-Cache-Status`,
+    `${brand}-Cache-Age`,
+    `${brand}-Cache-TTL`,
+    `${brand}-Cache-Source-Id`,
+  ]),
+].join(', ');
 
 /** Headers that pages may send; those of the contract in both spellings. */
 const ALLOWED = [
@@ -24,6 +38,9 @@ const ALLOWED = [
     `${brand}-Experimental-Metadata`,
     `${brand}-Title`,
     `${brand}-Categories`,
+    `${brand}-Cache`,
+    `${brand}-Cache-TTL`,
+    `${brand}-Cache-Clear`,
   ]),
 ].join(', ');
 

@@ -1,6 +1,8 @@
 import type { Dialect } from '../core/dialects/dialect.ts';
+import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../errors.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
+import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/router-errors.ts';
 import { type Spelling, spell } from './brand.ts';
 import type { HttpHeaders, HttpReply } from './exchange.ts';
@@ -69,7 +71,7 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
   500: 'server',
 };
 
-const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '' };
+const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '', headers: 'x-router' };
 
 /** The body of an error. A 500 is masked: what failed inside is nobody's business outside. */
 export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody {
@@ -82,10 +84,20 @@ export function retryAfterSeconds(ms: number): string {
   return String(Math.max(0, Math.ceil(ms / 1_000)));
 }
 
+/** The headers that `metadata` repeats (gaps 7.6). Those of a provider are about our account with it. */
+function ownRateLimit({ limit_source: source, headers }: RouterError['metadata']): HttpHeaders {
+  if (source !== OWN_RATE_LIMIT || !isJsonObject(headers)) return {};
+  const told = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+  );
+  return Object.fromEntries(told);
+}
+
 function errorHeaders(error: RouterError): HttpHeaders {
   return {
     ...(error.generationId === undefined ? {} : { 'x-generation-id': error.generationId }),
     ...(error.retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(error.retryAfterMs) }),
+    ...ownRateLimit(error.metadata),
     ...(error.retryable === false ? { 'x-should-retry': 'false' } : {}),
   };
 }

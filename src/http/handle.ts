@@ -1,5 +1,6 @@
 import { ANONYMOUS, type Account } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
+import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import { RouterError } from '../errors.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { OpenedChat, Router } from '../router.ts';
@@ -9,6 +10,7 @@ import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
 import { readJsonBody } from './body.ts';
 import { negotiate, spell } from './brand.ts';
+import { cacheHeaders, cacheWish } from './cache-headers.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
@@ -98,11 +100,15 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
       anthropicBeta: betasOf(call, dialect),
+      traceContext: traceOf(router, call),
       dialect: dialect?.name,
+      cache: cacheWish(call),
     });
-    const headers = { ...context.headers, 'x-generation-id': opened.id };
+    const { cache } = opened;
+    const own = { ...context.headers, 'x-generation-id': opened.id };
     if (opened.type === 'whole') {
       const answer = await opened.answer;
+      const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
       slot.leave();
       const whole = dialect?.whole(answer, answerContext(opened));
       return wholeReply(spell(whole ?? answer.result, spelling), headers);
@@ -118,6 +124,7 @@ async function chat(router: Router, call: HttpCall, account: Account, context: E
           });
     const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
     await frames.open();
+    const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
     const stallMs = config.limits.writeStallMs;
     return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
   } catch (error) {
@@ -144,11 +151,18 @@ async function embeddings(
       signal: call.signal,
       metadata: context.wantsMetadata,
       sessionId: call.header('x-session-id'),
+      traceContext: traceOf(router, call),
     });
     return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
   } finally {
     slot.leave();
   }
+}
+
+/** Where the trace of the caller stands, if anybody here wants to know. */
+function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
+  if (!internals.services.events.heard('request')) return undefined;
+  return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */

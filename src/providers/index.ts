@@ -1,6 +1,8 @@
 // A provider from a codec and the shared transport.
 export { httpProvider } from './http-provider.ts';
 export type { HttpProviderOptions } from './http-provider.ts';
+export type { ApiAnswer, ApiRequest, ProviderApi, ProviderApiOptions } from './provider-api.ts';
+export type { BatchCodecs } from './batch-codecs.ts';
 export type { Codec, DecodedResult } from './codec.ts';
 export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from './embedding-codec.ts';
 export type { StreamDecoder } from './piece-stream.ts';

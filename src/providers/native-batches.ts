@@ -23,10 +23,16 @@ export interface NativeCall {
   readonly signal: AbortSignal;
 }
 
-/** A batch that is to be handed over. */
-export interface NativeSubmission extends NativeCall {
+/** A batch that may have been handed over. */
+export interface NativeLookup extends NativeCall {
   /** The same whenever the same batch is submitted, so that a provider that takes such a key does not run it twice. */
   readonly key: string;
+  /** Epoch milliseconds before which it cannot have been submitted. */
+  readonly createdAt: number;
+}
+
+/** A batch that is to be handed over. */
+export interface NativeSubmission extends NativeLookup {
   readonly total: number;
   /** The requests, in order. May be asked for again; the iterator rejects when one cannot go this way. */
   readonly items: () => AsyncIterable<NativeItem>;
@@ -79,6 +85,16 @@ export type NativeResult = { readonly id: string } & (
 export interface NativeBatches {
   /** Whether batches of this operation may go to this endpoint. */
   accepts(operation: BatchEndpoint, endpoint: Endpoint): boolean;
+  /**
+   * What the token prices of an endpoint are multiplied with for a batch, where its declaration says nothing about
+   * batches. Left out: then nobody knows the cost.
+   */
+  readonly priceFactor?: number | undefined;
+  /**
+   * Looks for a batch that was submitted, but whose answer was lost; undefined when there is none. Left out: the
+   * provider's batches carry nothing to know them by, so that a batch may be submitted twice.
+   */
+  find?(lookup: NativeLookup): Promise<NativeReply<NativeJob | undefined>>;
   /** Hands a batch over. */
   submit(submission: NativeSubmission): Promise<NativeReply<NativeJob>>;
   /** Asks how a batch stands. */

@@ -6,6 +6,7 @@ import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-em
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
 
@@ -15,6 +16,8 @@ export interface ProviderCall {
   readonly endpoint: Endpoint;
   /** The account's own key, to be used instead of the provider's. */
   readonly apiKey?: string | undefined;
+  /** Headers for the call that let its trace go on at the provider. Absent when nobody traces. */
+  readonly traceContext?: TraceContext | undefined;
   /** Aborted when the caller leaves, when a deadline passes, or when the answer is no longer wanted. */
   readonly signal: AbortSignal;
   /** What the provider tells while the call is under way. All are optional to call. */

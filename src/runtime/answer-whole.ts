@@ -10,6 +10,7 @@ import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { Attempt } from '../core/fallback/attempt.ts';
 import type { Settlement } from '../core/stream/usage.ts';
+import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -18,6 +19,7 @@ import { settleError, settleResult } from './settle.ts';
 
 /** Runs a request to its whole answer. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
+  announceRequest(services, execution);
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('a whole request has a whole result');

@@ -27,6 +27,8 @@ export interface Reported {
   /** The tier in which the provider says it served. */
   readonly serviceTier?: string | null | undefined;
   readonly outputImages?: number | undefined;
+  /** Tokens that the answer has likely had so far. */
+  readonly likelyTokens?: number | undefined;
 }
 
 /** The call that answered: a whole result, or a stream that is about to be read. */

@@ -4,6 +4,7 @@ import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import { coolingError, finalError } from '../core/fallback/final-error.ts';
 import { type Move, nextMove } from '../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { explainNoRoute } from '../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../core/selection/route-plan.ts';
 import { describeRouting } from '../core/selection/router-metadata.ts';
@@ -12,10 +13,12 @@ import type { RouterError } from '../errors.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
+import { announceAttempt } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer, AttemptCall } from './attempt-call.ts';
 import { TryAgain, untilDecided } from './retry.ts';
-import { errorOfAttempts, errorOfNoRoute } from './router-errors.ts';
+import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { Reservation } from './limits/reservation.ts';
 import { settleAttempt } from './settle.ts';
 import { wait } from './wait.ts';
 
@@ -29,6 +32,8 @@ export interface Dialing<Request> {
   readonly apiKey: string | undefined;
   /** Monotonic milliseconds at which the request's own time is over. */
   readonly deadlineAt: number;
+  /** Goes with the call, so that its trace can go on at the provider. */
+  readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
 }
 
@@ -60,6 +65,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #prepared = new Map<string, Request>();
   readonly #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
+  /** What the next call, or the one under way, may cost. Absent where nobody counts. */
+  readonly #reservation: Reservation | undefined;
   /** The answer that {@link AttemptLoop.run} is about to give. */
   #answer: AttemptAnswer<Call, Result> | undefined;
 
@@ -78,6 +85,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.signal = signal;
     this.#services = services;
     this.startedAt = services.environment.now();
+    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
   }
 
@@ -101,6 +109,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.#answer !== undefined) this.abandon(this.#answer);
+      this.#reservation?.release();
       throw error;
     });
   }
@@ -121,6 +130,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
     const settled: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
     this.#attempts.push(settled);
+    this.#reservation?.settle(answer, end);
     settleAttempt(this.#services, this, settled, answer, 'facts' in end ? end.facts : undefined);
     return settled;
   }
@@ -147,6 +157,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       move = this.#nextMove(false);
       if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
     }
+    while (move.type === 'attempt' && this.#reservation?.covers(move.step.endpoint) === false) {
+      await this.#reserve(this.#reservation, move.step.endpoint);
+      move = this.#nextMove(false);
+      if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
+    }
     if (move.type === 'stop') throw this.#give(move);
     return this.#attempt(move.step);
   }
@@ -158,6 +173,17 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Lets plugins change the request for an endpoint. Other requests run meanwhile, so the core is asked again after. */
   async #prepare(endpoint: Endpoint, prepare: NonNullable<AttemptLoopOptions<Request>['prepare']>): Promise<void> {
     this.#prepared.set(endpoint.id, await prepare(endpoint));
+    this.signal.throwIfAborted();
+  }
+
+  /** Reserves what a call can cost. */
+  async #reserve(reservation: Reservation, endpoint: Endpoint): Promise<void> {
+    try {
+      await reservation.make(endpoint, this.#prepared.get(endpoint.id) ?? this.request);
+    } catch (error) {
+      const context = { routerMetadata: this.metadata(false), generationId: this.request.id };
+      throw withContext(errorOfUnknown(error), context);
+    }
     this.signal.throwIfAborted();
   }
 
@@ -189,6 +215,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
+      traceContext: announceAttempt(this.#services, this, endpoint),
       onSending: (body) => this.onSending?.(endpoint, body()),
     });
     const opened = await call.open();

@@ -29,8 +29,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
       chat,
       plan,
       signal,
-      ({ request, provider, endpoint, apiKey, deadlineAt, onSending }) => {
-        const call = { request, endpoint, apiKey };
+      ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+        const call = { request, endpoint, apiKey, traceContext };
         return new UpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
       },
       options,
@@ -59,8 +59,11 @@ export async function planRequest(
   request: NormalizedRequest,
   known: KnownBefore = {},
 ): Promise<RoutePlan> {
+  const news = services.cooldowns?.refresh();
   const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
   const sticky = found instanceof Promise ? await found : found;
+  // Both were asked at the same time, so a slow store is waited for once.
+  if (news !== undefined) await news;
   return planRoute(request, worldOf(services, sticky, known.roll));
 }
 

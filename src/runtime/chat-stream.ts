@@ -9,6 +9,7 @@ import { ToolCallCollector } from '../core/stream/tool-calls.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { RouterMetadata } from '../protocol/metadata.ts';
+import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -139,6 +140,7 @@ export class ChatStreamSource {
   }
 
   async #begin(): Promise<void> {
+    announceRequest(this.#services, this.#execution);
     try {
       const answer = await this.#execution.run();
       if (this.#isCancelled()) {

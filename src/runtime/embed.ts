@@ -6,6 +6,7 @@ import { settleUsage } from '../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../protocol/embedding-result.ts';
 import { encodeFloat32 } from '../protocol/float32-base64.ts';
 import type { Usage } from '../protocol/usage.ts';
+import { announceRequest } from './announce.ts';
 import { EmbeddingUpstreamCall } from './embedding-call.ts';
 import type { AttemptAnswer } from './attempt-call.ts';
 import { AttemptLoop, worldOf } from './attempt-loop.ts';
@@ -22,12 +23,15 @@ export async function answerEmbeddings(
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
   const { environment, timeouts } = services;
+  const news = services.cooldowns?.refresh();
+  if (news !== undefined) await news;
   const plan = planRoute(request, worldOf(services));
   const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, (dialing) => {
-    const { provider, endpoint, apiKey, deadlineAt, onSending } = dialing;
-    const call = { request, endpoint, apiKey };
+    const { provider, endpoint, apiKey, traceContext, deadlineAt, onSending } = dialing;
+    const call = { request, endpoint, apiKey, traceContext };
     return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
   });
+  announceRequest(services, execution);
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('embeddings come whole');

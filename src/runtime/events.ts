@@ -4,6 +4,7 @@ import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { Batch, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Usage } from '../protocol/usage.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 
 /** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
 export interface RequestFacts {
@@ -12,6 +13,8 @@ export interface RequestFacts {
   readonly operation: Operation;
   /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
   readonly parent?: string | undefined;
+  /** Number of the hook or tool call of the parent that makes this request; see {@link StageFacts}. */
+  readonly parentStage?: number | undefined;
   readonly account: string;
   readonly requested: string;
   readonly stream: boolean;
@@ -20,14 +23,48 @@ export interface RequestFacts {
   readonly trace?: JsonObject | undefined;
 }
 
-/** One upstream call ended. */
-export interface AttemptEvent {
+/**
+ * A request begins: it was understood and is about to be planned or sent. Told in the caller's own turn, before anything
+ * is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
+ */
+export interface RequestEvent {
+  readonly request: RequestFacts;
+  /** Numbers that the caller set, under their wire names. */
+  readonly parameters: Readonly<Partial<Record<NumericParameter, number>>>;
+  /** Where the trace of a caller in another process stands, if it told (header `traceparent`). */
+  readonly traceContext?: TraceContext | undefined;
+}
+
+/** Parameters of a request that are numbers, and so can say nothing private. */
+export type NumericParameter =
+  | 'temperature'
+  | 'top_p'
+  | 'top_k'
+  | 'frequency_penalty'
+  | 'presence_penalty'
+  | 'max_completion_tokens'
+  | 'seed';
+
+/** Who is called in an attempt. */
+export interface AttemptFacts {
   readonly request: RequestFacts;
   /** Counted from 1. */
   readonly attempt: number;
   readonly provider: string;
   readonly model: string;
+  /** Whether the catalog lists the model. False where a provider takes any name: the name is the caller's text then. */
+  readonly listed: boolean;
   readonly endpoint: string;
+}
+
+/** One upstream call begins. Followed by one {@link AttemptEvent} of the same number. */
+export interface AttemptStartEvent extends AttemptFacts {
+  /** Sends these headers with the call, so that its trace goes on at the provider. To be called at once, if at all. */
+  readonly carry: (traceContext: TraceContext) => void;
+}
+
+/** One upstream call ended. */
+export interface AttemptEvent extends AttemptFacts {
   readonly durationMs: number;
   /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
   readonly firstTokenMs?: number | undefined;
@@ -42,8 +79,12 @@ export interface ResultEvent {
   readonly request: RequestFacts;
   readonly provider: string;
   readonly model: string;
+  /** Whether the catalog lists the model; see {@link AttemptFacts}. */
+  readonly listed: boolean;
   readonly attempts: number;
   readonly durationMs: number;
+  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  readonly firstTokenMs: number;
   readonly usage: Usage;
   /**
    * What the provider charges for, part by part, in whole nano-dollars that add up to the cost. Absent when the
@@ -57,6 +98,10 @@ export interface ResultEvent {
 /** A request failed, or its caller went away. */
 export interface ErrorEvent {
   readonly request: RequestFacts;
+  /** Who was asked last; absent when nobody was. */
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  readonly listed?: boolean | undefined;
   /** HTTP status of the answer; 499 when the caller went away. */
   readonly status: number;
   readonly errorType: string;
@@ -65,6 +110,74 @@ export interface ErrorEvent {
   /** True when part of a stream had been sent. */
   readonly committed: boolean;
 }
+
+/** A piece of work of a plugin or server tool within a request. */
+export interface StageFacts {
+  readonly request: RequestFacts;
+  /** Counted from 1 over all hooks and tool calls of the request. Requests that it makes name it as `parentStage`. */
+  readonly stage: number;
+}
+
+/** What a piece of work took. */
+export interface StageCosts {
+  readonly durationMs: number;
+  /** US dollars for services such as a search, without calls of models. Absent when there were none. */
+  readonly serviceCost?: number | undefined;
+  /** US dollars for the models that it asked through the router; those are requests of their own. */
+  readonly modelCost?: number | undefined;
+  /** Tokens of the models that it asked. */
+  readonly modelTokens?: number | undefined;
+}
+
+/** Which hook of which plugin is at work. Hooks that may wait are told of; synchronous ones take no time. */
+export interface PluginFacts extends StageFacts {
+  readonly plugin: string;
+  readonly hook: 'onRequest' | 'onAttempt' | 'onResult';
+}
+
+/** How a hook came out. `skipped` went wrong and the request went on without the plugin. */
+export type PluginOutcome = 'unchanged' | 'changed' | 'answered' | 'refused' | 'skipped' | 'failed' | 'aborted';
+
+/** A hook of a plugin ended. */
+export interface PluginEvent extends PluginFacts, StageCosts {
+  readonly outcome: PluginOutcome;
+}
+
+/** Which server tool is at work. */
+export interface ToolFacts extends StageFacts {
+  /** Type of the server tool, such as `router:web_search`. */
+  readonly tool: string;
+  /** Name under which the model called it. */
+  readonly name: string;
+}
+
+/** How a call of a server tool came out. The model is told of a failure and goes on. */
+export type ToolCallOutcome = 'ok' | 'failed' | 'timeout' | 'aborted';
+
+/** A call of a server tool ended. */
+export interface ToolEvent extends ToolFacts, StageCosts {
+  readonly outcome: ToolCallOutcome;
+}
+
+/** An endpoint is left alone for a while, or is tried again. */
+export type HealthEvent = {
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the catalog lists the model; see {@link AttemptFacts}. */
+  readonly listed: boolean;
+  readonly endpoint: string;
+} & (
+  | {
+      readonly type: 'cooldown';
+      /** Milliseconds from now on. */
+      readonly forMs: number;
+      readonly cause: AttemptFailure['kind'];
+    }
+  /** Too many calls failed: none go through for `forMs`. */
+  | { readonly type: 'breaker'; readonly state: 'open'; readonly forMs: number }
+  /** One call goes through and decides; or one did, and succeeded. */
+  | { readonly type: 'breaker'; readonly state: 'half_open' | 'closed' }
+);
 
 /** The router notices something that its operator should know. */
 export interface WarningEvent {
@@ -100,7 +213,14 @@ export type BatchUpdateEvent =
 
 /** Events by name. */
 export interface RouterEvents {
+  readonly request: RequestEvent;
+  readonly attempt_start: AttemptStartEvent;
   readonly attempt: AttemptEvent;
+  readonly plugin_start: PluginFacts;
+  readonly plugin: PluginEvent;
+  readonly tool_start: ToolFacts;
+  readonly tool: ToolEvent;
+  readonly health: HealthEvent;
   readonly result: ResultEvent;
   readonly error: ErrorEvent;
   readonly warning: WarningEvent;
@@ -110,8 +230,28 @@ export interface RouterEvents {
 /** A function that is told of one kind of event. What it throws is ignored. */
 export type RouterListener<Name extends keyof RouterEvents> = (event: RouterEvents[Name]) => void;
 
+/** Listeners by the names of their events. */
+export type RouterListeners = { readonly [Name in keyof RouterEvents]?: RouterListener<Name> | undefined };
+
+/** Where listeners can be added: a router. */
+export interface RouterEventSource {
+  /** Adds a listener and gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+}
+
+/** Adds several listeners and gives the function that removes them all. */
+export function listen(source: RouterEventSource, listeners: RouterListeners): () => void {
+  const removals = (Object.keys(listeners) as (keyof RouterEvents)[]).flatMap((name) => {
+    const listener = listeners[name];
+    return listener === undefined ? [] : [source.on(name, listener as RouterListener<typeof name>)];
+  });
+  return () => {
+    for (const remove of removals) remove();
+  };
+}
+
 /** Calls listeners. Costs nothing where nobody listens: events are only built when {@link EventHub.heard} says so. */
-export class EventHub {
+export class EventHub implements RouterEventSource {
   readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
 
   /** Adds a listener and gives the function that removes it. */

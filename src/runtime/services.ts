@@ -12,7 +12,11 @@ import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from './environment.ts';
 import type { EventHub } from './events.ts';
+import type { Rates } from './limits/rates.ts';
+import type { Spending } from './limits/spending.ts';
+import type { Responses } from './response-cache/responses.ts';
 import type { RetryBudgetKeeper } from './retry-budget.ts';
+import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -26,8 +30,13 @@ export interface RuntimeServices {
   readonly selection: SelectionPolicy;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly records: EndpointRecords;
+  /** Absent where state is not shared. */
+  readonly cooldowns: SharedCooldowns | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
+  readonly rates: Rates;
+  readonly spending: Spending;
+  readonly responses: Responses;
   readonly endUsers: EndUsers;
   readonly events: EventHub;
   readonly docsUrl: string;

@@ -8,9 +8,10 @@ import type { Measurement } from '../core/selection/performance.ts';
 import { type Estimate, settleUsage } from '../core/stream/usage.ts';
 import type { RouterError } from '../errors.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { RequestFacts } from './events.ts';
+import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { warn } from './warn.ts';
 
@@ -43,6 +44,7 @@ export function settleAttempt(
     attempt: execution.attemptsBefore + execution.attempts.length,
     provider: endpoint.provider,
     model: endpoint.model,
+    listed: isListed(services, endpoint.model),
     endpoint: endpoint.id,
     durationMs: attempt.endedAt - attempt.startedAt,
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
@@ -71,6 +73,17 @@ function warnOfRefusedKey(
     code: 'provider_key',
     message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
   });
+}
+
+/**
+ * What a failed call cost, in whole nano-dollars: what its provider reported, and otherwise a guess at what it will bill
+ * when the call was broken off after it had begun. Leaving a stream before its end must not make it free.
+ */
+export function spentOnFailed(answer: AttemptAnswer, request: RoutedRequest, failed: AttemptFailure): number {
+  const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
+  if (reported === undefined && likelyTokens === 0 && failed.kind !== 'aborted') return 0;
+  const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
+  return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
@@ -106,16 +119,20 @@ export function settleResult(
 export function announceResult(
   services: RuntimeServices,
   execution: Recorded,
-  answer: Pick<Answer, 'endpoint'>,
+  answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
 ): void {
+  const { rateTicket } = execution.request;
+  if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
     provider: answer.endpoint.provider,
     model: answer.endpoint.model,
+    listed: isListed(services, answer.endpoint.model),
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
+    firstTokenMs: answer.firstTokenAt - execution.startedAt,
     usage: facts.usage,
     costParts: facts.costParts,
     finishReason: facts.finishReason,
@@ -129,30 +146,22 @@ export function settleError(
   error: Pick<RouterError, 'status' | 'errorType'>,
   committed: boolean,
 ): void {
+  const { rateTicket } = execution.request;
+  // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
+  if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   if (!services.events.heard('error')) return;
+  const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {
     request: factsOf(execution.request),
+    ...(last === undefined
+      ? {}
+      : { provider: last.provider, model: last.model, listed: isListed(services, last.model) }),
     status: error.status,
     errorType: error.errorType,
     attempts: execution.attempts.length,
     durationMs: services.environment.now() - execution.startedAt,
     committed,
   });
-}
-
-/** The facts about a request that events carry. */
-export function factsOf(request: RoutedRequest): RequestFacts {
-  return {
-    id: request.id,
-    operation: request.operation,
-    ...(request.within === undefined ? {} : { parent: request.within.parent }),
-    account: request.account.id,
-    requested: request.requested,
-    stream: request.stream,
-    session: request.session.id,
-    metadata: request.metadata,
-    trace: request.trace,
-  };
 }
 
 /** Embeddings generate nothing: their speed is that of reading. */

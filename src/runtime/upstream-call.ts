@@ -65,8 +65,8 @@ export class UpstreamCall {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images };
+    const { usage, facts, images, likelyTokens } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
   }
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */

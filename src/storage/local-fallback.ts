@@ -55,6 +55,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     set: (key, value, ttlMs) => ask((asked) => asked.set(key, value, ttlMs)),
     delete: (key) => ask((asked) => asked.delete(key)),
     increment: (key, by, ttlMs) => ask((asked) => asked.increment(key, by, ttlMs)),
+    change: (changes) => ask((asked) => asked.change(changes)),
     async close() {
       await Promise.all([store.close?.(), local.close?.()]);
     },

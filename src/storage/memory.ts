@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';
-import type { StateStore } from './state-store.ts';
+import type { CounterChange, StateStore } from './state-store.ts';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** Entries kept; the least recently used go first. Default 10,000. */
+  /** Entries kept, and counters beside them; the least recently used go first. Default 10,000 of each. */
   readonly maxEntries?: number | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;
@@ -18,20 +18,45 @@ export function memoryStore({ maxEntries = 10_000, now }: MemoryStoreOptions = {
     updateAgeOnGet: false,
     ...(now === undefined ? {} : { perf: { now } }),
   });
+  // Counters are kept apart, so that money is not forgotten because there are many sessions.
+  const counters = new LRUCache<string, { value: number }>({
+    max: maxEntries,
+    ttlResolution: 0,
+    updateAgeOnGet: false,
+    ...(now === undefined ? {} : { perf: { now } }),
+  });
+  const countOf = (key: string): number | undefined => {
+    const known = counters.get(key)?.value ?? entries.get(key)?.value;
+    return typeof known === 'number' ? known : undefined;
+  };
+  function count(key: string, value: number, ttlMs: number): void {
+    const holder = counters.has(key) ? counters : entries;
+    const ttl = countOf(key) === undefined ? Math.max(1, ttlMs) : holder.getRemainingTTL(key);
+    entries.delete(key);
+    counters.set(key, { value }, { ttl });
+  }
+  const sumOf = ({ key, beside = [] }: CounterChange): number =>
+    [key, ...beside].reduce((sum, one) => sum + (countOf(one) ?? 0), 0);
+
   return {
-    get: (key) => entries.get(key)?.value,
+    get: (key) => counters.get(key)?.value ?? entries.get(key)?.value,
     set(key, value, ttlMs) {
+      counters.delete(key);
       entries.set(key, { value }, { ttl: Math.max(1, ttlMs) });
     },
     delete(key) {
+      counters.delete(key);
       entries.delete(key);
     },
     increment(key, by, ttlMs) {
-      const known = entries.get(key)?.value;
-      const sum = (typeof known === 'number' ? known : 0) + by;
-      const ttl = typeof known === 'number' ? entries.getRemainingTTL(key) : Math.max(1, ttlMs);
-      entries.set(key, { value: sum }, { ttl });
+      const sum = (countOf(key) ?? 0) + by;
+      count(key, sum, ttlMs);
       return sum;
+    },
+    change(changes) {
+      const applied = changes.every((change) => change.max === undefined || sumOf(change) + change.by <= change.max);
+      if (applied) for (const { key, by, ttlMs } of changes) count(key, Math.max(0, (countOf(key) ?? 0) + by), ttlMs);
+      return { applied, sums: changes.map(sumOf) };
     },
   };
 }
@@ -44,4 +69,27 @@ export function boundedMap<Value extends object>(
   set(key: string, value: Value): unknown;
 } {
   return new LRUCache<string, Value>({ max: maxEntries });
+}
+
+/** A map that is bounded by the size of its values, and forgets the least recently used ones. */
+export function sizedMap<Value extends object>(
+  maxSize: number,
+  sizeOf: (value: Value, key: string) => number,
+  now?: () => number,
+): {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value, ttlMs: number): void;
+  delete(key: string): void;
+} {
+  const map = new LRUCache<string, Value>({
+    maxSize,
+    ttlResolution: 0,
+    sizeCalculation: (value, key) => Math.max(1, sizeOf(value, key)),
+    ...(now === undefined ? {} : { perf: { now } }),
+  });
+  return {
+    get: (key) => map.get(key),
+    set: (key, value, ttlMs) => void map.set(key, value, { ttl: Math.max(1, ttlMs) }),
+    delete: (key) => void map.delete(key),
+  };
 }

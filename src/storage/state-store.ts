@@ -3,6 +3,27 @@ import type { JsonValue } from '../protocol/json.ts';
 /** A value now or later: in-memory stores answer at once, and nothing waits for a promise that is not there. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
+/** What is to happen to one counter; see {@link StateStore.change}. */
+export interface CounterChange {
+  readonly key: string;
+  /** Whole number that is added. A counter never falls below 0. */
+  readonly by: number;
+  /** Milliseconds after which a counter that is made by this is gone; one that is there keeps its time. */
+  readonly ttlMs: number;
+  /** The change is refused when the counter, with `by` and all counters `beside` it, would come above this. */
+  readonly max?: number | undefined;
+  /** Keys of counters that are held under `max` together with this one. */
+  readonly beside?: readonly string[] | undefined;
+}
+
+/** How {@link StateStore.change} came out. */
+export interface ChangedCounters {
+  /** False: one change would have broken its maximum, and nothing was changed. */
+  readonly applied: boolean;
+  /** For each change the counter and all those beside it: after the change, or as they are when it was refused. */
+  readonly sums: readonly number[];
+}
+
 /**
  * Small values with a time to live: sticky sessions, cooldowns, counters. Losing them costs a little money or speed,
  * never correctness; what must not be lost is in a batch store.
@@ -15,5 +36,7 @@ export interface StateStore {
   delete(key: string): MaybePromise<void>;
   /** Adds to a counter and gives its new value. Atomic: two callers never get the same value. */
   increment(key: string, by: number, ttlMs: number): MaybePromise<number>;
+  /** Changes several counters at once, or none of them. Atomic; the keys of one call belong to one account. */
+  change(changes: readonly CounterChange[]): MaybePromise<ChangedCounters>;
   close?(): Promise<void>;
 }

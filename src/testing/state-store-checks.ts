@@ -166,6 +166,70 @@ export const stateStoreChecks: readonly StateStoreCheck[] = [
     expectHolds(Math.max(...counts) === 100, 'the largest is 100');
   }),
 
+  check('changes several counters at once', async (store) => {
+    const first = await store.change([
+      { key: 'a', by: 5, ttlMs: LONG_MS },
+      { key: 'b', by: 9_007_199_254_740_000, ttlMs: LONG_MS },
+    ]);
+    expectSame(first, { applied: true, sums: [5, 9_007_199_254_740_000] }, 'the first change');
+    const second = await store.change([
+      { key: 'a', by: -2, ttlMs: LONG_MS },
+      { key: 'b', by: 991, ttlMs: LONG_MS },
+    ]);
+    expectSame(second, { applied: true, sums: [3, 9_007_199_254_740_991] }, 'the second change');
+    expectSame([await store.get('a'), await store.get('b')], [3, 9_007_199_254_740_991], 'what is read');
+    expectSame(await store.increment('a', 1, LONG_MS), 4, 'what is counted on');
+  }),
+
+  check('changes nothing when one change breaks its maximum', async (store) => {
+    await store.change([{ key: 'b', by: 7, ttlMs: LONG_MS }]);
+    const changes = [
+      { key: 'a', by: 1, ttlMs: LONG_MS },
+      { key: 'b', by: 4, ttlMs: LONG_MS, max: 10 },
+    ];
+    expectSame(await store.change(changes), { applied: false, sums: [0, 7] }, 'the refusal');
+    expectSame([await store.get('a'), await store.get('b')], [undefined, 7], 'the counters');
+    const fits = await store.change([{ key: 'b', by: 3, ttlMs: LONG_MS, max: 10 }]);
+    expectSame(fits, { applied: true, sums: [10] }, 'a change up to the maximum');
+  }),
+
+  check('counts what stands beside a counter under its maximum', async (store) => {
+    await store.change([{ key: 'spent', by: 6, ttlMs: LONG_MS }]);
+    const claim = { key: 'held', by: 3, ttlMs: LONG_MS, max: 10, beside: ['spent', 'missing'] };
+    expectSame(await store.change([claim]), { applied: true, sums: [9] }, 'the first claim');
+    expectSame(await store.change([claim]), { applied: false, sums: [9] }, 'the second claim');
+    expectSame([await store.get('held'), await store.get('spent')], [3, 6], 'the counters');
+  }),
+
+  check('never lets a counter fall below zero by a change', async (store) => {
+    await store.change([{ key: 'key', by: 2, ttlMs: LONG_MS }]);
+    expectSame(await store.change([{ key: 'key', by: -5, ttlMs: LONG_MS }]), { applied: true, sums: [0] }, 'the count');
+    expectSame(await store.change([{ key: 'none', by: -5, ttlMs: LONG_MS }]), { applied: true, sums: [0] }, 'another');
+  }),
+
+  check('does not prolong the time of a counter by changing it', async (store, pass) => {
+    await store.change([{ key: 'key', by: 1, ttlMs: 100 }]);
+    await pass(70);
+    await store.change([{ key: 'key', by: 1, ttlMs: LONG_MS }]);
+    await pass(70);
+    expectSame(await store.get('key'), undefined, 'the counter');
+  }),
+
+  check('never lets callers together come above a maximum', async (store) => {
+    const change = { key: 'key', by: 3, ttlMs: LONG_MS, max: 100 };
+    const changed = await Promise.all(Array.from({ length: 60 }, async () => store.change([change])));
+    expectSame(changed.filter(({ applied }) => applied).length, 33, 'how many were let through');
+    expectSame(await store.get('key'), 99, 'the counter');
+  }),
+
+  sharedCheck('never lets callers in two places come above a maximum', async (store, other) => {
+    const change = { key: 'key', by: 3, ttlMs: LONG_MS, max: 100 };
+    const changed = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => (index % 2 === 0 ? store : other).change([change])),
+    );
+    expectSame(changed.filter(({ applied }) => applied).length, 33, 'how many were let through');
+  }),
+
   sharedCheck('shows elsewhere what was set here', async (store, other) => {
     await store.set('key', 'value', LONG_MS);
     expectSame(await other.get('key'), 'value', 'the value');

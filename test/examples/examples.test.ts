@@ -16,8 +16,8 @@ const PROGRAMS = {
   'custom-plugin/main.ts': [/answered by simulated\/small\n/, /answered by simulated\/large\n$/],
   'batch-with-webhook/main.ts': [/^202: batch_/, /The webhook says batch\.completed/, /green: 200\n$/],
 } as const;
-/** Run by tests of their own: as a provider, in Next.js, by `npm start`, and with PostgreSQL and Redis. */
-const ELSEWHERE = ['custom-provider', 'next-app', 'quickstart', 'multi-instance'];
+/** Run by tests of their own: as a provider, in Next.js, by `npm start`, with PostgreSQL and Redis, and beside the page that shows it. */
+const ELSEWHERE = ['custom-provider', 'next-app', 'quickstart', 'multi-instance', 'observability'];
 
 async function started(server: ChildProcess): Promise<string> {
   if (server.stdout === null) throw new Error('The server has no output');

@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, (url: string, outbound: Outbound) => Promi
   'files to parse': (url, outbound) => {
     const found = { part: { type: 'file', file: { file_data: url } }, path: 'messages[0].content[0].file' } as const;
     const sources = { outbound: () => outbound, store: undefined, maxBytes: 1_000 };
-    return loadFile(found as unknown as Parameters<typeof loadFile>[0], sources, { account: 'one', signal });
+    return loadFile(found, sources, { account: 'one', signal });
   },
   'files for AI SDK models': (url, outbound) => guardedDownload(outbound).download(new URL(url), signal),
   async webhooks(url, outbound) {

@@ -191,7 +191,14 @@ describe('a store of sessions that fails', () => {
   };
   it.each(Object.entries(broken))('that %s costs stickiness, never the answer', async (name, store) => {
     const warnings: string[] = [];
-    const state: StateStore = { get: () => undefined, set() {}, delete() {}, increment: () => 1, ...store };
+    const state: StateStore = {
+      get: () => undefined,
+      set() {},
+      delete() {},
+      increment: () => 1,
+      change: () => ({ applied: true, sums: [] }),
+      ...store,
+    };
     const bench = benchOf(three(), { state, on: { warning: ({ code }) => void warnings.push(code) } });
     const outcome = await askAndWait(bench, { body: { session_id: 'one' } });
     expect(statusOf(outcome)).toBe(200);

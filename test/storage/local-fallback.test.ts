@@ -19,6 +19,7 @@ function shaky(failing: () => Promise<never>) {
     set: (key, value, ttlMs) => ask(() => inner.set(key, value, ttlMs)),
     delete: (key) => ask(() => inner.delete(key)),
     increment: (key, by, ttlMs) => ask(() => inner.increment(key, by, ttlMs)),
+    change: (changes) => ask(() => inner.change(changes)),
   };
   const store = withLocalFallback(remote, {
     timeoutMs: 20,

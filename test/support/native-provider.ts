@@ -1,4 +1,12 @@
-import type { NativeBatches, NativeItem, NativeReply, NativeResult, NativeState, NativeSubmission } from 'signalbox';
+import type {
+  NativeBatches,
+  NativeItem,
+  NativeJob,
+  NativeReply,
+  NativeResult,
+  NativeState,
+  NativeSubmission,
+} from 'signalbox';
 import type { FailureKind } from '../../src/core/fallback/failure.ts';
 import { failure } from '../../src/core/fallback/failure.ts';
 import { type BatchProvider, answer, batchProvider } from './batches.ts';
@@ -9,39 +17,63 @@ export interface NativeScript {
   /** Failures of the first submissions. */
   readonly refusals?: readonly FailureKind[];
   readonly expiresAt?: number;
+  readonly priceFactor?: number | undefined;
+  /** What a search for a lost batch comes to, search after search; the last one for ever. Default: it cannot search. */
+  readonly found?: readonly ('lost-job' | 'nothing' | FailureKind)[];
+  /** What a submission waits for. */
+  readonly submitting?: () => Promise<void>;
+  /** Times that the results break off before the last one. */
+  readonly breaks?: number;
   /** How the batch stands, look after look; the last one for ever. */
   readonly states?: readonly (NativeState | FailureKind)[];
   /** What comes back, in this order. Default: an answer to each request, the last one first. */
-  readonly results?: (items: readonly NativeItem[]) => readonly NativeResult[];
+  readonly results?: (items: readonly Pick<NativeItem, 'id'>[]) => readonly NativeResult[];
 }
 
 /** A provider with a batch API, and what it was asked. */
 export interface NativeProvider extends BatchProvider {
   readonly submissions: readonly (NativeSubmission & { readonly read: readonly NativeItem[] })[];
   readonly polls: number;
+  readonly searches: number;
   readonly cancelled: readonly unknown[];
   readonly removed: readonly unknown[];
 }
+
+/** The requests of a batch that somebody else submitted. */
+const LOST_ITEMS = [{ id: 'r0' }, { id: 'r1' }, { id: 'r2' }];
 
 /** Makes a {@link NativeProvider}. */
 export function nativeProvider(slug: string, script: NativeScript = {}): NativeProvider {
   const submissions: (NativeSubmission & { read: readonly NativeItem[] })[] = [];
   const cancelled: unknown[] = [];
   const removed: unknown[] = [];
-  const counts = { polls: 0, tries: 0 };
+  const counts = { polls: 0, tries: 0, searches: 0, reads: 0 };
+  const { found, priceFactor } = script;
   const refused = <Value>(kind: FailureKind): NativeReply<Value> => ({
     ok: false,
     failure: failure(kind, `no: ${kind}`),
   });
 
+  function search(results: readonly string[]): NativeReply<NativeJob | undefined> {
+    const result = results[Math.min(counts.searches, results.length - 1)];
+    counts.searches += 1;
+    if (result === 'nothing' || result === 'lost-job') {
+      return { ok: true, value: result === 'nothing' ? undefined : { job: { id: result } } };
+    }
+    return refused(result as FailureKind);
+  }
+
   const batches: NativeBatches = {
     accepts: script.accepts ?? (() => true),
+    priceFactor,
+    ...(found === undefined ? {} : { find: () => Promise.resolve(search(found)) }),
     async submit(submission) {
       const read: NativeItem[] = [];
       for await (const item of submission.items()) read.push(item);
       const refusal = script.refusals?.[counts.tries];
       counts.tries += 1;
       if (refusal !== undefined) return refused(refusal);
+      await script.submitting?.();
       submissions.push({ ...submission, read });
       return { ok: true, value: { job: { id: `job-${submissions.length}` }, expiresAt: script.expiresAt } };
     },
@@ -54,11 +86,14 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
     },
     async *results() {
       await Promise.resolve();
-      const items = submissions.at(-1)?.read ?? [];
-      yield* (
+      const items = submissions.at(-1)?.read ?? LOST_ITEMS;
+      const results =
         script.results?.(items) ??
-          items.toReversed().map(({ id }) => ({ id, type: 'answered', body: `native ${id}` }) as const)
-      );
+        items.toReversed().map(({ id }) => ({ id, type: 'answered', body: `native ${id}` }) as const);
+      counts.reads += 1;
+      if (counts.reads > (script.breaks ?? 0)) return yield* results;
+      yield* results.slice(0, -1);
+      throw new Error('broken off');
     },
     read(body) {
       const reply = answer(body);
@@ -80,5 +115,6 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
     cancelled: { value: cancelled },
     removed: { value: removed },
     polls: { get: () => counts.polls },
+    searches: { get: () => counts.searches },
   }) as NativeProvider;
 }

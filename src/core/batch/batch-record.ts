@@ -28,7 +28,9 @@ export interface BatchRecord {
   readonly provider?: string | undefined;
   readonly preferences?: BatchPreferences | undefined;
   /** Rules of the account when it created the batch: the batch runs long after its caller is gone. */
-  readonly rules?: Pick<Account, 'policy' | 'defaultModel' | 'pluginDefaults'> | undefined;
+  readonly rules?:
+    | Pick<Account, 'policy' | 'defaultModel' | 'pluginDefaults' | 'rateLimits' | 'budget' | 'keyId' | 'keyBudget'>
+    | undefined;
   /** Where the end is told. */
   readonly callbackUrl?: string | undefined;
   readonly counts: BatchRequestCounts;

@@ -88,7 +88,7 @@ export function isTerminal(status: BatchStatus): boolean {
 /** What an event makes of a batch (contract: states and transitions; gaps 8.4). */
 export function transition(batch: BatchRecord, event: BatchEvent, now: number): BatchTransition {
   const move = TABLE[batch.status][event.type];
-  if (move === undefined) return { batch, effects: [], applied: false };
+  if (move === undefined || isSecondJob(batch, event)) return { batch, effects: [], applied: false };
   const next: BatchRecord = {
     ...batch,
     ...changesOf(event),
@@ -102,6 +102,11 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
     effects: move.effects.filter((effect) => effect !== 'notify' || !silent),
     applied: true,
   };
+}
+
+/** A batch is at a provider once: of two processes that handed it over, the first one to say so has done it. */
+function isSecondJob({ upstream }: BatchRecord, event: BatchEvent): boolean {
+  return upstream !== undefined && event.type === 'assigned' && event.upstream !== undefined;
 }
 
 function changesOf(event: BatchEvent): Partial<BatchRecord> {

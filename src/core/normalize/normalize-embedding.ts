@@ -69,6 +69,7 @@ export function normalizeEmbeddingRequest(
     account: context.account,
     metadata: request.metadata ?? undefined,
     trace: objectOf(request.trace),
+    ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     wantsMetadata: context.wantsMetadata,
     extra: extraOf(request),
   });

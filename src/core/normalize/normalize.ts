@@ -13,7 +13,7 @@ import { deriveNeeds } from './needs.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
 import { collectExtra, collectParameters } from './parameters.ts';
 import { normalizePreferences } from './preferences.ts';
-import { type Preset, applyPreset } from './preset.ts';
+import { type Preset, applyPreset, cacheOfPreset } from './preset.ts';
 import { normalizeReasoning } from './reasoning.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { findSession } from './session.ts';
@@ -48,6 +48,7 @@ export interface RequestContext {
   readonly native?: NativeRequest | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
+  readonly traceContext?: NormalizedRequest['traceContext'];
 }
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -91,6 +92,7 @@ export function normalizeChatRequest(
     audio: objectOf(request.audio),
     imageConfig: objectOf(request.image_config),
     cache: cacheOptions(request),
+    responseCache: cacheOfPreset(body, facts.presets),
     serviceTier: tierOf(request.service_tier),
     needs: deriveNeeds(asking),
     preferences: normalizePreferences(request, [...policiesOf(context.account, facts), ...(context.policies ?? [])]),
@@ -103,6 +105,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
+    ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
     anthropicBetas: betasOf(context.anthropicBeta),
     extra: collectExtra(request),

@@ -13,7 +13,9 @@ import type { StopCondition } from '../../protocol/stop-conditions.ts';
 import type { FunctionTool, ServerTool, ToolChoice } from '../../protocol/tools.ts';
 import type { EndpointTier } from '../../catalog/endpoint.ts';
 import type { Account } from '../account.ts';
+import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
+import type { TraceContext } from '../trace-context.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -157,6 +159,8 @@ export interface Within {
   readonly depth: number;
   /** Ids of the plugins and types of the tools whose calls lead here, the outermost first. */
   readonly by: readonly string[];
+  /** Number of the hook or tool call that makes this request, among those of its parent. */
+  readonly stage?: number | undefined;
 }
 
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
@@ -182,11 +186,15 @@ export interface RoutedRequest {
   readonly account: Account;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Where the caller's own trace stands, as far as it told. */
+  readonly traceContext?: TraceContext | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
   readonly within?: Within | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** What it took of the account's rate limits. Absent where nothing is limited. */
+  readonly rateTicket?: RateTicket | undefined;
   /** Beta features that the caller wants of Anthropic. */
   readonly anthropicBetas?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
@@ -209,6 +217,10 @@ export interface NormalizedRequest extends RoutedRequest {
   readonly audio?: JsonObject | undefined;
   readonly imageConfig?: JsonObject | undefined;
   readonly cache: CacheOptions;
+  /** What the preset of the request says about the response cache. */
+  readonly responseCache?:
+    | { readonly enabled?: boolean | undefined; readonly ttlSeconds?: number | undefined }
+    | undefined;
   readonly plugins: readonly PluginEntry[];
   readonly echoUpstreamBody: boolean;
 }

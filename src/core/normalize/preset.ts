@@ -5,8 +5,24 @@ import type { Tool } from '../../protocol/tools.ts';
 import { isFunctionTool } from '../../protocol/tools.ts';
 import { serverToolType } from './server-tools.ts';
 
-/** A stored set of request fields. */
-export type Preset = Partial<ChatRequest>;
+/** A stored set of request fields, and how its requests use the response cache. */
+export interface Preset extends Partial<ChatRequest> {
+  /** Whether answers may come from the response cache. False is not overruled by a request (gaps 9.4). */
+  readonly cache_enabled?: boolean | undefined;
+  /** Seconds that answers are kept. */
+  readonly cache_ttl_seconds?: number | undefined;
+}
+
+/** What the preset that a request names says about the response cache. */
+export function cacheOfPreset(
+  request: ChatRequest,
+  presets: Readonly<Record<string, Preset>>,
+): { readonly enabled?: boolean | undefined; readonly ttlSeconds?: number | undefined } | undefined {
+  const { name } = presetOf(request);
+  const preset = name !== undefined && Object.hasOwn(presets, name) ? presets[name] : undefined;
+  if (preset?.cache_enabled === undefined && preset?.cache_ttl_seconds === undefined) return undefined;
+  return { enabled: preset.cache_enabled, ttlSeconds: preset.cache_ttl_seconds };
+}
 
 /**
  * Puts the fields of a preset under those of the request (gaps 2.6). A preset is named by `preset`, by the model
@@ -18,9 +34,10 @@ export function applyPreset(request: ChatRequest, presets: Readonly<Record<strin
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
   if (preset === undefined)
     return failed(faultAt(path, `must be the name of a preset of this router, not ${echo(name)}`));
+  const { cache_enabled: _, cache_ttl_seconds: __, ...fields } = preset;
   const given = Object.fromEntries(Object.entries({ ...request, model }).filter(([, value]) => value != null));
   return passed({
-    ...preset,
+    ...fields,
     ...(given as unknown as ChatRequest),
     ...(preset.tools || request.tools ? { tools: unionOf(preset.tools ?? [], request.tools ?? []) } : {}),
   });

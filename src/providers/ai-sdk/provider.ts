@@ -1,5 +1,6 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { failure } from '../../core/fallback/failure.ts';
+import type { TraceContext } from '../../core/trace-context.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import {
   type EmbeddingCall,
@@ -80,7 +81,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
 
   /** Makes one call with its model; whatever goes wrong is a failure. The signal lives until the reply is complete. */
   async function withModel<Reply extends { readonly type: string }>(
-    { endpoint, apiKey, signal }: Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal'>,
+    { endpoint, apiKey, signal, traceContext }: Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal' | 'traceContext'>,
     run: (calling: Calling) => Promise<Reply>,
   ): Promise<Reply | ReturnType<typeof failedReply>> {
     const context = { secrets: apiKey === undefined ? secrets : [apiKey, ...secrets], wallClock: Date.now() };
@@ -92,7 +93,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     try {
       const model = modelFor(declaration, apiKey);
       if (model === undefined) return failedReply(failure('credentials', NO_OWN_KEYS));
-      const defaults = { providerOptions: declaration.providerOptions, headers };
+      const defaults = { providerOptions: declaration.providerOptions, headers: withTrace(headers, traceContext) };
       return (reply = await run({ model, defaults, abort, context }));
     } catch (error) {
       if (error instanceof EncodeError) return failedReply(error.failure);
@@ -179,6 +180,14 @@ async function ask(
 
 function isSource(value: unknown): value is PartSource {
   return typeof (value as Partial<PartSource> | null | undefined)?.getReader === 'function';
+}
+
+function withTrace(
+  headers: Readonly<Record<string, string>> | undefined,
+  { traceparent, tracestate }: Partial<TraceContext> = {},
+): Readonly<Record<string, string>> | undefined {
+  if (traceparent === undefined) return headers;
+  return { ...headers, traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
 }
 
 /** The call as the model gets it, for debugging. Headers may hold keys. */

@@ -6,6 +6,7 @@ import { mergeHeaders } from '../headers.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import { messagesCodec, nativeMessagesCodec } from './codec.ts';
+import { messageBatches } from './native-batches.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
@@ -38,6 +39,7 @@ export function anthropic<const Models extends ModelTable = never>(
     throw new ConfigError([{ path: `providers.${slug}.apiKey`, problem }]);
   }
   const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
+  const root = baseURL.replace(/\/+$/, '').replace(/\/v1$/, '');
   return httpProvider<ModelIds<Models>>({
     slug,
     name: options.name ?? (slug === 'anthropic' ? 'Anthropic' : slug),
@@ -48,7 +50,8 @@ export function anthropic<const Models extends ModelTable = never>(
     readsFiles: true,
     codec: messagesCodec(betas),
     dialectCodecs: { messages: nativeMessagesCodec(betas) },
-    baseURL: `${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,
+    batches: (options.nativeBatches ?? root === BASE_URL) ? messageBatches : undefined,
+    baseURL: `${root}/v1`,
     apiKey,
     authorization: (key) => ['x-api-key', key],
     headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),

@@ -6,6 +6,7 @@ import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provi
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import type { Provider } from '../provider.ts';
 import { googleCodec } from './codec.ts';
+import { geminiBatches } from './native-batches.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;
@@ -75,6 +76,13 @@ export function google<const Models extends ModelTable = never>(
     problems.push({ path: `providers.${slug}.apiKey`, problem });
   }
   const vertex = /\/publishers\/[^/]+$/.test(baseURL);
+  // Vertex AI takes batches from buckets only.
+  if (vertex && options.nativeBatches === true) {
+    const problem = 'cannot be true for Vertex AI, which takes batches from storage buckets only; leave it out';
+    problems.push({ path: `providers.${slug}.nativeBatches`, problem });
+  }
+  const hasBatches = options.nativeBatches ?? baseURL === GEMINI_API;
+  const version = baseURL.slice(baseURL.lastIndexOf('/') + 1);
   const { dataCollection, zeroDataRetention, headers, transport } = options;
   return httpProvider<ModelIds<Models>>(
     {
@@ -86,6 +94,7 @@ export function google<const Models extends ModelTable = never>(
       nativeSearch: 'alone',
       readsFiles: true,
       codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
+      batches: hasBatches ? (api, codecs) => geminiBatches(api, codecs, version) : undefined,
       baseURL,
       apiKey,
       authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],

@@ -1,5 +1,6 @@
 import type { ParameterName } from '../../catalog/parameters.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import type { BatchPath } from './native-batches.ts';
 
 /** How a server that speaks the chat completions wire differs from the others. Data only. */
 export interface Dialect {
@@ -7,6 +8,15 @@ export interface Dialect {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Field for the hashed end user. Default `user`; `none` for servers that refuse it. */
   readonly userField?: 'user' | 'safety_identifier' | 'user_id' | 'none' | undefined;
+  /**
+   * API for batches, where the server has one: `files` for a file and a batch over it, as OpenAI has it, `jobs` for jobs
+   * with one model each, as Mistral has them. Default `files`.
+   */
+  readonly batchWire?: 'files' | 'jobs' | undefined;
+  /** Endpoints that batches may be for, where the server has an API for them. Default: all. */
+  readonly batchPaths?: readonly BatchPath[] | undefined;
+  /** What its batches cost of the price of single requests, where a model's price says nothing. Default: unknown. */
+  readonly batchPriceFactor?: number | undefined;
   /** Whether the role `developer` is known; otherwise it is sent as `system`. Default false. */
   readonly developerRole?: boolean | undefined;
   /** Whether `stream_options` may be sent; without it many servers report no usage. Default true. */

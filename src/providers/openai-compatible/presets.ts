@@ -14,6 +14,8 @@ export interface VendorPreset {
   readonly dataCollection?: boolean | undefined;
   /** Shapes besides chat completions that the vendor speaks at its own address. */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
+  /** True: the vendor has a batch API at its own address. */
+  readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
 }
 
@@ -31,7 +33,9 @@ export const VENDOR_PRESETS = {
     baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
+    nativeBatches: true,
     dialect: {
+      batchPriceFactor: 0.5,
       readsFiles: true,
       maxTokensField: 'max_completion_tokens',
       userField: 'safety_identifier',
@@ -51,7 +55,10 @@ export const VENDOR_PRESETS = {
     name: 'Groq',
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
+    nativeBatches: true,
     dialect: {
+      batchPriceFactor: 0.5,
+      batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
       messageNames: false,
       efforts: ['none', 'low', 'medium', 'high'],
@@ -109,7 +116,11 @@ export const VENDOR_PRESETS = {
     name: 'Mistral',
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
+    nativeBatches: true,
     dialect: {
+      batchWire: 'jobs',
+      batchPaths: ['/chat/completions', '/embeddings'],
+      batchPriceFactor: 0.5,
       userField: 'none',
       embeddings: { user: false, dimensionsField: 'output_dimension' },
       streamOptions: false,

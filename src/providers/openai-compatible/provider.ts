@@ -5,6 +5,8 @@ import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import type { Dialect } from './dialect.ts';
+import { jobBatches } from './job-batches.ts';
+import { type BatchPath, fileBatches } from './native-batches.ts';
 import { NATIVE_DIALECTS, type NativeDialect, nativeCodecs } from './native-dialects.ts';
 
 /** Models of a provider: id in this router to how the provider offers it. */
@@ -31,6 +33,12 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
    * Default: what the vendor speaks at its own address, and none at any other.
    */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
+  /**
+   * Whether batches are handed to the server's own batch API, which stores requests and answers, takes up to its own
+   * window and charges its own price. Default: yes where the vendor has one, at its own address; no at any other, where
+   * the requests of batches are run one by one.
+   */
+  readonly nativeBatches?: boolean | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -57,7 +65,10 @@ export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
-  const { dialect = {}, nativeDialects = [], keyHeader } = options;
+  const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
+  const { batchWire = 'files', batchPriceFactor } = dialect;
+  const batchesOver = BATCH_WIRES[batchWire];
+  const paths = new Set<BatchPath>(dialect.batchPaths ?? BATCH_PATHS);
   return httpProvider<Extract<keyof Models, string>>(
     {
       slug,
@@ -68,6 +79,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
+      batches: nativeBatches ? (api, codecs) => batchesOver(api, codecs, paths, batchPriceFactor) : undefined,
       baseURL,
       query,
       apiKey,
@@ -78,6 +90,9 @@ export function openaiCompatible<const Models extends ModelTable>(
     dialectProblems(options),
   );
 }
+
+const BATCH_WIRES = { files: fileBatches, jobs: jobBatches };
+const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];
 
 function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
   if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];

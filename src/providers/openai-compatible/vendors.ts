@@ -31,6 +31,7 @@ function vendor(preset: VendorPreset): VendorFactory {
       name: options.name ?? preset.name,
       dataCollection: options.dataCollection ?? preset.dataCollection,
       nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
+      nativeBatches: options.nativeBatches ?? (baseURL === preset.baseURL && preset.nativeBatches),
       baseURL,
       dialect: preset.dialect,
       apiKey,

@@ -108,8 +108,8 @@ function newRecord(
   { limits }: CreateBatchPorts,
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider } = fields;
-  const { policy, defaultModel, pluginDefaults } = account;
-  const rules = { policy, defaultModel, pluginDefaults };
+  const { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget } = account;
+  const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget };
   return {
     id,
     account: account.id,

@@ -1,6 +1,7 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { POISONED_ITEM, isTransient, itemError } from '../../core/batch/item-error.ts';
+import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
 import { backoffMs } from '../../core/fallback/backoff.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
@@ -173,12 +174,15 @@ export class ItemPool {
   /** Tries a request until it is answered, refused, or has had its tries; undefined when it must be given back. */
   async #outcomeOf(item: ClaimedItem): Promise<Omit<ItemOutcome, 'index' | 'resultId'> | undefined> {
     if (item.attempts > MAX_CLAIMS) return { error: POISONED_ITEM };
-    for (let tries = 1; ; tries += 1) {
+    let tries = 0;
+    for (;;) {
       const tried = await this.#try(item);
       if (tried === undefined) return undefined;
       if ('outcome' in tried) return tried.outcome;
+      // The account's own limit says when, not whether: coming too soon is no try.
+      if (!tried.paced) tries += 1;
       if (!tried.again || tries >= this.#ports.limits.itemTries) return { error: tried.error };
-      await this.#putAside(tries, tried.retryAfterMs);
+      await this.#putAside(Math.max(1, tries), tried.retryAfterMs);
       if (this.#halt.signal.aborted) return undefined;
     }
   }
@@ -193,11 +197,15 @@ export class ItemPool {
     this.#active += 1;
   }
 
-  async #try(
-    item: ClaimedItem,
-  ): Promise<
+  async #try(item: ClaimedItem): Promise<
     | { readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> }
-    | { readonly error: BatchItemError; readonly again: boolean; readonly retryAfterMs: number | undefined }
+    | {
+        readonly error: BatchItemError;
+        readonly again: boolean;
+        /** True when the account's own rate limit was in the way. */
+        readonly paced: boolean;
+        readonly retryAfterMs: number | undefined;
+      }
     | undefined
   > {
     const { calls, places, failPoint } = this.#ports;
@@ -216,11 +224,14 @@ export class ItemPool {
     } catch (error) {
       if (signal.aborted) return undefined;
       const { status, errorType, message, metadata, retryable, retryAfterMs } = errorOfUnknown(error);
-      if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
+      const paced = metadata['limit_source'] === OWN_RATE_LIMIT;
+      if (paced) verdict = { type: 'other' };
+      else if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
       const path = typeof metadata['path'] === 'string' ? metadata['path'] : undefined;
       return {
         error: itemError({ status, errorType, message, path }),
         again: isTransient(status, retryable),
+        paced,
         retryAfterMs,
       };
     } finally {

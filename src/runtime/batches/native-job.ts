@@ -20,6 +20,11 @@ export interface LiveJob extends StoredJob {
   readonly upstream: Endpoint;
 }
 
+/** How a batch remembers where it is. */
+export function upstreamOf({ provider, id }: Endpoint, job: JsonObject): JsonObject {
+  return { provider, endpoint: id, job };
+}
+
 /** What a batch remembers of its provider, if it is at one. */
 export function storedJob({ upstream }: BatchRecord): StoredJob | undefined {
   const { provider, endpoint, job } = upstream ?? {};

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../core/batch/item-error.ts';
@@ -5,7 +6,7 @@ import { FAILURE_RULES } from '../../core/fallback/failure-rules.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
-import type { NativeResult } from '../../providers/native-batches.ts';
+import type { NativeBatches, NativeResult } from '../../providers/native-batches.ts';
 import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
 import { chatResultOf } from '../answer-whole.ts';
 import { embeddingResultOf } from '../embed.ts';
@@ -22,6 +23,7 @@ const GROUP = 50;
  * Stores the outcomes that a provider has for a batch. Those of requests that have one already are passed over, so the
  * first of two holds, and a run that broke off can be repeated.
  *
+ * @throws {@link UnreadableResults} when the provider does not give them all.
  * @returns The number of outcomes that could not be stored now because somebody else holds their requests.
  */
 export async function storeResults(
@@ -38,7 +40,7 @@ export async function storeResults(
     missed += await storeGroup(ports, batch, account, live, group);
     group = new Map();
   };
-  for await (const result of live.native.results(live.call(signal))) {
+  for await (const result of readable(live.native.results(live.call(signal)), signal)) {
     const index = indexOf(result.id);
     if (index === undefined || index >= batch.counts.total || group.has(index)) continue;
     group.set(index, result);
@@ -46,6 +48,22 @@ export async function storeResults(
   }
   if (group.size > 0) await flush();
   return missed;
+}
+
+/** The results of a batch cannot be read to their end now. */
+export class UnreadableResults extends Error {}
+
+/** Tells apart what a provider is to blame for. */
+async function* readable(
+  results: AsyncIterable<NativeResult>,
+  signal: AbortSignal,
+): AsyncGenerator<NativeResult, void, undefined> {
+  try {
+    yield* results;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new UnreadableResults('The results of a batch cannot be read', { cause });
+  }
 }
 
 async function storeGroup(
@@ -107,9 +125,9 @@ async function answerOf(
   const reply = native.read(text, request, upstream);
   if (reply.type === 'failed') return { error: errorOf(reply.failure) };
   const { result } = reply;
-  const tier = 'serviceTier' in result ? result.serviceTier : undefined;
-  const estimate = { ...billingOf(request, tier ?? 'batch'), completionTokens: 0 };
-  const { usage } = settleUsage(upstream, result.usage, estimate);
+  // Providers name the tier of a synchronous request in the answers of a batch, but bill those of the batch.
+  const estimate = { ...billingOf(request, 'batch'), completionTokens: 0 };
+  const { usage } = settleUsage(withBatchPrice(upstream, native), result.usage, estimate);
   const answer =
     reply.type === 'embedded'
       ? calls.embeddingAnswer(embeddingResultOf(embeddingOf(request), upstream, reply.result, usage))
@@ -118,6 +136,13 @@ async function answerOf(
           native: reply.result.native,
         });
   return { response: answer, usage: answer.usage };
+}
+
+/** Prices that say nothing about batches are multiplied as the provider does. */
+function withBatchPrice(endpoint: Endpoint, { priceFactor }: NativeBatches): Endpoint {
+  const { price } = endpoint;
+  if (price === undefined || priceFactor === undefined || price.serviceTiers?.batch !== undefined) return endpoint;
+  return { ...endpoint, price: { ...price, serviceTiers: { ...price.serviceTiers, batch: priceFactor } } };
 }
 
 function errorOf(failure: AttemptFailure): BatchItemError {

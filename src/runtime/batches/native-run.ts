@@ -4,8 +4,10 @@ import type { NativeState } from '../../providers/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../queue/task-queue.ts';
 import type { ClaimedTask } from '../../storage/batch-store.ts';
 import { applyEvent } from './apply-event.ts';
-import { findJob, type LiveJob } from './native-job.ts';
-import { storeResults } from './native-results.ts';
+import { findJob, type LiveJob, upstreamOf } from './native-job.ts';
+import { findLost } from './native-lost.ts';
+import { UnreadableResults, storeResults } from './native-results.ts';
+import { nativeRoutes } from './native-route.ts';
 import { FIRST_POLL_MS, submitNatively } from './native-submit.ts';
 import type { BatchPorts } from './ports.ts';
 import { DONE, resultIds } from './task-results.ts';
@@ -45,7 +47,10 @@ export async function runNatively(
   const live = await findJob(ports, batch);
   const state = live && (await stateOf(live, signals.signal));
   if (live !== undefined && state?.status === 'ended') return collect(ports, batch, live, state, task, signals);
-  if (overdue > GRACE_MS) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  if (overdue > GRACE_MS) {
+    await live?.native.cancel(live.call(signals.signal));
+    return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  }
   if (live !== undefined && state?.status === 'running' && state.expiresAt !== undefined)
     await keepExpiry(ports, batch, live, state.expiresAt);
   return lookAgain(ports, task);
@@ -62,10 +67,16 @@ export async function stopNatively(
   task: ClaimedTask,
   { signal }: TaskSignals,
 ): Promise<TaskResult | undefined> {
-  const live = await findJob(ports, batch);
-  if (live === undefined) return undefined;
   const now = await ports.store.now();
   const since = Number(task.memo?.['since'] ?? now);
+  const late = now - since > STOP_MS;
+  if (batch.upstream === undefined && !late) {
+    const found = await findUnwritten(ports, batch, signal);
+    if (found !== 'nothing')
+      return { type: 'again', afterMs: found === 'found' ? 0 : FIRST_POLL_MS, memo: { since }, reset: true };
+  }
+  const live = await findJob(ports, batch);
+  if (live === undefined) return undefined;
   let asked = task.memo?.['asked'] === true;
   if (!asked) {
     // A provider that cannot be reached now is asked again; one that refuses has probably ended.
@@ -77,9 +88,26 @@ export async function stopNatively(
     await storeResults(ports, batch, live, signal);
     return undefined;
   }
-  return now - since > STOP_MS
-    ? undefined
-    : { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
+  return late ? undefined : { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
+}
+
+/** Finds a batch at a provider that was handed over by a process that died before it could write that down. */
+async function findUnwritten(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  signal: AbortSignal,
+): Promise<'nothing' | 'found' | 'silence'> {
+  // Without a time at which it expires, it never was in progress.
+  if (batch.expiresAt === undefined) return 'nothing';
+  const account = await ports.accountOf(batch);
+  const found = await findLost(await nativeRoutes(ports, batch, account), batch, account, signal);
+  if (!found.ok) return 'silence';
+  if (found.value === undefined) return 'nothing';
+  const { endpoint } = found.value.route;
+  const { job, expiresAt } = found.value.job;
+  const upstream = upstreamOf(endpoint, job);
+  await applyEvent(ports, batch, { type: 'assigned', provider: endpoint.providerName, expiresAt, upstream });
+  return 'found';
 }
 
 /** How a batch stands, or undefined while nobody can tell. */
@@ -109,7 +137,15 @@ async function collect(
   { signal }: TaskSignals,
 ): Promise<TaskResult> {
   const { store, limits } = ports;
-  const missed = await storeResults(ports, batch, live, signal);
+  let missed: number;
+  try {
+    missed = await storeResults(ports, batch, live, signal);
+  } catch (error) {
+    // What is paid for is worth some patience.
+    const overdue = (await store.now()) - (batch.expiresAt ?? Infinity);
+    if (!(error instanceof UnreadableResults) || overdue > GRACE_MS) throw error;
+    return lookAgain(ports, task);
+  }
   const now = await store.find(batch.account, batch.id);
   if (now?.status !== 'in_progress') return DONE;
   const { completed, failed, total } = now.counts;
@@ -124,6 +160,11 @@ async function collect(
     return DONE;
   }
   if (state.outcome === 'expired' && completed === 0) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  if (state.outcome === 'cancelled' && completed === 0) {
+    // Somebody stopped it at the provider.
+    await applyEvent(ports, now, { type: 'cancel_requested' });
+    return DONE;
+  }
   if (open > 0) await store.failRemaining(batch.account, batch.id, LEFT_OVER[state.outcome], resultIds(ports));
   await ports.failPoint('run.drained');
   await applyEvent(ports, now, { type: 'drained' });

@@ -5,6 +5,7 @@ import type { BatchStore } from '../../storage/batch-store.ts';
 import type { MaybePromise } from '../../storage/state-store.ts';
 import type { Environment } from '../environment.ts';
 import type { EventHub } from '../events.ts';
+import type { Spending } from '../limits/spending.ts';
 import type { WebhookPorts } from '../webhooks/deliver-webhook.ts';
 import type { ReachFailPoint } from './fail-point.ts';
 import type { ItemCalls } from './item-calls.ts';
@@ -22,6 +23,7 @@ export interface BatchPorts {
   readonly places: BatchPlaces;
   readonly watchers: BatchWatchers;
   readonly webhooks: WebhookPorts;
+  readonly spending: Spending;
   readonly providers: ReadonlyMap<string, Provider>;
   /** Who a batch runs for. */
   readonly accountOf: (record: BatchRecord) => MaybePromise<Account>;

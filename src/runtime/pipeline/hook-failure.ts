@@ -29,7 +29,7 @@ export function handleHookFailure(
   failure: HookFailure,
 ): void {
   const { id, whenItThrows, failStatus = 502 } = plugin;
-  if (whenItThrows === 'fail' && failure.type === 'threw' && isRefusal(failure.thrown)) {
+  if (whenItThrows === 'fail' && isRefusal(failure)) {
     ledger.stageUnlessNoted(id, 0, 'refused the request');
     throw failure.thrown;
   }
@@ -56,8 +56,8 @@ export function handleHookFailure(
 }
 
 /** An error about the request itself: the plugin works, and its operator has nothing to do. */
-function isRefusal(thrown: unknown): thrown is RouterError {
-  return RouterError.isInstance(thrown) && thrown.status < 500;
+export function isRefusal(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
+  return failure.type === 'threw' && RouterError.isInstance(failure.thrown) && failure.thrown.status < 500;
 }
 
 /** What kind of thing was thrown. Not what it says: that may repeat a prompt. */

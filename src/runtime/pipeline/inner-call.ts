@@ -5,6 +5,7 @@ import type { InnerCallOptions } from '../../core/pipeline/plugin-context.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { RuntimeServices } from '../services.ts';
+import type { StageMeter } from '../stage-meter.ts';
 import { runBounded } from './bounded.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -20,7 +21,12 @@ export function depthOf({ within }: NormalizedRequest): number {
  */
 export async function callWithin(
   services: RuntimeServices,
-  outer: { readonly request: NormalizedRequest; readonly ledger: Ledger; readonly signal: AbortSignal },
+  outer: {
+    readonly request: NormalizedRequest;
+    readonly ledger: Ledger;
+    readonly signal: AbortSignal;
+    readonly meter: StageMeter;
+  },
   id: string,
   request: ChatRequest,
   { timeoutMs }: InnerCallOptions = {},
@@ -34,13 +40,23 @@ export async function callWithin(
     });
   }
   const { account, id: parent, within, preferences } = outer.request;
+  const { stage } = outer.meter;
   const by = [...(within?.by ?? []), id];
   const start = (signal: AbortSignal): Promise<ChatResult> =>
-    services.callWithin(request, { account, signal, depth, parent, by, policies: inheritedPolicies(preferences) });
+    services.callWithin(request, {
+      account,
+      signal,
+      depth,
+      parent,
+      by,
+      stage,
+      policies: inheritedPolicies(preferences),
+    });
   const result = await (timeoutMs === undefined
     ? start(outer.signal)
     : boundedCall(services, outer.signal, timeoutMs, start));
   outer.ledger.called(id, result);
+  outer.meter.asked(result.usage);
   return result;
 }
 

@@ -9,13 +9,26 @@ import type { Usage } from '../../protocol/usage.ts';
 /** What the plugins and server tools of one request did, used and cost. */
 export class Ledger {
   readonly stages: PipelineStage[] = [];
+  readonly #onCost: (usd: number) => void;
   /** Who noted each stage. */
   readonly #authors: string[] = [];
   readonly #uses: ServiceUse[] = [];
   #errorMetadata: JsonObject = {};
   #inner: Usage | undefined;
   #requested = 0;
+  #works = 0;
   #executed = 0;
+
+  /** @param onCost - Told of everything that is paid to services outside the models. */
+  constructor(onCost: (usd: number) => void = () => {}) {
+    this.#onCost = onCost;
+  }
+
+  /** The number of the next hook or tool call, counted from 1. */
+  nextWork(): number {
+    this.#works += 1;
+    return this.#works;
+  }
 
   /** Notes a stage; what the record leaves out is the plugin's. */
   stage(id: string, record: StageRecord): void {
@@ -33,6 +46,7 @@ export class Ledger {
   /** Notes what a service used and cost. */
   used(use: ServiceUse): void {
     this.#uses.push(use);
+    if (use.cost) this.#onCost(use.cost);
   }
 
   /** Members for the metadata of an error, should there be one. */

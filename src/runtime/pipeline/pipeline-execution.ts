@@ -45,7 +45,7 @@ export class PipelineExecution implements Execution {
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
   readonly #pathOfTool: PathOfTool;
-  readonly #ledger = new Ledger();
+  readonly #ledger: Ledger;
   readonly #plugins: PluginRun;
   #request: NormalizedRequest;
   #plan: RoutePlan;
@@ -59,6 +59,7 @@ export class PipelineExecution implements Execution {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
+    this.#ledger = new Ledger((usd) => services.spending.charge(request.account, usd));
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };

@@ -13,11 +13,13 @@ import { scatter } from '../../core/stream/scatter.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
+import type { PluginFacts, PluginOutcome } from '../events.ts';
 import type { RuntimeServices } from '../services.ts';
+import { StageMeter } from '../stage-meter.ts';
 import { warn } from '../warn.ts';
 import { runBounded } from './bounded.ts';
 import { checkChange, checkResult, checkVerdict } from './check-output.ts';
-import { type HookFailure, type HookName, handleHookFailure } from './hook-failure.ts';
+import { type HookFailure, type HookName, handleHookFailure, isRefusal } from './hook-failure.ts';
 import { callWithin, depthOf } from './inner-call.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -197,33 +199,43 @@ export class PluginRun {
   /** Runs one hook of one plugin; undefined when it was skipped. */
   async #hook<Value>(
     active: ActivePlugin,
-    hook: HookName,
+    hook: PluginFacts['hook'],
     request: NormalizedRequest,
     start: (context: PluginContext) => unknown,
     check: (value: unknown) => Value,
   ): Promise<Value | undefined> {
     const { environment, timeouts } = this.#services;
+    const { id } = active.plugin;
+    const meter = new StageMeter(this.#services, request, this.#ledger.nextWork());
     // What a plugin said about the request covers what it does for each endpoint and to the answer.
     const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
-    const outcome = await runBounded(
-      environment,
-      this.#signal,
-      active.plugin.timeoutMs ?? timeouts.pluginMs,
-      (signal) => this.#timed(active, hook, () => start(this.#context(active, request, signal))),
-    );
-    if (outcome.type !== 'value') {
-      this.broken(active, hook, outcome);
-      return undefined;
-    }
+    let told: PluginOutcome = 'aborted';
+    const skip = (failure: HookFailure): undefined => {
+      told = isRefusal(failure) ? 'refused' : 'failed';
+      this.broken(active, hook, failure);
+      told = 'skipped';
+    };
+    meter.pluginStarts(id, hook);
     try {
-      const value = check(outcome.value);
-      const summary = summaryOf(value);
-      // Every stage that changed something leaves an entry, also when its plugin did not write one.
-      if (summary !== undefined) this.#ledger.stageUnlessNoted(active.plugin.id, stagesBefore, summary);
-      return value;
-    } catch (thrown) {
-      this.broken(active, hook, { type: 'threw', thrown });
-      return undefined;
+      const outcome = await runBounded(
+        environment,
+        this.#signal,
+        active.plugin.timeoutMs ?? timeouts.pluginMs,
+        (signal) => this.#timed(active, hook, () => start(this.#context(active, request, signal, meter))),
+      );
+      if (outcome.type !== 'value') return skip(outcome);
+      try {
+        const value = check(outcome.value);
+        const summary = summaryOf(value);
+        // Every stage that changed something leaves an entry, also when its plugin did not write one.
+        if (summary !== undefined) this.#ledger.stageUnlessNoted(id, stagesBefore, summary);
+        told = outcomeOf(value, summary);
+        return value;
+      } catch (thrown) {
+        return skip({ type: 'threw', thrown });
+      }
+    } finally {
+      meter.pluginEnds(id, hook, told);
     }
   }
 
@@ -253,7 +265,7 @@ export class PluginRun {
     };
   }
 
-  #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal): PluginContext {
+  #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal, meter: StageMeter): PluginContext {
     const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
@@ -268,12 +280,14 @@ export class PluginRun {
       wallClock: environment.wallClock,
       random: environment.random,
       serverTools: registry.types,
-      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal }, id, body, bounds),
+      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal, meter }, id, body, bounds),
       stage(record) {
         if (!signal.aborted) ledger.stage(id, record);
       },
       used(use) {
-        if (!signal.aborted) ledger.used(use);
+        if (signal.aborted) return;
+        ledger.used(use);
+        meter.used(use.cost);
       },
       onError(metadata) {
         if (!signal.aborted) ledger.onError(metadata);
@@ -295,6 +309,14 @@ function summaryOf(value: unknown): string | undefined {
   const change = 'type' in output && output.type === 'continue' ? output.change : (output as RequestChange);
   const changed = change === undefined ? [] : changedMembers(change);
   return changed.length === 0 ? undefined : `changed ${changed.join(', ')}`;
+}
+
+/** How events name what a hook did. */
+function outcomeOf(value: unknown, summary: string | undefined): PluginOutcome {
+  const { type } = (value ?? {}) as Partial<Verdict>;
+  if (type === 'answer') return 'answered';
+  if (type === 'block') return 'refused';
+  return summary === undefined ? 'unchanged' : 'changed';
 }
 
 /** Characters of the messages, which a change usually repeats. */

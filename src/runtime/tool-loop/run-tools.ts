@@ -11,7 +11,9 @@ import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { runBounded } from '../pipeline/bounded.ts';
 import { callWithin, depthOf } from '../pipeline/inner-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
+import type { ToolCallOutcome } from '../events.ts';
 import type { RuntimeServices } from '../services.ts';
+import { StageMeter } from '../stage-meter.ts';
 import { warn } from '../warn.ts';
 
 /** What the calls of one turn have in common. */
@@ -62,30 +64,66 @@ async function runTool(call: ResultToolCall, run: ToolRun): Promise<FinishedCall
   if (use > tool.maxUses) return refused(call, `max_uses exceeded: this tool can be used ${tool.maxUses} times`);
   const args = argumentsOf(call);
   if (args === undefined) return refused(call, 'The arguments must be a JSON object');
-  const { definition, options } = tool;
   ledger.toolCalls(0, 1);
+  const meter = new StageMeter(services, run.request, ledger.nextWork());
+  meter.toolStarts(tool.definition.type, tool.name);
+  let told: ToolCallOutcome = 'aborted';
+  try {
+    const { finished, outcome } = await execute(call, run, { tool, args, use, meter });
+    told = outcome;
+    return finished;
+  } finally {
+    meter.toolEnds(tool.definition.type, tool.name, told);
+  }
+}
+
+/** A call that a tool was run for. */
+interface ExecutedCall {
+  readonly finished: FinishedCall;
+  readonly outcome: ToolCallOutcome;
+}
+
+/** What a tool is run with. */
+interface ToolUse {
+  readonly tool: OfferedTool;
+  readonly args: JsonObject;
+  /** Counted from 1 over all calls of this tool in this request. */
+  readonly use: number;
+  readonly meter: StageMeter;
+}
+
+async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promise<ExecutedCall> {
+  const { services, ledger } = run;
+  const { tool, args, meter } = used;
+  const { definition, options } = tool;
   const outcome = await runBounded(
     services.environment,
     run.signal,
     definition.timeoutMs ?? services.timeouts.serverToolMs,
-    (signal) => definition.execute(args, options, contextOf(run, tool, use, signal)),
+    (signal) => definition.execute(args, options, contextOf(run, used, signal)),
   );
-  if (outcome.type === 'late') return failed(call, run, tool, undefined, 'The tool took too long');
-  if (outcome.type === 'threw') return failed(call, run, tool, outcome.thrown, reasonOf(outcome.thrown));
+  if (outcome.type === 'late') {
+    return { finished: failed(call, run, tool, undefined, 'The tool took too long'), outcome: 'timeout' };
+  }
+  if (outcome.type === 'threw') {
+    return { finished: failed(call, run, tool, outcome.thrown, reasonOf(outcome.thrown)), outcome: 'failed' };
+  }
   try {
     const checked = checkOutcome(outcome.value);
     if (checked.used !== undefined) ledger.used(checked.used);
+    meter.used(checked.used?.cost);
     const { result } = checked;
-    return { call, result: typeof result === 'string' ? result : JSON.stringify(result), outcome: checked };
+    const text = typeof result === 'string' ? result : JSON.stringify(result);
+    const went = checked.fails === undefined ? 'ok' : 'failed';
+    return { finished: { call, result: text, outcome: checked }, outcome: went };
   } catch (thrown) {
-    return failed(call, run, tool, thrown, 'The tool gave no usable result');
+    return { finished: failed(call, run, tool, thrown, 'The tool gave no usable result'), outcome: 'failed' };
   }
 }
 
 function contextOf(
   { services, request, ledger }: ToolRun,
-  tool: OfferedTool,
-  use: number,
+  { tool, use, meter }: ToolUse,
   signal: AbortSignal,
 ): ToolContext {
   const { environment, facts, registry } = services;
@@ -102,7 +140,7 @@ function contextOf(
     wallClock: environment.wallClock,
     random: environment.random,
     serverTools: registry.types,
-    call: (body, bounds) => callWithin(services, { request, ledger, signal }, type, body, bounds),
+    call: (body, bounds) => callWithin(services, { request, ledger, signal, meter }, type, body, bounds),
     stage(record) {
       if (!signal.aborted) ledger.stage(type, { type: 'server_tools', ...record });
     },

@@ -36,6 +36,35 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return ARGV[1]`;
 
 /**
+ * Changes counters if none comes above its maximum. KEYS are all counters; ARGV are, for each change: the index of its
+ * key, what is added, its time, its maximum or nothing, and the indexes of the keys beside it, by commas.
+ */
+const CHANGE = `
+local counts, sums = {}, {}
+for index, key in ipairs(KEYS) do counts[index] = tonumber(redis.call('GET', key) or '') or 0 end
+local function sum(change)
+  local total = counts[tonumber(ARGV[change])]
+  for index in string.gmatch(ARGV[change + 4], '%d+') do total = total + counts[tonumber(index)] end
+  return total
+end
+local applied = 1
+for change = 1, #ARGV, 5 do
+  local max = tonumber(ARGV[change + 3])
+  if max and sum(change) + tonumber(ARGV[change + 1]) > max then applied = 0 end
+end
+if applied == 1 then
+  for change = 1, #ARGV, 5 do
+    local index = tonumber(ARGV[change])
+    counts[index] = math.max(0, counts[index] + tonumber(ARGV[change + 1]))
+    local text = string.format('%.17g', counts[index])
+    if tonumber(redis.call('GET', KEYS[index]) or '') then redis.call('SET', KEYS[index], text, 'KEEPTTL')
+    else redis.call('SET', KEYS[index], text, 'PX', ARGV[change + 2]) end
+  end
+end
+for change = 1, #ARGV, 5 do sums[#sums + 1] = string.format('%.17g', sum(change)) end
+return { applied, unpack(sums) }`;
+
+/**
  * Small state that several processes share, in Redis: sticky sessions, cooldowns, counters. Redis may go at any time,
  * and lose everything: each process then keeps state of its own, a warning says so, and no request fails.
  *
@@ -67,6 +96,22 @@ export function redisStore({ client, url, prefix = 'signalbox:', ...fallback }: 
     },
     async increment(key, by, ttlMs) {
       return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), lifeOf(ttlMs)));
+    },
+    async change(changes) {
+      const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
+      const indexOf = (key: string): string => String(keys.indexOf(key) + 1);
+      const told = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => {
+        return [
+          indexOf(key),
+          String(by),
+          lifeOf(ttlMs),
+          max === undefined ? '' : String(max),
+          beside.map(indexOf).join(),
+        ];
+      });
+      const names = keys.map((key) => prefix + key);
+      const [applied, ...sums] = (await send('EVAL', CHANGE, String(names.length), ...names, ...told)) as unknown[];
+      return { applied: Number(applied) === 1, sums: sums.map(Number) };
     },
     async close() {
       await (await connecting?.catch(() => undefined))?.close();

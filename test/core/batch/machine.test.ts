@@ -71,6 +71,14 @@ describe('a batch', () => {
     expect(failed.batch).toMatchObject({ error: { message: 'no' }, finalizedAt: 2_000 });
   });
 
+  it('goes to one provider: a second job is not taken, and news of the first one are', () => {
+    const batch = batchIn('in_progress', { upstream: { id: 'up-1' } });
+    const second = { type: 'assigned', provider: 'Acme', upstream: { id: 'up-2' } } as const;
+    expect(transition(batch, second, 2_000)).toEqual({ batch, effects: [], applied: false });
+    const news = transition(batch, { type: 'assigned', provider: 'Acme', expiresAt: 5 }, 2_000);
+    expect(news).toMatchObject({ applied: true, batch: { expiresAt: 5, upstream: { id: 'up-1' } } });
+  });
+
   it('never ends before it began, whatever the clock says', () => {
     const { batch } = transition(batchIn('cancelling'), { type: 'cancelled' }, 10);
     expect(batch.finalizedAt).toBe(1_000);
@@ -91,7 +99,8 @@ describe('a batch', () => {
         for (const [index, event] of events.entries()) {
           const step = transition(batch, event, 2_000 + index);
           const edge = `${batch.status} ${event.type}`;
-          if (step.applied !== Object.hasOwn(LEGAL, edge)) return false;
+          const second = event.type === 'assigned' && batch.upstream !== undefined;
+          if (step.applied !== (Object.hasOwn(LEGAL, edge) && !second)) return false;
           if (isTerminal(batch.status) && step.applied) return false;
           if (!step.applied && step.batch !== batch) return false;
           if (step.applied && step.batch.revision !== batch.revision + 1) return false;

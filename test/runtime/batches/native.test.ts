@@ -1,6 +1,8 @@
+import { type FailPoint, memoryStorage } from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { all, batchProvider, batchScene, chatBatch, requests } from '../../support/batches.ts';
-import { nativeProvider } from '../../support/native-provider.ts';
+import { all, batchProvider, batchScene, chatBatch, pausableStore, requests } from '../../support/batches.ts';
+import { type NativeProvider, nativeProvider } from '../../support/native-provider.ts';
 
 const RUNNING = { status: 'running' } as const;
 const ended = (outcome: 'completed' | 'failed' | 'expired' | 'cancelled', message?: string) =>
@@ -144,6 +146,146 @@ describe('a provider with a batch API', () => {
     });
     expect(provider.removed).toEqual([{ id: 'job-1' }]);
     await scene.router.batches.stop({ graceMs: 0 });
+  });
+});
+
+describe('a batch that was handed over by a process that died', () => {
+  /** A router that dies when the provider has the batch, and another one on the same store. */
+  async function orphan(first: NativeProvider, second: NativeProvider) {
+    const environment = fakeEnvironment();
+    const store = memoryStorage({ now: environment.wallClock });
+    const mortal = pausableStore(store);
+    const failPoint = (name: FailPoint): Promise<void> | undefined => {
+      if (name !== 'run.submitted') return undefined;
+      mortal.pause();
+      return new Promise(() => {});
+    };
+    const one = batchScene({ providers: [first], batches: { failPoint } }, { environment, store: mortal.store });
+    const { id } = await one.router.batches.create(chatBatch(3));
+    await one.router.batches.start();
+    await one.advance(1_000);
+    expect(first.submissions).toHaveLength(1);
+    return { id, ...batchScene({ providers: [second] }, { environment, store }) };
+  }
+
+  it('is found, and not handed over again', async () => {
+    const second = nativeProvider('up', { found: ['lost-job'] });
+    const { id, router, ended: end } = await orphan(nativeProvider('up'), second);
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'completed', request_counts: { total: 3, completed: 3 } });
+    expect([second.submissions.length, second.searches]).toEqual([0, 1]);
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('is not handed over again while the provider cannot say whether it has it', async () => {
+    const second = nativeProvider('up', { found: ['connection', 'connection', 'connection', 'lost-job'] });
+    const { id, router, ended: end } = await orphan(nativeProvider('up'), second);
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'completed' });
+    expect([second.submissions.length, second.searches]).toEqual([0, 4]);
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('is handed over when the provider does not have it', async () => {
+    const second = nativeProvider('up', { found: ['nothing'] });
+    const { id, router, ended: end } = await orphan(nativeProvider('up'), second);
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'completed' });
+    expect([second.submissions.length, second.searches]).toEqual([1, 1]);
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('is stopped there when it is cancelled before anybody found it', async () => {
+    const script = { states: [ended('cancelled')], results: () => [] } as const;
+    const second = nativeProvider('up', { found: ['server', 'lost-job'], ...script });
+    const { id, router, ended: end } = await orphan(nativeProvider('up'), second);
+    await router.batches.cancel(id);
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'cancelled', provider: 'UP', request_counts: { failed: 3 } });
+    expect(second.cancelled).toEqual([{ id: 'lost-job' }]);
+    await router.batches.stop({ graceMs: 0 });
+  });
+});
+
+describe('a batch at a provider', () => {
+  it('is looked for when the answer to its submission was lost, also after the last try', async () => {
+    const nothing = ['nothing', 'nothing', 'nothing', 'nothing'] as const;
+    const provider = nativeProvider('up', {
+      refusals: ['connection', 'connection', 'timeout', 'connection', 'connection'],
+      found: [...nothing, 'lost-job'],
+    });
+    const { router, ended: end } = batchScene({ providers: [provider] });
+    const { id } = await router.batches.create(chatBatch(3));
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'completed', request_counts: { completed: 3 }, provider: 'UP' });
+    expect([provider.submissions.length, provider.calls.length]).toEqual([0, 0]);
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('is stopped there when its owner cancelled it, or deleted it, while it was handed over', async () => {
+    for (const gone of ['cancelled', 'deleted']) {
+      let goOn: () => void = () => {};
+      const submitting = (): Promise<void> => new Promise((resolve) => (goOn = resolve));
+      const provider = nativeProvider('up', { submitting, found: ['nothing'] });
+      const scene = batchScene({ providers: [provider] });
+      const { id } = await scene.router.batches.create(chatBatch(3));
+      await scene.router.batches.start();
+      await scene.advance(1_000);
+      await scene.router.batches.cancel(id);
+      expect(await scene.ended(id)).toMatchObject({ status: 'cancelled' });
+      if (gone === 'deleted') await scene.router.batches.delete(id);
+      goOn();
+      await scene.advance(1_000);
+      expect(provider.cancelled).toEqual([{ id: 'job-1' }]);
+      await scene.router.batches.stop({ graceMs: 0 });
+    }
+  });
+
+  it('is cancelled when somebody stopped it there before anything was done', async () => {
+    const provider = nativeProvider('up', { states: [ended('cancelled')], results: () => [] });
+    const { router, ended: end } = batchScene({ providers: [provider] });
+    const { id } = await router.batches.create(chatBatch(3));
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'cancelled', request_counts: { completed: 0, failed: 3 } });
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('keeps its answers although they cannot be fetched for a while', async () => {
+    const provider = nativeProvider('up', { breaks: 28 });
+    const { router, ended: end } = batchScene({ providers: [provider] });
+    const { id } = await router.batches.create(chatBatch(3));
+    await router.batches.start();
+    expect(await end(id)).toMatchObject({ status: 'completed', request_counts: { completed: 3, failed: 0 } });
+    await router.batches.stop({ graceMs: 0 });
+  });
+
+  it('that says it is running long after its time is told to stop, and expires', async () => {
+    const provider = nativeProvider('up', { states: [RUNNING], expiresAt: Date.UTC(2026, 0, 1) + 60_000 });
+    const scene = batchScene({ providers: [provider] });
+    const { id } = await scene.router.batches.create(chatBatch(3));
+    await scene.router.batches.start();
+    const { expires_at: expiry } = await scene.router.batches.retrieve(id);
+    for (let hour = 0; hour < 30; hour += 1) await scene.advance(3_600_000);
+    expect(await scene.ended(id)).toMatchObject({ status: 'expired', request_counts: { failed: 3 } });
+    expect([provider.cancelled, expiry]).toEqual([[{ id: 'job-1' }], null]);
+    await scene.router.batches.stop({ graceMs: 0 });
+  });
+
+  it('costs what the endpoint says of batches, else what the provider usually charges for them', async () => {
+    const prices = [
+      [{ prompt: 1, completion: 2, serviceTiers: { batch: 0.25 } }, 0.5, 0.000_015],
+      [{ prompt: 1, completion: 2, serviceTiers: { flex: 0.75 } }, 0.5, 0.000_03],
+      [{ prompt: 1, completion: 2 }, undefined, undefined],
+    ] as const;
+    for (const [price, priceFactor, cost] of prices) {
+      const provider = { ...nativeProvider('up', { priceFactor }), models: { 'acme/one': { price } } };
+      const { router, ended: end } = batchScene({ providers: [provider] });
+      const { id } = await router.batches.create(chatBatch(3));
+      await router.batches.start();
+      const { usage } = await end(id);
+      expect(usage?.cost ?? undefined).toBe(cost);
+      await router.batches.stop({ graceMs: 0 });
+    }
   });
 });
 

@@ -1,0 +1,88 @@
+import { unixSecondsOfDay } from '../../catalog/calendar.ts';
+
+/** How long a budget lasts before it begins anew, by the calendar and UTC. Weeks begin on Monday. */
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
+
+/** All periods. `total` never begins anew. */
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
+
+/** What may be spent. */
+export interface Budget {
+  /** US dollars. */
+  readonly limitUsd: number;
+  /** Default `total`. */
+  readonly period?: BudgetPeriod | undefined;
+}
+
+/** A budget that holds a request. */
+export interface HeldBudget {
+  /** Whose it is: the account's, or that of one of its keys. */
+  readonly scope: 'account' | 'key';
+  /** Id of the key. Absent for the budget of the account. */
+  readonly key?: string | undefined;
+  /** Whole nano-dollars. */
+  readonly limitNanoUsd: number;
+  readonly period: BudgetPeriod;
+}
+
+/** What was reserved for one upstream call. Plain data. */
+export interface BudgetTicket {
+  readonly account: string;
+  readonly nanoUsd: number;
+  readonly holds: readonly BudgetHold[];
+}
+
+/** The counters of one budget that a reservation stands in. */
+export interface BudgetHold {
+  readonly heldKey: string;
+  readonly spentKey: string;
+  /** Milliseconds that the counter of what was spent lives. */
+  readonly spentTtlMs: number;
+}
+
+/** One turn of a period. */
+export interface PeriodTurn {
+  /** Names it among the turns of all periods. */
+  readonly id: string;
+  /** Epoch milliseconds; undefined for `total`. */
+  readonly endsAt?: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The turn of a period that a time belongs to. */
+export function turnAt(period: BudgetPeriod, now: number): PeriodTurn {
+  const day = Math.floor(now / DAY_MS);
+  switch (period) {
+    case 'day':
+      return { id: `day ${day}`, endsAt: (day + 1) * DAY_MS };
+    case 'week': {
+      // The first day of 1970 was a Thursday.
+      const week = Math.floor((day + 3) / 7);
+      return { id: `week ${week}`, endsAt: ((week + 1) * 7 - 3) * DAY_MS };
+    }
+    case 'month': {
+      const { year, month } = monthOfDay(day);
+      const next = month === 12 ? monthName(year + 1, 1) : monthName(year, month + 1);
+      return { id: `month ${monthName(year, month)}`, endsAt: (unixSecondsOfDay(next) ?? 0) * 1_000 };
+    }
+    default:
+      return { id: 'total' };
+  }
+}
+
+function monthName(year: number, month: number): string {
+  return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}`;
+}
+
+/** The calendar month of a day counted from 1970. Years are 365 or 366 days, so the first guess is at most one off. */
+function monthOfDay(day: number): { readonly year: number; readonly month: number } {
+  const begins = (year: number, month: number): number =>
+    (unixSecondsOfDay(monthName(year, month)) ?? 0) / (DAY_MS / 1_000);
+  let year = 1_970 + Math.floor(day / 365.25);
+  if (begins(year + 1, 1) <= day) year += 1;
+  if (begins(year, 1) > day) year -= 1;
+  let month = 1;
+  while (month < 12 && begins(year, month + 1) <= day) month += 1;
+  return { year, month };
+}

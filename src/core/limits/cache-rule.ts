@@ -1,0 +1,51 @@
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+
+/** What a caller says about the response cache (gaps 9.3). */
+export interface CacheWish {
+  /** Whether the answer may come from the cache, and be kept there. Default: as the router is configured. */
+  readonly enabled?: boolean | undefined;
+  /** Seconds that an answer is kept, from 1 to 86,400; what lies outside is moved to the nearest. */
+  readonly ttlSeconds?: number | undefined;
+  /** True: what is kept for this request is thrown away first. */
+  readonly clear?: boolean | undefined;
+}
+
+/** What a caller is told about the cache (gaps 9.4). */
+export type CacheReport =
+  | { readonly status: 'MISS'; readonly ttlSeconds: number }
+  | {
+      readonly status: 'HIT';
+      /** What is left. */
+      readonly ttlSeconds: number;
+      readonly ageSeconds: number;
+      /** Generation id of the request that was answered. */
+      readonly sourceId: string;
+    };
+
+/** What the router does where nobody says anything else. */
+export interface CachePolicy {
+  readonly enabled: boolean;
+  readonly ttlSeconds: number;
+}
+
+/** How one request uses the cache. */
+export interface CacheRule {
+  readonly ttlSeconds: number;
+  readonly clear: boolean;
+}
+
+/** The longest time that an answer is kept: a day. */
+const MAX_TTL_SECONDS = 86_400;
+
+/**
+ * Whether and how a request uses the response cache (gaps 9.4). A preset that says no is not overruled. Prompts that
+ * must not be retained are not kept here either, nor is what only one dialect can say: answers are kept in the chat form.
+ */
+export function cacheRule(request: NormalizedRequest, wish: CacheWish, policy: CachePolicy): CacheRule | undefined {
+  const { responseCache: preset, preferences, native, echoUpstreamBody } = request;
+  if (preset?.enabled === false) return undefined;
+  if (!(wish.enabled ?? preset?.enabled ?? policy.enabled)) return undefined;
+  if (preferences.zeroDataRetention || echoUpstreamBody || native?.requiredBy !== undefined) return undefined;
+  const seconds = Math.trunc(wish.ttlSeconds ?? preset?.ttlSeconds ?? policy.ttlSeconds);
+  return { ttlSeconds: Math.min(MAX_TTL_SECONDS, Math.max(1, seconds)), clear: wish.clear === true };
+}

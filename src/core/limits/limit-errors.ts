@@ -1,0 +1,81 @@
+import { RouterError } from '../../errors.ts';
+import { usdFromNano } from '../../catalog/cost.ts';
+import type { MostCost } from './most-cost.ts';
+import type { HeldBudget } from './budget.ts';
+import type { RateLimitName } from './rate-limits.ts';
+
+/** A limit that a request would break. */
+export interface BrokenRateLimit {
+  readonly name: RateLimitName;
+  readonly limit: number;
+  /** What is left of it. */
+  readonly remaining: number;
+  /** Epoch milliseconds at which it begins anew. */
+  readonly resetsAt: number;
+}
+
+/** Stands in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
+export const OWN_RATE_LIMIT = 'router_rate_limit';
+
+/** The 429 for a request that comes too soon (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
+export function rateLimitError({ name, limit, remaining, resetsAt }: BrokenRateLimit, now: number): RouterError {
+  const retryAfterMs = Math.max(0, resetsAt - now);
+  return new RouterError({
+    status: 429,
+    errorType: 'rate_limit_exceeded',
+    message: `Rate limit exceeded: ${name}. At most ${limit}; try again in ${Math.ceil(retryAfterMs / 1_000)} seconds`,
+    metadata: {
+      provider_name: null,
+      limit_source: OWN_RATE_LIMIT,
+      headers: {
+        'X-RateLimit-Limit': String(limit),
+        'X-RateLimit-Remaining': String(remaining),
+        'X-RateLimit-Reset': String(resetsAt),
+      },
+    },
+    retryAfterMs,
+  });
+}
+
+/** A budget that has not enough left for a request. */
+export interface ShortBudget extends HeldBudget {
+  readonly remainingNanoUsd: number;
+  /** Epoch milliseconds at which it begins anew; undefined for one that does not. */
+  readonly resetsAt?: number | undefined;
+}
+
+/** The 402 for a request that could cost more than is left (contract: errors; gaps 7.2). */
+export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
+  const { remainingNanoUsd: left, scope, period, limitNanoUsd } = budget;
+  const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
+  // What is missing could be saved at the answer, if that is where the money would go.
+  const affordable = each > 0 ? Math.floor(answerTokens - (cost.nanoUsd - left) / each) : 0;
+  const of = `the budget of this ${scope === 'key' ? 'API key' : 'account'}`;
+  const every = period === 'total' ? '' : ` per ${period}`;
+  const message =
+    left > 0 && affordable > 0
+      ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable}`
+      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left`;
+  return new RouterError({
+    status: 402,
+    errorType: 'payment_required',
+    message,
+    metadata: {
+      provider_name: null,
+      limit_source: scope === 'key' ? 'key_budget' : 'account_budget',
+      ...(budget.resetsAt === undefined ? {} : { resets_at: budget.resetsAt }),
+    },
+    retryable: false,
+  });
+}
+
+/** The 402 for an endpoint that a budget cannot be held against, because its price is not known. */
+export function unpricedError(model: string, providerName: string): RouterError {
+  return new RouterError({
+    status: 402,
+    errorType: 'payment_required',
+    message: `This account has a budget, and nobody knows what ${model} costs at ${providerName}; ask for a model with a price`,
+    metadata: { provider_name: null, limit_source: 'unknown_price' },
+    retryable: false,
+  });
+}

@@ -1,0 +1,87 @@
+/** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
+export interface RateLimits {
+  /** Requests per minute, batches' included. 0 turns all away. */
+  readonly requestsPerMinute?: number | undefined;
+  /**
+   * Tokens per minute, prompt and answer together. A request takes an estimate first; what it really used takes its
+   * place when it is over.
+   */
+  readonly tokensPerMinute?: number | undefined;
+  /** Limits of the requests for models that cost nothing, `:free` and `router/free` (gaps 7.6). */
+  readonly freeModels?: FreeModelLimits | undefined;
+}
+
+/** What an account may use of models that cost nothing. The original service allows 20 per minute and 50 per day. */
+export interface FreeModelLimits {
+  readonly requestsPerMinute?: number | undefined;
+  /** Requests per calendar day, UTC. */
+  readonly requestsPerDay?: number | undefined;
+}
+
+/** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */
+export type RateLimitName = 'requests-per-min' | 'tokens-per-min' | 'free-models-per-min' | 'free-models-per-day';
+
+/** What a request takes of one limit. */
+export interface RateShare {
+  readonly name: RateLimitName;
+  readonly limit: number;
+  readonly by: number;
+  /** Number of the minute or day, counted from 1970. */
+  readonly window: number;
+  /** Epoch milliseconds at which the window ends. */
+  readonly resetsAt: number;
+}
+
+/** What a request took of the tokens of a minute, until it is known what it used. Plain data. */
+export interface RateTicket {
+  readonly account: string;
+  /** Number of the minute. */
+  readonly window: number;
+  readonly tokens: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** The limits of an account: its own, and those for everybody where it has none. Undefined where nothing is limited. */
+export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): RateLimits | undefined {
+  const limits: RateLimits = {
+    requestsPerMinute: own?.requestsPerMinute ?? everybody.requestsPerMinute,
+    tokensPerMinute: own?.tokensPerMinute ?? everybody.tokensPerMinute,
+    freeModels: own?.freeModels ?? everybody.freeModels,
+  };
+  return Object.values(limits).every((limit) => limit === undefined) ? undefined : limits;
+}
+
+/**
+ * What a request takes of each limit that it is held to.
+ *
+ * @param tokens - Likely tokens of prompt and answer. A request that is larger than the limit takes all of it, so that
+ * it has its turn in a quiet minute.
+ * @param now - Epoch milliseconds.
+ */
+export function sharesOf(
+  { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
+  { tokens, isFree }: { readonly tokens: number; readonly isFree: boolean },
+  now: number,
+): readonly RateShare[] {
+  const free = isFree ? freeModels : undefined;
+  return [
+    ...share('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, now),
+    ...share('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_MS, now),
+    ...share('requests-per-min', requestsPerMinute, 1, MINUTE_MS, now),
+    ...share('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_MS, now),
+  ];
+}
+
+function share(
+  name: RateLimitName,
+  limit: number | undefined,
+  by: number,
+  lengthMs: number,
+  now: number,
+): readonly RateShare[] {
+  if (limit === undefined || limit === Infinity) return [];
+  const window = Math.floor(now / lengthMs);
+  return [{ name, limit, by: Math.max(1, by), window, resetsAt: (window + 1) * lengthMs }];
+}

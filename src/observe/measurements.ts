@@ -1,0 +1,141 @@
+/** What measurements are told apart by. All have few values: models come from the catalog, never from callers. */
+export type LabelName =
+  | 'operation'
+  | 'provider'
+  | 'model'
+  | 'origin'
+  | 'error'
+  | 'token'
+  | 'plugin'
+  | 'hook'
+  | 'tool'
+  | 'outcome'
+  | 'cause'
+  | 'state'
+  | 'code';
+
+/** A value for each label of a measurement; those that are unknown are absent. */
+export type Labels = { readonly [Name in LabelName]?: string | undefined };
+
+/** Something that is measured. */
+export interface Measurement {
+  /** Name for OpenTelemetry; those that begin with `gen_ai.` belong to its semantic conventions. */
+  readonly name: string;
+  /** Name for Prometheus. */
+  readonly prometheus: string;
+  /** A `gauge` goes up and down; it is recorded by how much. */
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** As UCUM writes it: `s`, `{token}`, `{USD}`. */
+  readonly unit: string;
+  readonly description: string;
+  readonly labels: readonly LabelName[];
+  /** Upper bounds of a histogram. */
+  readonly buckets?: readonly number[] | undefined;
+}
+
+/** Bounds that the semantic conventions advise. */
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304];
+
+const WHO = ['operation', 'provider', 'model'] as const;
+
+/** Everything that is measured. */
+export const MEASUREMENTS = {
+  requests: {
+    name: 'gen_ai.client.operation.duration',
+    prometheus: 'signalbox_request_duration_seconds',
+    kind: 'histogram',
+    unit: 's',
+    description: 'Time from a request to the end of its answer, fallbacks, plugins and tools included.',
+    labels: [...WHO, 'origin', 'error'],
+    buckets: SECONDS,
+  },
+  active: {
+    name: 'signalbox.requests.active',
+    prometheus: 'signalbox_requests_active',
+    kind: 'gauge',
+    unit: '{request}',
+    description: 'Requests that are being answered.',
+    labels: ['operation', 'origin'],
+  },
+  firstChunk: {
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    prometheus: 'signalbox_time_to_first_chunk_seconds',
+    kind: 'histogram',
+    unit: 's',
+    description: 'Time from a streamed request to the first content of its answer.',
+    labels: [...WHO, 'origin'],
+    buckets: SECONDS,
+  },
+  attempts: {
+    name: 'signalbox.attempt.duration',
+    prometheus: 'signalbox_attempt_duration_seconds',
+    kind: 'histogram',
+    unit: 's',
+    description: 'Time of one upstream call.',
+    labels: [...WHO, 'error'],
+    buckets: SECONDS,
+  },
+  tokens: {
+    name: 'gen_ai.client.token.usage',
+    prometheus: 'signalbox_tokens',
+    kind: 'histogram',
+    unit: '{token}',
+    description: 'Tokens of one upstream call.',
+    labels: [...WHO, 'token'],
+    buckets: TOKENS,
+  },
+  cost: {
+    name: 'signalbox.cost',
+    prometheus: 'signalbox_cost_usd_total',
+    kind: 'counter',
+    unit: '{USD}',
+    description: 'What upstream calls and the services of plugins and tools cost.',
+    labels: [...WHO, 'plugin', 'tool'],
+  },
+  plugins: {
+    name: 'signalbox.plugin.duration',
+    prometheus: 'signalbox_plugin_duration_seconds',
+    kind: 'histogram',
+    unit: 's',
+    description: 'Time of one hook of a plugin.',
+    labels: ['plugin', 'hook', 'outcome'],
+    buckets: SECONDS,
+  },
+  tools: {
+    name: 'signalbox.tool.duration',
+    prometheus: 'signalbox_tool_duration_seconds',
+    kind: 'histogram',
+    unit: 's',
+    description: 'Time of one call of a server tool.',
+    labels: ['tool', 'outcome'],
+    buckets: SECONDS,
+  },
+  cooldowns: {
+    name: 'signalbox.endpoint.cooldowns',
+    prometheus: 'signalbox_endpoint_cooldowns_total',
+    kind: 'counter',
+    unit: '{cooldown}',
+    description: 'Times an endpoint was left alone because it or our key asked for it.',
+    labels: ['provider', 'model', 'cause'],
+  },
+  breakers: {
+    name: 'signalbox.endpoint.breaker.changes',
+    prometheus: 'signalbox_endpoint_breaker_changes_total',
+    kind: 'counter',
+    unit: '{change}',
+    description: 'Times the breaker of an endpoint opened, let a probe through, or closed.',
+    labels: ['provider', 'model', 'state'],
+  },
+  warnings: {
+    name: 'signalbox.warnings',
+    prometheus: 'signalbox_warnings_total',
+    kind: 'counter',
+    unit: '{warning}',
+    description: 'Things that the operator should know.',
+    labels: ['code'],
+  },
+} as const satisfies Readonly<Record<string, Measurement>>;
+
+/** Name of a measurement. */
+export type MeasurementName = keyof typeof MEASUREMENTS;

@@ -1,0 +1,66 @@
+import { failure } from '../../core/fallback/failure.ts';
+import { BatchApi, jobId } from '../batch-api.ts';
+import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
+import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
+import type { NativeBatches, NativeJobCall } from '../native-batches.ts';
+import type { ProviderApi } from '../provider-api.ts';
+import { serialize } from '../serialize.ts';
+import { expiryOf, stateOf } from './batch-object.ts';
+import { resultOfLine } from './batch-results.ts';
+
+const PATH = '/messages/batches';
+const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
+const BETAS = 'anthropic-beta';
+
+/** What batches cost of the price of single requests. */
+const PRICE_FACTOR = 0.5;
+
+/**
+ * Anthropic's Message Batches: requests inline, results as lines (upstreams 5.2). They carry no word of ours, so a batch
+ * whose answer was lost cannot be told from those of others.
+ */
+export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBatches {
+  const calls = new BatchApi(api);
+  return {
+    accepts: (operation) => operation !== '/v1/embeddings',
+    priceFactor: PRICE_FACTOR,
+    async submit(submission) {
+      // Beta features are those of the whole batch.
+      const betas = new Set<string>();
+      const parts = await writeParts(submission, codecs, BOUNDS, (id, { body, headers }) => {
+        const named = headers[headers.indexOf(BETAS) + 1];
+        if (headers.includes(BETAS)) for (const beta of named?.split(',') ?? []) betas.add(beta);
+        return serialize({ custom_id: id, params: body });
+      });
+      if (!parts.ok) return parts;
+      const body = `{"requests":[${parts.value.join(',')}]}`;
+      const headers = betas.size === 0 ? [] : [BETAS, [...betas].join(',')];
+      const created = await calls.json(submission, { method: 'POST', path: PATH, body, headers });
+      if (!created.ok) return created;
+      const { id } = created.value;
+      if (typeof id !== 'string' || id === '') {
+        return { ok: false, failure: failure('bad_response', 'The provider sent a batch without an id') };
+      }
+      return { ok: true, value: { job: { id }, expiresAt: expiryOf(created.value) } };
+    },
+    async poll(call) {
+      const reply = await calls.json(call, { method: 'GET', path: pathOf(call) });
+      return reply.ok ? { ok: true, value: stateOf(reply.value) } : reply;
+    },
+    // Never at the address that the answer names: the key goes to the configured one only.
+    results: (call) => calls.lines(call, `${pathOf(call)}/results`, resultOfLine),
+    read: batchedReader(api, codecs),
+    async cancel(call) {
+      const reply = await calls.json(call, { method: 'POST', path: `${pathOf(call)}/cancel` });
+      return reply.ok ? { ok: true, value: undefined } : reply;
+    },
+    async remove(call) {
+      const reply = await calls.json(call, { method: 'DELETE', path: pathOf(call) });
+      return reply.ok || reply.failure.status === 404 ? { ok: true, value: 'deleted' } : reply;
+    },
+  };
+}
+
+function pathOf(call: NativeJobCall): string {
+  return `${PATH}/${jobId(call)}`;
+}

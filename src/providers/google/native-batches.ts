@@ -1,0 +1,148 @@
+import { failure } from '../../core/fallback/failure.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { BatchApi, unreadable } from '../batch-api.ts';
+import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
+import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
+import type { NativeBatches, NativeCall, NativeJobCall, NativeReply } from '../native-batches.ts';
+import type { ProviderApi } from '../provider-api.ts';
+import { serialize } from '../serialize.ts';
+import { answersOf, isTwin, jobOf, stateOf } from './batch-object.ts';
+import { resultOfLine } from './batch-results.ts';
+import { modelPath } from './model-path.ts';
+
+const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
+/** What batches cost of the price of single requests. */
+const PRICE_FACTOR = 0.5;
+/** Batches that are looked at together: those of others may carry their answers. */
+const PAGE = 20;
+/** Pages of them that are looked at. */
+const MAX_PAGES = 50;
+/** Statuses of deletions after which a batch is gone. */
+const GONE_BATCH = new Set([404]);
+/** Statuses of deletions after which a file is gone: one that is not there is one of somebody else. */
+const GONE_FILE = new Set([403, 404]);
+
+/**
+ * The batch mode of the Gemini API: a file of requests, a batch of one model over it, and a file of results
+ * (upstreams 5.3). Files go up and come down beside the version of the API, not below it.
+ *
+ * @param version - Last part of the base URL.
+ */
+export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: string): NativeBatches {
+  const calls = new BatchApi(api);
+  const uploads = `/../upload/${version}/files`;
+
+  async function upload(call: NativeCall, name: string, text: string): Promise<NativeReply<string>> {
+    const started = await calls.header(
+      call,
+      {
+        method: 'POST',
+        path: uploads,
+        body: JSON.stringify({ file: { displayName: name } }),
+        headers: Object.entries({
+          'x-goog-upload-protocol': 'resumable',
+          'x-goog-upload-command': 'start',
+          'x-goog-upload-header-content-length': String(new TextEncoder().encode(text).byteLength),
+          'x-goog-upload-header-content-type': LINES,
+        }).flat(),
+      },
+      'x-goog-upload-url',
+    );
+    if (!started.ok) return started;
+    // Never at the host that the answer names: the key goes to the configured one only.
+    const session = URL.parse(started.value)?.search;
+    if (session === undefined || session === '') return badAnswer('no address for a file');
+    const uploaded = await calls.json(call, {
+      method: 'POST',
+      path: `${uploads}${session}`,
+      body: text,
+      contentType: LINES,
+      headers: ['x-goog-upload-offset', '0', 'x-goog-upload-command', 'upload, finalize'],
+    });
+    if (!uploaded.ok) return uploaded;
+    const { file } = uploaded.value;
+    const id = isJsonObject(file) ? file['name'] : undefined;
+    return typeof id === 'string' && FILE_NAME.test(id) ? { ok: true, value: id } : badAnswer('a file without a name');
+  }
+
+  function retrieve(call: NativeJobCall): Promise<NativeReply<JsonObject>> {
+    return calls.json(call, { method: 'GET', path: pathOf(call) });
+  }
+
+  async function remove(call: NativeCall, path: string, gone: ReadonlySet<number>): Promise<NativeReply<'deleted'>> {
+    const reply = await calls.json(call, { method: 'DELETE', path });
+    return reply.ok || gone.has(reply.failure.status ?? 0) ? { ok: true, value: 'deleted' } : reply;
+  }
+
+  return {
+    accepts: (operation) => operation !== '/v1/embeddings',
+    priceFactor: PRICE_FACTOR,
+    async find(lookup) {
+      for (let pages = 0, token = ''; pages < MAX_PAGES; pages += 1) {
+        const from = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`;
+        const reply = await calls.json(lookup, { method: 'GET', path: `/batches?pageSize=${PAGE}${from}` });
+        if (!reply.ok) return reply;
+        const { operations, nextPageToken: next } = reply.value;
+        const listed = (Array.isArray(operations) ? operations : []).filter(isJsonObject);
+        const twin = listed.find((operation) => isTwin(operation, lookup.key));
+        if (twin !== undefined) return { ok: true, value: jobOf(twin, undefined) };
+        if (typeof next !== 'string' || next === '') break;
+        token = next;
+      }
+      return { ok: true, value: undefined };
+    },
+    async submit(submission) {
+      const parts = await writeParts(submission, codecs, BOUNDS, (id, { body }) =>
+        serialize({ key: id, request: body }),
+      );
+      if (!parts.ok) return parts;
+      const file = await upload(submission, submission.key, `${parts.value.join('\n')}\n`);
+      if (!file.ok) return file;
+      const path = `/${modelPath(submission.endpoint.upstreamModel)}:batchGenerateContent`;
+      const batch = { displayName: submission.key, inputConfig: { fileName: file.value } };
+      const created = await calls.json(submission, { method: 'POST', path, body: JSON.stringify({ batch }) });
+      // The file of a batch that was refused is of no use to anybody. When nobody knows, it stays.
+      if (!created.ok && created.failure.status !== undefined) await remove(submission, `/${file.value}`, GONE_FILE);
+      if (!created.ok) return created;
+      const job = jobOf(created.value, file.value);
+      return job === undefined ? badAnswer('a batch without a name') : { ok: true, value: job };
+    },
+    async poll(call) {
+      const reply = await retrieve(call);
+      return reply.ok ? { ok: true, value: stateOf(reply.value, (text) => calls.present(call, text)) } : reply;
+    },
+    async *results(call) {
+      const reply = await retrieve(call);
+      if (!reply.ok) throw unreadable(reply.failure);
+      const answers = answersOf(reply.value);
+      if (answers === undefined) return;
+      yield* calls.lines(call, `/../download/${version}/${answers}:download?alt=media`, resultOfLine);
+    },
+    read: batchedReader(api, codecs),
+    async cancel(call) {
+      const reply = await calls.json(call, { method: 'POST', path: `${pathOf(call)}:cancel`, body: '{}' });
+      return reply.ok ? { ok: true, value: undefined } : reply;
+    },
+    async remove(call) {
+      const retrieved = await retrieve(call);
+      const answers = retrieved.ok ? answersOf(retrieved.value) : undefined;
+      for (const file of [call.job['file'], answers]) {
+        const removed = typeof file === 'string' ? await remove(call, `/${file}`, GONE_FILE) : undefined;
+        if (removed?.ok === false) return removed;
+      }
+      return remove(call, pathOf(call), GONE_BATCH);
+    },
+  };
+}
+
+const LINES = 'application/jsonl';
+const FILE_NAME = /^files\/[\w-]+$/;
+
+function badAnswer(what: string): NativeReply<never> {
+  return { ok: false, failure: failure('bad_response', `The provider sent ${what}`) };
+}
+
+function pathOf({ job }: NativeJobCall): string {
+  const { name } = job;
+  return `/${typeof name === 'string' ? name : ''}`;
+}

@@ -1,0 +1,152 @@
+import { failure } from '../core/fallback/failure.ts';
+import type { ErrorShape } from './error-shape.ts';
+import { mergeHeaders } from './headers.ts';
+import { loadTransport } from './transport/load.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport/transport.ts';
+import type { ErrorContext } from './upstream-failure.ts';
+
+/** Where a provider is, and how it knows us. */
+export interface ProviderApiOptions {
+  /** Address that paths stand below. */
+  readonly baseURL: string;
+  /** Query of every request, for example an API version. */
+  readonly query?: string | undefined;
+  /** The key, or what gives one for each call, such as a token that is renewed. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** Names and values, in turn, of the headers that carry the key. Default: `authorization`, with `Bearer` in front. */
+  readonly authorization?: ((apiKey: string) => readonly string[]) | undefined;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
+  readonly transport?: Transport | undefined;
+}
+
+/** One request to a provider. */
+export interface ApiRequest extends Pick<
+  TransportRequest,
+  'method' | 'body' | 'signal' | 'maxBytes' | 'connecting' | 'connected'
+> {
+  /** Path below the base URL. */
+  readonly path: string;
+  /** Whether the same path will be asked for often. Default false. */
+  readonly frequent?: boolean | undefined;
+  readonly accept: string;
+  /** Type of the body. Default: JSON. */
+  readonly contentType?: string | undefined;
+  /** Headers of this request, names and values in turn. */
+  readonly headers?: readonly string[] | undefined;
+  /** The account's own key, to be used instead of the provider's. */
+  readonly apiKey?: string | undefined;
+  /** Reads error bodies of a form of their own. */
+  readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
+}
+
+/** An answer, and what its errors are to be read with. */
+export interface ApiAnswer {
+  readonly response: TransportResponse;
+  readonly context: ErrorContext;
+}
+
+/** Headers of every request, unless the configuration says otherwise. Compression costs more than it saves. */
+const USUAL_HEADERS = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+
+/** A provider's API as far as all its operations have it in common: address, headers, keys, connections. */
+export class ProviderApi {
+  readonly #options: ProviderApiOptions;
+  readonly #baseURL: string;
+  readonly #headers: readonly string[];
+  readonly #ownSecrets: readonly string[];
+  readonly #urls = new Map<string, URL>();
+  #transport: Transport | Promise<Transport> | undefined;
+
+  constructor(options: ProviderApiOptions) {
+    this.#options = options;
+    this.#baseURL = options.baseURL.replace(/\/+$/, '');
+    this.#headers = Object.entries(mergeHeaders(USUAL_HEADERS, options.headers)).flat();
+    this.#ownSecrets = secretHeaders(this.#headers);
+    this.#transport = options.transport;
+  }
+
+  /** Sends a request. Rejects with a {@link TransportError}. */
+  async send(request: ApiRequest): Promise<ApiAnswer> {
+    const { path, frequent, accept, contentType, headers = [], apiKey: ownKey, errorShape, ...rest } = request;
+    this.#transport ??= loadTransport();
+    if (this.#transport instanceof Promise) this.#transport = await this.#transport;
+    const { apiKey: configured } = this.#options;
+    const apiKey = ownKey ?? (typeof configured === 'function' ? await tokenOf(configured) : configured);
+    const context = { ...this.#contextFor(apiKey), errorShape };
+    const response = await this.#transport.send({
+      ...rest,
+      url: this.#url(path, frequent === true),
+      headers: [
+        ...(contentType === undefined ? this.#headers : withContentType(this.#headers, contentType)),
+        ...(apiKey === undefined ? [] : this.#authorization(apiKey)),
+        'accept',
+        accept,
+        ...headers,
+      ],
+    });
+    return { response, context };
+  }
+
+  /** What errors are read with that did not come as the answer to a request just made. */
+  get context(): ErrorContext {
+    const { apiKey } = this.#options;
+    return this.#contextFor(typeof apiKey === 'string' ? apiKey : undefined);
+  }
+
+  /** Frees connections. */
+  async close(): Promise<void> {
+    await (await this.#transport)?.close();
+  }
+
+  #contextFor(apiKey: string | undefined): ErrorContext {
+    return { secrets: apiKey === undefined ? this.#ownSecrets : [apiKey, ...this.#ownSecrets], wallClock: Date.now() };
+  }
+
+  #authorization(apiKey: string): readonly string[] {
+    return this.#options.authorization?.(apiKey) ?? ['authorization', `Bearer ${apiKey}`];
+  }
+
+  #url(path: string, frequent: boolean): URL {
+    let url = this.#urls.get(path);
+    if (url === undefined) {
+      const { query } = this.#options;
+      // A path may bring parameters of its own.
+      const mark = path.includes('?') ? '&' : '?';
+      url = new URL(`${this.#baseURL}${path}${query === undefined ? '' : `${mark}${query}`}`);
+      if (frequent && this.#urls.size < 1_000) this.#urls.set(path, url);
+    }
+    return url;
+  }
+}
+
+function withContentType(headers: readonly string[], contentType: string): readonly string[] {
+  const others = headers.filter((_, index) => headers[index - (index % 2)] !== 'content-type');
+  return [...others, 'content-type', contentType];
+}
+
+async function tokenOf(source: () => string | Promise<string>): Promise<string> {
+  try {
+    const token: unknown = await source();
+    if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+  } catch {
+    // What a program's own function says may hold secrets, so nobody is told.
+  }
+  throw new TransportError(failure('adapter', 'There is no access token for the provider'));
+}
+
+/** Values of configured headers that hold keys by their name. They must not come back to a caller either. */
+function secretHeaders(headers: readonly string[]): readonly string[] {
+  const values = headers.filter((_, index) => index % 2 === 1 && HOLDS_KEYS.test(headers[index - 1] ?? ''));
+  return values.flatMap((value) => value.split(/\s+/)).filter((word) => word.length >= SHORTEST_KEY);
+}
+
+const HOLDS_KEYS = /auth|key|token|secret|cookie/i;
+/** Shorter words in such headers are names of schemes. */
+const SHORTEST_KEY = 8;

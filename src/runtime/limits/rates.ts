@@ -1,0 +1,75 @@
+import type { Account } from '../../core/account.ts';
+import { rateLimitError } from '../../core/limits/limit-errors.ts';
+import { type RateLimits, type RateTicket, limitsFor } from '../../core/limits/rate-limits.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import type { RateDecision, RateLimiter } from '../../limits/rate-limiter.ts';
+import type { MaybePromise } from '../../storage/state-store.ts';
+import type { Environment } from '../environment.ts';
+import type { EventHub } from '../events.ts';
+import { warn } from '../warn.ts';
+
+/** Tokens of an answer that a request which names no bound is expected to have. */
+const LIKELY_ANSWER_TOKENS = 1_000;
+
+/** Holds accounts to their rates, request by request. Calls of plugins are a part of their request. */
+export class Rates {
+  readonly #limiter: RateLimiter;
+  readonly #everybody: RateLimits;
+  readonly #environment: Environment;
+  readonly #events: EventHub;
+
+  constructor(limiter: RateLimiter, everybody: RateLimits, environment: Environment, events: EventHub) {
+    this.#limiter = limiter;
+    this.#everybody = everybody;
+    this.#environment = environment;
+    this.#events = events;
+  }
+
+  /**
+   * Lets a request begin: the same request, with its ticket where it has one. Costs nothing where nothing is limited.
+   *
+   * @throws {@link RouterError} 429 when it comes too soon.
+   */
+  admit<Request extends RoutedRequest>(request: Request): MaybePromise<Request> {
+    const limits = this.#limitsOf(request.account);
+    if (limits === undefined) return request;
+    const account = request.account.id;
+    const claim = { account, limits, tokens: likelyTokensOf(request), isFree: isFree(request) };
+    const decided = this.#limiter.take(claim);
+    const admit = (decision: RateDecision): Request => {
+      if (!decision.granted) throw rateLimitError(decision.broken, this.#environment.wallClock());
+      return decision.ticket === undefined ? request : { ...request, rateTicket: decision.ticket };
+    };
+    return decided instanceof Promise ? decided.then(admit) : admit(decided);
+  }
+
+  /** Writes down what a request used. Nobody waits for it. */
+  settle(ticket: RateTicket, tokens: number): void {
+    const told = async (): Promise<void> => this.#limiter.settle(ticket, tokens);
+    told().catch(() => {
+      warn(this.#events, { code: 'rate_limit', message: 'What a request used could not be written to its rate limit' });
+    });
+  }
+
+  #limitsOf({ rateLimits }: Account): RateLimits | undefined {
+    return limitsFor(this.#everybody, rateLimits);
+  }
+}
+
+function likelyTokensOf(request: RoutedRequest): number {
+  const { needs } = request;
+  if (request.operation === 'embeddings') return (request as NormalizedEmbeddingRequest).likelyTokens;
+  return likelyPromptTokens(needs.promptTokens) + (needs.outputTokens ?? LIKELY_ANSWER_TOKENS);
+}
+
+/** `:free` has endpoints of its own, and `router/free` mixes everything that costs nothing. */
+function isFree({ targets }: RoutedRequest): boolean {
+  return (
+    targets.length > 0 &&
+    targets.every(
+      ({ shuffled, endpoints }) => shuffled === true || endpoints.every(({ variant }) => variant === 'free'),
+    )
+  );
+}

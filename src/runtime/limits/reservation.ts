@@ -1,0 +1,63 @@
+import { nanoFromUsd } from '../../catalog/cost.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { BudgetTicket } from '../../core/limits/budget.ts';
+import { mostPromptTokens } from '../../core/limits/most-tokens.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { AnswerFacts, AttemptAnswer } from '../attempt-call.ts';
+import { spentOnFailed } from '../settle.ts';
+import type { Spending } from './spending.ts';
+
+/** What the calls of one execution reserve, one after the other. */
+export class Reservation {
+  readonly #spending: Spending;
+  readonly #request: RoutedRequest;
+  #endpoint: Endpoint | undefined;
+  #ticket: BudgetTicket | undefined;
+
+  constructor(spending: Spending, request: RoutedRequest) {
+    this.#spending = spending;
+    this.#request = request;
+  }
+
+  /** True when a call of this endpoint is paid for. */
+  covers(endpoint: Endpoint): boolean {
+    return this.#endpoint === endpoint;
+  }
+
+  /**
+   * Reserves for a call of an endpoint, in the place of what was reserved for another one.
+   *
+   * @param request - As it goes to this endpoint.
+   * @throws {@link RouterError} 402 when there is not enough left.
+   */
+  async make(endpoint: Endpoint, request: RoutedRequest): Promise<void> {
+    this.release();
+    this.#ticket = await this.#spending.reserve(request, endpoint, mostPromptTokens(request));
+    this.#endpoint = endpoint;
+  }
+
+  /** Settles the call that was reserved for. A cost that nobody knows is taken for all that was reserved. */
+  settle(answer: AttemptAnswer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): void {
+    const ticket = this.#take();
+    if (ticket === undefined) return;
+    if ('failure' in end) this.#spending.settle(ticket, spentOnFailed(answer, this.#request, end.failure));
+    else {
+      const { cost } = end.facts.usage;
+      this.#spending.settle(ticket, cost === undefined ? ticket.nanoUsd : nanoFromUsd(cost));
+    }
+  }
+
+  /** Gives back what no call came to use. */
+  release(): void {
+    const ticket = this.#take();
+    if (ticket !== undefined) this.#spending.settle(ticket, 0);
+  }
+
+  #take(): BudgetTicket | undefined {
+    const ticket = this.#ticket;
+    this.#ticket = undefined;
+    this.#endpoint = undefined;
+    return ticket;
+  }
+}

@@ -1,0 +1,100 @@
+import { nanoFromUsd } from '../../catalog/cost.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Account } from '../../core/account.ts';
+import type { Budget, BudgetTicket, HeldBudget } from '../../core/limits/budget.ts';
+import { budgetError, unpricedError } from '../../core/limits/limit-errors.ts';
+import { type MostCost, mostCost } from '../../core/limits/most-cost.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { BudgetDecision, BudgetKeeper } from '../../limits/budget-keeper.ts';
+import type { EventHub } from '../events.ts';
+import { warn } from '../warn.ts';
+
+/** How budgets are held. */
+export interface SpendingPolicy {
+  /** For accounts that have no budget of their own. */
+  readonly everybody: Budget | undefined;
+  /** What becomes of calls whose price nobody knows. */
+  readonly unknownPrice: 'refuse' | 'allow';
+  /** Tokens that are reserved for an answer whose bound nobody knows. */
+  readonly unknownAnswerTokens: number;
+}
+
+/**
+ * Holds accounts to their budgets, call by call: fallbacks, turns of a tool loop and calls of plugins are all upstream
+ * calls, so each reserves what it can cost at most, and none of them is forgotten.
+ */
+export class Spending {
+  readonly #keeper: BudgetKeeper;
+  readonly #policy: SpendingPolicy;
+  readonly #events: EventHub;
+
+  constructor(keeper: BudgetKeeper, policy: SpendingPolicy, events: EventHub) {
+    this.#keeper = keeper;
+    this.#policy = policy;
+    this.#events = events;
+  }
+
+  /** True when somebody counts what this account spends. */
+  holds({ budget, keyBudget }: Account): boolean {
+    return (budget ?? keyBudget ?? this.#policy.everybody) !== undefined;
+  }
+
+  /**
+   * Reserves what a call can cost. Undefined for one that costs the account nothing: it has its own key there.
+   *
+   * @param promptTokens - Bound of the prompt.
+   * @throws {@link RouterError} 402 when there is not enough left, or when nobody knows the price.
+   */
+  async reserve(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): Promise<BudgetTicket | undefined> {
+    if (endpoint.byok !== undefined) return undefined;
+    const { unknownPrice, unknownAnswerTokens } = this.#policy;
+    const cost = mostCost(request, endpoint, promptTokens, unknownAnswerTokens);
+    if (cost === undefined && unknownPrice === 'refuse') throw unpricedError(endpoint.model, endpoint.providerName);
+    const { account } = request;
+    const claim = { account: account.id, budgets: this.#budgetsOf(account), nanoUsd: cost?.nanoUsd ?? 0 };
+    return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);
+  }
+
+  /** Replaces a reservation by what was spent. Nobody waits for it. */
+  settle(ticket: BudgetTicket, nanoUsd: number): void {
+    void this.#told(async () => this.#keeper.settle(ticket, nanoUsd));
+  }
+
+  /** Notes what plugins and tools spent beside the models. It has happened, so it is never refused. */
+  charge(account: Account, usd: number | undefined): void {
+    const nanoUsd = nanoFromUsd(usd ?? 0);
+    if (!(nanoUsd > 0) || !this.holds(account)) return;
+    void this.#told(async () => {
+      // A budget that is used up gives no ticket; its own limit must not hide what was spent.
+      const budgets = this.#budgetsOf(account).map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
+      const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
+      if (decision.granted) await this.#keeper.settle(decision.ticket, nanoUsd);
+    });
+  }
+
+  async #told(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch {
+      warn(this.#events, { code: 'budget', message: 'What a request cost could not be written to its budget' });
+    }
+  }
+
+  #budgetsOf({ budget = this.#policy.everybody, keyBudget, keyId }: Account): readonly HeldBudget[] {
+    return [
+      ...(budget === undefined ? [] : [held('account', budget)]),
+      ...(keyBudget === undefined ? [] : [{ ...held('key', keyBudget), key: keyId }]),
+    ];
+  }
+}
+
+const NOTHING: MostCost = { nanoUsd: 0, answerTokens: 0, nanoUsdPerAnswerToken: 0 };
+
+function held(scope: HeldBudget['scope'], { limitUsd, period = 'total' }: Budget): HeldBudget {
+  return { scope, limitNanoUsd: nanoFromUsd(limitUsd), period };
+}
+
+function ticketOf(decision: BudgetDecision, cost: MostCost): BudgetTicket {
+  if (!decision.granted) throw budgetError(decision.short, cost);
+  return decision.ticket;
+}
