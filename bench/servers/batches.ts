@@ -3,13 +3,14 @@ import { type AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type BatchStore, type Provider, createRouter, memoryStorage } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
+import { postgresStorage } from 'signalbox/postgres';
 import { sqliteStorage } from 'signalbox/sqlite';
 
 /**
  * A server that takes batches, in a process of its own so that its memory can be measured. Prints its address, then
  * answers every line on its input with what it has used since the last one.
  */
-const [, , kind = 'none', file = ''] = process.argv;
+const [, , kind = 'none', where = ''] = process.argv;
 
 /** Takes everything and keeps nothing: what is left is the cost of reading. */
 function forgetful(): BatchStore {
@@ -27,6 +28,11 @@ function forgetful(): BatchStore {
   });
 }
 
+function storage(): BatchStore {
+  if (kind === 'sqlite') return sqliteStorage({ file: where });
+  return kind === 'postgres' ? postgresStorage({ connectionString: where }) : forgetful();
+}
+
 const stub: Provider = {
   slug: 'stub',
   name: 'Stub',
@@ -36,7 +42,7 @@ const stub: Provider = {
 const router = createRouter({
   providers: [stub],
   allowAnonymous: true,
-  batches: { storage: kind === 'sqlite' ? sqliteStorage({ file }) : forgetful() },
+  batches: { storage: storage() },
   on: { warning: () => {} },
 });
 const delays = monitorEventLoopDelay({ resolution: 5 });

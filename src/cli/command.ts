@@ -16,12 +16,18 @@ export interface CommandIo {
   print(line: string): void;
   /** Prints a line of trouble. */
   complain(line: string): void;
+  /** Shows a line in the place of the one that was shown before, where that is possible. */
+  progress(line: string): void;
   /** Folder that relative paths start from. */
   readonly folder: string;
   /** Epoch milliseconds. */
   now(): number;
   /** Aborted when a command that runs until it is stopped should stop. Default: at SIGINT and SIGTERM. */
   readonly stop?: AbortSignal | undefined;
+  /** Waits so many milliseconds. */
+  wait(ms: number): Promise<void>;
+  /** Environment variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Something that the person who called a command can put right. Its message is all that is printed. */

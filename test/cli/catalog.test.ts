@@ -25,6 +25,9 @@ async function run(folder: TemporaryFolder, ...args: readonly string[]): Promise
     complain: (line) => complained.push(line),
     folder: folder.path,
     now: () => NOW,
+    progress: () => {},
+    wait: () => Promise.resolve(),
+    environment: {},
   });
   return { code, printed, complained };
 }
@@ -255,7 +258,15 @@ describe('signalbox', () => {
 
   it('takes commands of others', async () => {
     const printed: string[] = [];
-    const io = { print: (line: string) => printed.push(line), complain: () => {}, folder: '.', now: () => NOW };
+    const io = {
+      print: (line: string) => printed.push(line),
+      complain: () => {},
+      progress: () => {},
+      folder: '.',
+      now: () => NOW,
+      wait: () => Promise.resolve(),
+      environment: {},
+    };
     const dance = {
       name: 'dance',
       summary: 'Dance',

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRouter } from 'signalbox';
+import { type Router, createRouter } from 'signalbox';
 import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
 import { type BatchProvider, all, answer, batchProvider, chatBatch } from '../support/batches.ts';
@@ -38,7 +38,7 @@ function instance(provider: BatchProvider, pollMs: number) {
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function untilEnded({ router }: ReturnType<typeof instance>, ids: readonly string[]): Promise<void> {
+async function untilEnded({ router }: { readonly router: Router }, ids: readonly string[]): Promise<void> {
   for (let turn = 0; turn < 400; turn += 1) {
     const batches = await Promise.all(ids.map((id) => router.batches.retrieve(id)));
     if (batches.every(({ finalized_at: end }) => end !== null)) return;
@@ -92,5 +92,23 @@ describe('pg-boss', () => {
       request_counts: { completed: 3 },
     });
     await dying.router.close().catch(() => {});
+  });
+
+  it('that cannot start because its database is away is started again', async () => {
+    const options = { connectionString: 'postgres://nobody@127.0.0.1:1/nothing', pollMs: 200 };
+    const router = createRouter({
+      providers: [batchProvider('up')],
+      on: { warning: () => {} },
+      batches: { storage: postgresStorage({ pool }), queue: pgBossQueue(options) },
+    });
+    try {
+      await expect(router.batches.start()).rejects.toThrow();
+      options.connectionString = server.connectionString;
+      await router.batches.start();
+      const { id } = await router.batches.create(chatBatch(2));
+      await untilEnded({ router }, [id]);
+    } finally {
+      await router.close();
+    }
   });
 });

@@ -15,6 +15,9 @@ export async function runIn(folder: TemporaryFolder, ...args: readonly string[])
   const code = await runCommand(args, {
     print: (line) => printed.push(line),
     complain: (line) => complained.push(line),
+    progress: () => {},
+    wait: () => Promise.resolve(),
+    environment: {},
     folder: folder.path,
     now: () => Date.UTC(2026, 10, 20, 12),
   });

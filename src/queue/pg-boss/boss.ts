@@ -29,9 +29,15 @@ export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls
   const { PgBoss } = await importPgBoss();
   const boss = new PgBoss({ connectionString, schema, application_name: 'signalbox', useListenNotify: true, max: 4 });
   boss.on('error', onError);
-  await boss.start();
-  // Of calls with the same name one waits at a time: more would wake nobody else.
-  await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
+  const close = (): Promise<void> => boss.stop({ graceful: false, close: true });
+  try {
+    await boss.start();
+    // Of calls with the same name one waits at a time: more would wake nobody else.
+    await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
   return {
     async send(name, afterMs) {
       await boss.send(queue, null, { singletonKey: name, startAfter: Math.ceil(afterMs / 1_000) });
@@ -39,9 +45,7 @@ export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls
     async hear(onCall) {
       await boss.work(queue, { pollingIntervalSeconds: POLL_SECONDS }, onCall);
     },
-    async close() {
-      await boss.stop({ graceful: false, close: true });
-    },
+    close,
   };
 }
 

@@ -75,8 +75,14 @@ class PgBossQueue implements TaskQueue {
     this.#pump = pump;
     pump.onSettled = (againAfterMs) => this.#call(againAfterMs ?? 0);
     const onError = (error: Error): void => this.#complain(error);
-    this.#calls = await openWakeCalls({ connectionString, schema, queue, onError });
-    await this.#calls.hear(() => this.#take(pump));
+    try {
+      this.#calls = await openWakeCalls({ connectionString, schema, queue, onError });
+      await this.#calls.hear(() => this.#take(pump));
+    } catch (error) {
+      // The next start begins anew.
+      await this.stop(0);
+      throw error;
+    }
     this.#poll(pump);
     this.#call(0);
   }

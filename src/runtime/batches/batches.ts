@@ -171,7 +171,12 @@ export class BatchService implements Batches {
     if (this.#running) return;
     await this.#open();
     this.#running = true;
-    await this.#ports.queue.start(taskHandler(this.#ports));
+    try {
+      await this.#ports.queue.start(taskHandler(this.#ports));
+    } catch (error) {
+      this.#running = false;
+      throw error;
+    }
     this.#sweeper.start();
   }
 

@@ -1,4 +1,6 @@
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../queue/task-queue.ts';
 import type { ClaimedTask } from '../../storage/batch-store.ts';
 import { warn } from '../warn.ts';
@@ -11,11 +13,12 @@ import { stopTask } from './stop-task.ts';
 import { DONE } from './task-results.ts';
 import { validateTask } from './validate-task.ts';
 
-/**
- * Runs of one task without any progress after which it is given up, so that every batch comes to an end. With the
- * waits between them this is more than a quarter of an hour of a store or a process that fails.
- */
-const MAX_ATTEMPTS = 25;
+/** Claims of a task without any progress after which it may be what brings down whoever runs it. */
+const SUSPECT_AFTER = 5;
+/** Milliseconds that a task which is suspected is put off, at most. */
+const LONGEST_PAUSE_MS = 600_000;
+/** Times the window of a batch. After one of them its requests expire, which is the better end where it can be had. */
+const GIVEN_UP_AFTER = 2;
 
 /** Runs the tasks of batches. Each may be run twice, by two processes, or only in part: the store makes that harmless. */
 export function taskHandler(ports: BatchPorts): TaskHandler {
@@ -36,15 +39,38 @@ export function taskHandler(ports: BatchPorts): TaskHandler {
     }
   }
 
-  return (task, signals) => (task.attempts > MAX_ATTEMPTS ? giveUp(ports, task) : run(task, signals));
+  return (task, signals) =>
+    task.attempts > SUSPECT_AFTER ? runSuspect(ports, task, () => run(task, signals)) : run(task, signals);
 }
 
-async function giveUp(ports: BatchPorts, task: ClaimedTask): Promise<TaskResult> {
-  const { store, events } = ports;
-  const { account, batchId: id, effect } = task;
-  warn(events, { code: 'batch_task', message: `The task to ${effect} batch ${id} failed ${MAX_ATTEMPTS} times` });
-  const batch = await store.find(account, id);
-  if (batch === undefined || isTerminal(batch.status)) return DONE;
+/**
+ * A task that came to no end time and again may be to blame, or it was in the hands of processes that died of something
+ * else. So it is put off before each further run, longer each time, and given up only long after the time of its batch:
+ * every batch comes to an end, and no batch fails for what killed its processes.
+ */
+async function runSuspect(ports: BatchPorts, task: ClaimedTask, run: () => Promise<TaskResult>): Promise<TaskResult> {
+  const { store, limits } = ports;
+  const { attempts, effect } = task;
+  const batch = await store.find(task.account, task.batchId);
+  if (batch === undefined) return DONE;
+  const { completed, failed } = batch.counts;
+  const memo: JsonObject = { ...task.memo, putOffAt: attempts, settled: completed + failed };
+  // Requests went on: a long batch lives through many processes.
+  if (effect === 'run' && completed + failed > Number(task.memo?.['settled'] ?? 0)) {
+    return { type: 'again', afterMs: 0, memo, reset: true };
+  }
+  const age = (await store.now()) - (batch.finalizedAt ?? batch.createdAt);
+  if (age > GIVEN_UP_AFTER * limits.windowMs) return giveUp(ports, task, batch);
+  if (task.memo?.['putOffAt'] === attempts - 1) return run();
+  // Each run is two claims: one that puts the task off, and one that runs it.
+  const runs = (attempts - SUSPECT_AFTER - 1) / 2;
+  return { type: 'again', afterMs: Math.min(LONGEST_PAUSE_MS, limits.leaseMs * 2 ** runs), memo };
+}
+
+async function giveUp(ports: BatchPorts, { effect, attempts }: ClaimedTask, batch: BatchRecord): Promise<TaskResult> {
+  const message = `The task to ${effect} batch ${batch.id} was begun ${attempts} times and never came to an end`;
+  warn(ports.events, { code: 'batch_task', message });
+  if (isTerminal(batch.status)) return DONE;
   const rejected = { type: 'rejected', message: 'The batch could not be processed' } as const;
   await applyEvent(ports, batch, effect === 'stop' ? { type: 'cancelled' } : rejected);
   return DONE;

@@ -30,8 +30,11 @@ export interface PoolSignals {
 
 /** How long a request waits before it is tried again. */
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
-/** Claims after which a request is taken for one that brings down whoever runs it. */
-const MAX_CLAIMS = 5;
+/**
+ * Claims after which a request is taken for one that brings down whoever runs it. The pauses between the last of them
+ * are so long that one which only was in the wrong process has had its time.
+ */
+const MAX_CLAIMS = 10;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
 

@@ -75,32 +75,48 @@ export class SqliteConnection {
 
   /** Does everything in it or nothing. */
   write<Value>(work: () => Value): Promise<Value> {
-    return this.#patiently(() => {
-      const database = this.#opened();
-      this.#expectSameFile();
-      database.exec('BEGIN IMMEDIATE');
-      try {
-        const value = work();
-        database.exec('COMMIT');
-        return value;
-      } catch (error) {
-        rollBack(database);
-        throw error;
-      }
-    });
+    return this.#patiently(() => this.#transaction(work));
   }
 
   /**
    * Does something long in several transactions, between which others have their turn.
    *
    * @param work - Goes on while `hasTime()`; gives false when nothing is left to do.
+   * @param waitsForDisk - False where a later transaction makes it durable: its wait for the disk is for everything
+   * that was written before, too.
    */
-  async writeInSlices(work: (hasTime: () => boolean) => boolean): Promise<void> {
+  async writeInSlices(work: (hasTime: () => boolean) => boolean, waitsForDisk = true): Promise<void> {
     const slice = (): boolean => {
       const endsAt = performance.now() + SLICE_MS;
       return work(() => performance.now() < endsAt);
     };
-    while (await this.write(slice)) await setImmediate();
+    while (await (waitsForDisk ? this.write(slice) : this.#writeWithoutWaiting(slice))) await setImmediate();
+  }
+
+  #writeWithoutWaiting<Value>(work: () => Value): Promise<Value> {
+    return this.#patiently(() => {
+      const database = this.#opened();
+      database.exec('PRAGMA synchronous = NORMAL');
+      try {
+        return this.#transaction(work);
+      } finally {
+        database.exec('PRAGMA synchronous = FULL');
+      }
+    });
+  }
+
+  #transaction<Value>(work: () => Value): Value {
+    const database = this.#opened();
+    this.#expectSameFile();
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      const value = work();
+      database.exec('COMMIT');
+      return value;
+    } catch (error) {
+      rollBack(database);
+      throw error;
+    }
   }
 
   async #open(): Promise<void> {

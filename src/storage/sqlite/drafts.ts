@@ -34,7 +34,8 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
           added += 1;
         }
         return added < items.length;
-      });
+        // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
+      }, false);
     },
 
     async publish(batch, effects, idempotency) {

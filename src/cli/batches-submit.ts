@@ -1,0 +1,70 @@
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { SERVER_HELP, batchArguments, batchServer } from './batch-client.ts';
+import { type BatchLine, readBatchLines } from './batch-lines.ts';
+import { type Command, CommandError } from './command.ts';
+
+const USAGE = `<file.jsonl> [options]
+
+Creates a batch from a file, one request per line, as OpenAI's Batch API has them:
+  {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "…", "messages": […]}}
+The file is sent while it is read. The id of the batch is printed.
+
+  --model <name>     Model of the whole batch. Default: that of the requests, which must all have the same
+  --callback <url>   HTTPS address that is told when the batch has ended
+  --key <text>       Idempotency key: the same again gives the same batch again
+${SERVER_HELP}`;
+
+/** Milliseconds for the whole upload: those that a server gives it by default. */
+const UPLOAD_MS = 600_000;
+
+/** `signalbox batches submit`: creates a batch from a file. */
+export const batchesSubmit: Command = {
+  name: 'batches submit',
+  summary: 'Create a batch from a file of requests',
+  usage: USAGE,
+  async run(args, io) {
+    const { name, values } = batchArguments(args, 'a file', ['model', 'callback', 'key']);
+    const server = batchServer(values.url, io);
+    const path = resolve(io.folder, name);
+    await access(path).catch(() => {
+      throw new CommandError(`${name} cannot be read.`);
+    });
+    const lines = readBatchLines(path);
+    try {
+      const first = await lines.next();
+      if (first.done === true) throw new CommandError(`${name} has no requests.`);
+      const fields = { endpoint: first.value.url, model: values.model, callback_url: values.callback };
+      const batch = await server.ask({
+        path: '/batches',
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(values.key === undefined ? {} : { 'idempotency-key': values.key }),
+        },
+        body: ReadableStream.from(bodyOf(fields, first.value, lines)),
+        timeoutMs: UPLOAD_MS,
+      });
+      io.print(batch.id);
+      return 0;
+    } finally {
+      await lines.return(undefined);
+    }
+  },
+};
+
+/** The body of `POST /batches`, with the fields before the requests as it must be. */
+async function* bodyOf(
+  fields: Readonly<Record<string, string | undefined>>,
+  first: BatchLine,
+  lines: AsyncIterable<BatchLine>,
+): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(`${JSON.stringify(fields).slice(0, -1)},"requests":[${textOf(first)}`);
+  for await (const line of lines) yield encoder.encode(`,${textOf(line)}`);
+  yield encoder.encode(']}');
+}
+
+function textOf({ customId, body }: BatchLine): string {
+  return JSON.stringify({ custom_id: customId, body });
+}

@@ -1,0 +1,345 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type BatchStore, FAIL_POINTS, type FailPoint } from 'signalbox';
+import { type Evidence, type Findings, check } from './check.ts';
+import { type Action, SIZES, type Order, type Story, type WorkerSetup, storyTo } from './stories.ts';
+import { startUpstream } from './upstream.ts';
+
+/** What happens to the workers on one store. */
+export interface ArenaOptions {
+  readonly setup: Pick<WorkerSetup, 'store' | 'where'> & { readonly unfenced?: boolean };
+  /** Queues of the workers, one after the other. Default: the local one. */
+  readonly queues?: readonly WorkerSetup['queue'][];
+  /** The same store, for the checks. */
+  readonly store: BatchStore;
+  readonly workers: number;
+  readonly kills: number;
+  readonly pauses: number;
+  /** Restarts the database, so many times. */
+  readonly restart?: { readonly times: number; readonly run: () => Promise<void> };
+  /** Places that are aimed at. Default: all. */
+  readonly points?: readonly FailPoint[];
+  readonly leaseMs: number;
+  /** True when pauses end only after others have done all of the batch meanwhile. */
+  readonly patient?: boolean;
+  /** Part of the blows that fall at any moment instead of at a place. */
+  readonly blind: number;
+  /** Milliseconds after which no more is aimed. */
+  readonly strikeMs: number;
+  /** Milliseconds for everything to come to its end afterwards. */
+  readonly drainMs: number;
+  readonly random: () => number;
+}
+
+/** What happened. */
+export interface ArenaReport {
+  readonly findings: Findings;
+  readonly kills: number;
+  readonly pauses: number;
+  readonly restarts: number;
+  readonly batches: number;
+  readonly requests: number;
+  readonly upstreamCalls: number;
+  readonly deliveries: number;
+  /** How often each place was reached, and how often a worker was killed or paused there. */
+  readonly points: ReadonlyMap<FailPoint, { reached: number; kill: number; pause: number }>;
+}
+
+interface Worker {
+  readonly child: ChildProcess;
+  /** Set while an end of the process is our doing. */
+  doomed: boolean;
+  onHit: (() => void) | undefined;
+  /** Key of the batch that it was last told to create. */
+  key: string;
+}
+
+const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
+/** Milliseconds after which a place is given up that nobody comes to. */
+const AIM_MS = 4_000;
+/** Times that is aimed where no blow is to fall blindly: another worker may come to the place first. */
+const AIMS = 5;
+/** Milliseconds after which something is ordered again that nobody said was done. */
+const ASK_AGAIN_MS = 2_000;
+/** Milliseconds between two looks of the drain. */
+const LOOK_MS = 100;
+/** Milliseconds after which a pause ends although others are not done. */
+const PATIENCE_MS = 15_000;
+
+/** Lets workers run on a store, strikes them, lets them come to an end, and checks everything. */
+export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
+  await using upstream = await startUpstream(options.random);
+  const arena = new Arena(options, upstream.url);
+  try {
+    await options.store.open();
+    await arena.strike();
+    await arena.drain();
+  } finally {
+    await arena.end();
+  }
+  const { points, kills, pauses, restarts } = arena;
+  const findings = await check({ ...arena.evidence(), upstream });
+  const requests = [...arena.batches.values()].reduce((sum, { story }) => sum + SIZES[story], 0);
+  const upstreamCalls = [...upstream.calls.values()].reduce((sum, calls) => sum + calls, 0);
+  const { length: deliveries } = upstream.webhooks;
+  return {
+    findings,
+    kills,
+    pauses,
+    restarts,
+    batches: arena.batches.size,
+    requests,
+    upstreamCalls,
+    deliveries,
+    points,
+  };
+}
+
+class Arena {
+  readonly batches = new Map<string, { readonly story: Story; id: string | undefined }>();
+  readonly points = new Map(FAIL_POINTS.map((point) => [point, { reached: 0, kill: 0, pause: 0 }]));
+  kills = 0;
+  pauses = 0;
+  restarts = 0;
+  readonly #options: ArenaOptions;
+  readonly #upstream: string;
+  readonly #workers = new Set<Worker>();
+  readonly #stored = new Map<string, string[]>();
+  readonly #heard = new Map<string, string[]>();
+  readonly #exits: string[] = [];
+  /** When something was ordered last. */
+  readonly #ordered = new Map<string, number>();
+  readonly #toCancel = new Set<string>();
+  readonly #beganAt = Date.now();
+  readonly #endsAt: number;
+  #begun = { kill: 0, pause: 0 };
+  #keys = 0;
+  #spawned = 0;
+
+  constructor(options: ArenaOptions, upstream: string) {
+    this.#options = options;
+    this.#upstream = upstream;
+    this.#endsAt = this.#beganAt + options.strikeMs;
+    process.on('exit', this.#killAll);
+  }
+
+  evidence(): Omit<Evidence, 'upstream'> {
+    const { store } = this.#options;
+    return { store, batches: this.batches, stored: this.#stored, heard: this.#heard, exits: this.#exits };
+  }
+
+  async strike(): Promise<void> {
+    const { workers, restart } = this.#options;
+    const slots = Array.from({ length: workers }, () => this.#slot());
+    await Promise.all([...slots, restart === undefined ? undefined : this.#restart(restart)]);
+  }
+
+  async #restart({ times, run }: NonNullable<ArenaOptions['restart']>): Promise<void> {
+    while (this.restarts < times) {
+      await sleep(4_000 + 4_000 * this.#options.random());
+      await run();
+      this.restarts += 1;
+    }
+  }
+
+  /** Waits until every batch has ended, and everybody was told. */
+  async drain(): Promise<void> {
+    const { drainMs, store, workers } = this.#options;
+    const endsAt = Date.now() + drainMs;
+    while (this.#workers.size < workers) await this.#spawn();
+    while (Date.now() < endsAt) {
+      for (const worker of this.#workers) this.#doChores(worker);
+      await sleep(LOOK_MS);
+      const made = [...this.batches.values()].every(({ id }) => id !== undefined);
+      if (!made || this.#toCancel.size > 0) continue;
+      if ((await store.nextTaskIn().catch(() => 0)) === undefined) return;
+    }
+  }
+
+  async end(): Promise<void> {
+    process.off('exit', this.#killAll);
+    const left = [...this.#workers];
+    this.#killAll();
+    await Promise.all(left.map(({ child }) => (isOver(child) ? undefined : once(child, 'exit'))));
+  }
+
+  readonly #killAll = (): void => {
+    for (const worker of this.#workers) {
+      worker.doomed = true;
+      worker.child.kill('SIGKILL');
+    }
+  };
+
+  /** One worker after the other, until enough were struck. */
+  async #slot(): Promise<void> {
+    let worker = await this.#spawn();
+    for (let action = this.#next(); action !== undefined; action = this.#next()) {
+      if (isOver(worker.child)) worker = await this.#spawn();
+      this.#doChores(worker);
+      if (!(await this.#aims(worker, action))) await this.#strikeBlindly(worker, action);
+      if (action === 'kill') {
+        if (!isOver(worker.child)) await once(worker.child, 'exit');
+        this.kills += 1;
+      } else {
+        await sleep(this.#options.leaseMs * 1.6);
+        if (this.#options.patient === true) await this.#othersAreDone(worker);
+        worker.child.kill('SIGCONT');
+        this.pauses += 1;
+      }
+    }
+  }
+
+  async #othersAreDone({ key }: Worker): Promise<void> {
+    const { id, story = 'plain' } = this.batches.get(key) ?? {};
+    const isDone = (): boolean =>
+      Array.from({ length: SIZES[story] }).every((_, index) => this.#stored.has(`${id}/${index}`));
+    for (const endsAt = Date.now() + PATIENCE_MS; Date.now() < endsAt && !isDone();) await sleep(LOOK_MS);
+  }
+
+  #next(): Action | undefined {
+    const { kills, pauses, random } = this.#options;
+    if (Date.now() > this.#endsAt) return undefined;
+    const left = { kill: kills - this.#begun.kill, pause: pauses - this.#begun.pause };
+    const all = left.kill + left.pause;
+    if (all <= 0) return undefined;
+    const action = random() * all < left.kill ? 'kill' : 'pause';
+    this.#begun[action] += 1;
+    return action;
+  }
+
+  /** Aims, unless blows are to fall blindly as well. False when the place was not reached. */
+  async #aims(worker: Worker, action: Action): Promise<boolean> {
+    const { blind, random } = this.#options;
+    if (blind > 0) return random() >= blind && this.#aim(worker, action);
+    for (let tries = 0; tries < AIMS; tries += 1) if (await this.#aim(worker, action)) return true;
+    return false;
+  }
+
+  /** Lets a worker strike itself at the place that was struck least. False when it did not come there in time. */
+  async #aim(worker: Worker, action: Action): Promise<boolean> {
+    const { random, points = FAIL_POINTS } = this.#options;
+    const least = Math.min(...points.map((point) => this.points.get(point)?.[action] ?? 0));
+    const open = points.filter((point) => (this.points.get(point)?.[action] ?? 0) === least);
+    const point = open[Math.floor(random() * open.length)] ?? 'run.claimed';
+    tell(worker, { type: 'aim', point, action });
+    this.#create(worker, storyTo(point));
+    const hit = new Promise<boolean>((resolve) => (worker.onHit = () => resolve(true)));
+    const ended = once(worker.child, 'exit').then(() => true);
+    const timeout = new AbortController();
+    const inTime = await Promise.race([
+      hit,
+      ended,
+      sleep(AIM_MS, false, { signal: timeout.signal }).catch(() => false),
+    ]);
+    timeout.abort();
+    worker.onHit = undefined;
+    if (!inTime) tell(worker, { type: 'aim' });
+    return inTime;
+  }
+
+  async #strikeBlindly(worker: Worker, action: Action): Promise<void> {
+    this.#create(worker, 'plain');
+    await sleep(300 * this.#options.random());
+    if (action === 'kill') worker.doomed = true;
+    worker.child.kill(action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+  }
+
+  #create(worker: Worker, story: Story): void {
+    this.#keys += 1;
+    const key = `key-${this.#keys}`;
+    worker.key = key;
+    this.batches.set(key, { story, id: undefined });
+    this.#ordered.set(key, Date.now());
+    tell(worker, { type: 'create', key, story });
+  }
+
+  /** What another worker was to do and did not, as a client would ask again. */
+  #doChores(worker: Worker): void {
+    for (const [key, { story, id }] of this.batches) {
+      if (id === undefined && this.#isDue(key)) tell(worker, { type: 'create', key, story });
+    }
+    for (const id of this.#toCancel) if (this.#isDue(id)) tell(worker, { type: 'cancel', id });
+  }
+
+  #isDue(name: string): boolean {
+    const now = Date.now();
+    if (now - (this.#ordered.get(name) ?? 0) < ASK_AGAIN_MS) return false;
+    this.#ordered.set(name, now);
+    return true;
+  }
+
+  async #spawn(): Promise<Worker> {
+    const { setup, leaseMs, queues = ['local'] } = this.#options;
+    const queue = queues[this.#spawned % queues.length] ?? 'local';
+    this.#spawned += 1;
+    const whole: WorkerSetup = { unfenced: false, queue, ...setup, leaseMs, upstream: this.#upstream };
+    const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const worker: Worker = { child, doomed: false, onHit: undefined, key: '' };
+    this.#workers.add(worker);
+    const said: string[] = [];
+    child.stderr?.on('data', (text: Buffer) => said.push(String(text)));
+    // An order may come too late for a worker that was struck.
+    child.on('error', () => undefined);
+    child.on('exit', (code, signal) => {
+      this.#workers.delete(worker);
+      if (!worker.doomed) this.#exits.push(`a worker ended with ${signal ?? code}: ${said.join('').slice(-2_000)}`);
+    });
+    await new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      if (child.stdout === null) return;
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        if (line === 'ready') resolve();
+        else this.#hear(worker, line.split(' '));
+      });
+    });
+    return worker;
+  }
+
+  #hear(worker: Worker, [word, name = '', ...more]: readonly string[]): void {
+    if (word === 'at') {
+      const seen = this.points.get(name as FailPoint);
+      if (seen !== undefined) seen.reached += 1;
+    }
+    if (word === 'hit') {
+      const action = more[0] === 'kill' ? 'kill' : 'pause';
+      worker.doomed = action === 'kill';
+      const seen = this.points.get(name as FailPoint);
+      if (seen !== undefined) seen[action] += 1;
+      worker.onHit?.();
+    }
+    if (word === 'stored') {
+      const place = `${name}/${more[0]}`;
+      this.#stored.set(place, [...(this.#stored.get(place) ?? []), more[1] ?? '']);
+    }
+    if (word === 'heard') {
+      const line = `${Date.now() - this.#beganAt} ms, process ${worker.child.pid}: ${more.join(' ')}`;
+      this.#heard.set(name, [...(this.#heard.get(name) ?? []), line]);
+    }
+    if (word === 'made') this.#made(name, more[0] ?? '');
+    if (word === 'cancelled') this.#toCancel.delete(name);
+  }
+
+  #made(key: string, id: string): void {
+    const batch = this.batches.get(key);
+    if (batch === undefined) return;
+    const isNew = batch.id === undefined;
+    batch.id = id;
+    if (!isNew || batch.story !== 'cancel') return;
+    this.#toCancel.add(id);
+    for (const other of this.#workers) setTimeout(() => tell(other, { type: 'cancel', id }), 250);
+  }
+}
+
+function tell({ child }: Worker, order: Order): void {
+  if (child.connected) child.send(order, () => undefined);
+}
+
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}

@@ -1,0 +1,111 @@
+import process from 'node:process';
+import { FAIL_POINTS } from 'signalbox';
+import { postgresStorage } from 'signalbox/postgres';
+import { sqliteStorage } from 'signalbox/sqlite';
+import { seededRandom } from 'signalbox/testing';
+import { startPostgres } from '../support/postgres.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { type ArenaReport, runArena } from './arena.ts';
+
+/**
+ * The long crash test: three workers on one PostgreSQL and two on one SQLite file are killed and paused while they
+ * work, and the database is restarted under them. Then the same checks look at a store without fencing, where they must
+ * find something. Usage: npm run test:crash [-- <seed>]
+ */
+const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
+const begun = Date.now();
+/** Calls that one worker has under way, at most. */
+const AT_A_TIME = 32;
+const leaseMs = 1_000;
+const common = { leaseMs, blind: 0.25, strikeMs: 300_000, drainMs: 120_000 };
+console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
+
+using folder = temporaryFolder();
+await using postgres = await startPostgres();
+const shared = { connectionString: postgres.connectionString, connections: 2 };
+const stores = {
+  PostgreSQL: postgresStorage(shared),
+  SQLite: sqliteStorage({ file: folder.file('batches.db') }),
+  'SQLite without fencing': sqliteStorage({ file: folder.file('unfenced.db') }),
+};
+let healthy = true;
+
+const [onPostgres, onSqlite] = await Promise.all([
+  runArena({
+    ...common,
+    setup: { store: 'postgres', where: postgres.connectionString },
+    store: stores.PostgreSQL,
+    queues: ['pg-boss', 'local'],
+    workers: 3,
+    kills: 120,
+    pauses: 60,
+    restart: { times: 20, run: () => postgres.crash() },
+    random: seededRandom(seed),
+  }),
+  runArena({
+    ...common,
+    setup: { store: 'sqlite', where: folder.file('batches.db') },
+    store: stores.SQLite,
+    workers: 2,
+    kills: 85,
+    pauses: 45,
+    random: seededRandom(seed + 1),
+  }),
+]);
+describe('PostgreSQL', onPostgres);
+describe('SQLite', onSqlite);
+
+const kills = onPostgres.kills + onSqlite.kills;
+const pauses = onPostgres.pauses + onSqlite.pauses;
+console.log(`\nTogether: ${kills} kills, ${pauses} pauses, ${onPostgres.restarts} restarts of PostgreSQL.`);
+console.log('\nPlace               reached  killed  paused');
+for (const point of FAIL_POINTS) {
+  const [one, two] = [onPostgres.points.get(point), onSqlite.points.get(point)];
+  const counts = (['reached', 'kill', 'pause'] as const).map((name) => (one?.[name] ?? 0) + (two?.[name] ?? 0));
+  console.log(`${point.padEnd(18)}${counts.map((count) => String(count).padStart(8)).join(' ')}`);
+  demand(
+    counts.every((count) => count > 0),
+    `${point} was not reached, or nobody was killed and paused there`,
+  );
+}
+demand(kills >= 200 && pauses >= 100 && onPostgres.restarts >= 20, 'there were fewer blows than there should be');
+
+const twin = await runArena({
+  ...common,
+  setup: { store: 'sqlite', where: folder.file('unfenced.db'), unfenced: true },
+  store: stores['SQLite without fencing'],
+  workers: 3,
+  kills: 0,
+  pauses: 2,
+  points: ['run.answered'],
+  patient: true,
+  blind: 0,
+  drainMs: 10_000,
+  random: seededRandom(seed + 2),
+});
+console.log(`\nSQLite without fencing, ${twin.pauses} pauses: ${twin.findings.doubled.length} doubled. For example:`);
+for (const finding of twin.findings.doubled.slice(0, 3)) console.log(`  ${finding}`);
+demand(twin.findings.doubled.length > 0, 'the checks do not find what a store without fencing doubles');
+
+for (const store of Object.values(stores)) await store.close();
+console.log(`\n${healthy ? 'Passed' : 'FAILED'} after ${Math.round((Date.now() - begun) / 1_000)} s.`);
+process.exitCode = healthy ? 0 : 1;
+
+function demand(holds: boolean, complaint: string): void {
+  if (holds) return;
+  healthy = false;
+  console.log(`  FAILED: ${complaint}`);
+}
+
+function describe(name: string, { findings, ...report }: ArenaReport): void {
+  const { lost, doubled, exits, givenUp, repeatedCalls } = findings;
+  console.log(`\n${name}: ${report.kills} kills, ${report.pauses} pauses, ${report.restarts} restarts`);
+  console.log(`  ${report.batches} batches, ${report.requests} requests, ${report.upstreamCalls} upstream calls`);
+  console.log(`  ${repeatedCalls} calls repeated, ${givenUp} requests given up, ${report.deliveries} webhooks sent`);
+  console.log(`  ${lost.length} lost, ${doubled.length} doubled, ${exits.length} exits`);
+  for (const finding of [...exits, ...doubled, ...lost].slice(0, 20)) console.log(`    ${finding}`);
+  for (const history of findings.histories.slice(0, 10)) console.log(`    ${history.replaceAll('\n', '\n    ')}`);
+  demand(lost.length + doubled.length + exits.length + givenUp === 0, `${name} broke its promise`);
+  const blows = report.kills + report.pauses + report.restarts;
+  demand(repeatedCalls <= blows * AT_A_TIME, `${name} repeated more calls than can have been under way`);
+}
