@@ -8,17 +8,16 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Manifest;
 const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith('.json'));
 
-/** The source of the main door, with the lists of exports that it takes over as a whole. */
-function sourceOfMainDoor(): string {
-  const index = new URL('../src/index.ts', import.meta.url);
-  const source = readFileSync(index, 'utf8');
+/** A source with the lists of exports that it takes over as a whole. */
+function sourceOf(file: URL): string {
+  const source = readFileSync(file, 'utf8');
   const lists = [...source.matchAll(/export (?:type )?\* from '([^']+)'/g)];
-  return [source, ...lists.map(([, path = '']) => readFileSync(new URL(path, index), 'utf8'))].join('\n');
+  return [source, ...lists.map(([, path = '']) => sourceOf(new URL(path, file)))].join('\n');
 }
 
 /** Types leave no trace at run time, so their names are read from the source of the main door. */
 function typeNames(): readonly string[] {
-  const source = sourceOfMainDoor();
+  const source = sourceOf(new URL('../src/index.ts', import.meta.url));
   const declared = [...source.matchAll(/^export (?:interface|type) (\w+)/gm)].map((match) => match[1] ?? '');
   return [...source.matchAll(/export type \{([^}]+)\}/g)]
     .flatMap((match) => (match[1] ?? '').split(','))
