@@ -100,7 +100,9 @@ describe('the package', () => {
       .map((file) => file.path)
       .filter(
         (path) =>
-          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/[a-z-]+\.md|dist\/openapi\.json|package\.json|README\.md|LICENSE|llms\.txt)$/.test(path),
+          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/[a-z-]+\.md|dist\/openapi\.json|package\.json|README\.md|LICENSE|llms\.txt)$/.test(
+            path,
+          ),
       );
     expect(strangers).toEqual([]);
     expect(packed.size).toBeLessThan(1_000_000);

@@ -21,5 +21,5 @@ export async function runBlock(
   file: string,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   writeFileSync(file, block);
-  return promisify(execFile)(process.execPath, [file], { cwd: ROOT });
+  return promisify(execFile)(process.execPath, [file], { cwd: ROOT, timeout: 18_000 });
 }
