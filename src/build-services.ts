@@ -2,6 +2,7 @@ import { buildCatalog } from './catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from './core/pipeline/registry.ts';
 import { EndUsers } from './runtime/end-users.ts';
 import { EndpointRecords } from './runtime/endpoint-records.ts';
+import { accountCheck } from './runtime/limits/account-check.ts';
 import { Rates } from './runtime/limits/rates.ts';
 import { Spending } from './runtime/limits/spending.ts';
 import { Responses } from './runtime/response-cache/responses.ts';
@@ -45,6 +46,7 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    checkAccount: accountCheck(environment, events),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
     responses: new Responses(config.usage.responses, environment, events),

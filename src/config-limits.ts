@@ -1,5 +1,4 @@
 import type { Budget } from './core/limits/budget.ts';
-import { budgetProblems, rateLimitProblems } from './core/limits/limit-problems.ts';
 import type { RateLimits } from './core/limits/rate-limits.ts';
 import type { ConfigProblem } from './errors.ts';
 import type { BudgetKeeper } from './limits/budget-keeper.ts';
@@ -59,7 +58,7 @@ export interface ResolvedLimits {
   readonly responses: ResponsesOptions;
 }
 
-/** Completes the options. Problems are looked for in what was given: see {@link limitsProblems}. */
+/** Completes the options. What was given has been checked. */
 export function resolveLimits(
   rateLimits: RateLimitsOptions = {},
   budgets: BudgetsOptions = {},
@@ -97,39 +96,15 @@ function defaultCache(
   { maxBytes = 64_000_000 }: ResponseCacheOptions,
   { state, shared, environment }: LimitServices,
 ): ResponseCacheStore {
-  return shared ? stateResponseCache(state) : memoryResponseCache(maxBytes >= 1 ? maxBytes : 1, environment.now);
+  return shared ? stateResponseCache(state) : memoryResponseCache(maxBytes, environment.now);
 }
 
-/** Everything that is wrong with the options. */
-export function* limitsProblems(
-  rateLimits: RateLimitsOptions = {},
-  budgets: BudgetsOptions = {},
-  cache: ResponseCacheOptions = {},
-  shared = false,
-): Generator<ConfigProblem> {
-  const { limiter: _, ...limits } = rateLimits;
-  yield* rateLimitProblems('rateLimits', limits);
-  yield* budgetProblems('budgets.default', budgets.default);
-  const { unknownPrice = 'refuse', unknownAnswerTokens = 0, holdMs = 1_000 } = budgets;
-  if (unknownPrice !== 'refuse' && unknownPrice !== 'allow') {
-    yield { path: 'budgets.unknownPrice', problem: `must be refuse or allow, not "${String(unknownPrice)}"` };
-  }
-  if (!Number.isInteger(unknownAnswerTokens) || unknownAnswerTokens < 0) {
-    yield { path: 'budgets.unknownAnswerTokens', problem: 'must be a whole number that is not negative' };
-  }
-  for (const name of ['ttlSeconds', 'maxEntryBytes', 'maxBytes'] as const) {
-    const value = cache[name];
-    if (value !== undefined && !(Number.isFinite(value) && value >= 1)) {
-      yield { path: `responseCache.${name}`, problem: `must be a number of at least 1, not ${value}` };
-    }
-  }
+/** What is wrong between options; each by itself is checked by its kind. */
+export function* limitsProblems(cache: ResponseCacheOptions = {}, shared = false): Generator<ConfigProblem> {
   if (cache.maxBytes !== undefined && (shared || cache.store !== undefined)) {
     yield {
       path: 'responseCache.maxBytes',
       problem: 'bounds the memory of this process, but answers are kept elsewhere',
     };
-  }
-  if (!Number.isFinite(holdMs) || holdMs < 1_000) {
-    yield { path: 'budgets.holdMs', problem: 'must be a number of at least 1,000 milliseconds' };
   }
 }

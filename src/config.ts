@@ -267,7 +267,7 @@ export function resolveConfig(given: RouterConfig): ResolvedConfig {
   const problems = [
     ...faults,
     ...findProblems(resolved, faults),
-    ...limitsProblems(config.rateLimits, config.budgets, config.responseCache, resolved.sharesState),
+    ...limitsProblems(config.responseCache, resolved.sharesState),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;

@@ -40,10 +40,12 @@ export function createBatches(
   }
 
   async function findAccount({ account: id, rules }: BatchRecord): Promise<Account> {
+    // Rules of the batch were checked when it was created.
     if (accountOf === undefined) return { id, ...rules };
     const found = await accountOf(id);
     // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
     if (found === undefined) throw new RangeError('the account of a batch is not there any more');
+    services.checkAccount(found);
     return found;
   }
 
@@ -61,6 +63,7 @@ export function createBatches(
       secrets: webhooks.secrets,
     },
     spending: services.spending,
+    checkAccount: services.checkAccount,
     providers,
     accountOf: findAccount,
     wake: () => queue.wake(),

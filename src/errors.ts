@@ -84,7 +84,7 @@ export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[]) {
-    super(problems.map(({ path, problem }) => `${path} ${problem}.`).join('\n'));
+    super(problems.map(({ path, problem }) => `${path} ${problem}${problem.endsWith('?') ? '' : '.'}`).join('\n'));
     this.problems = problems;
     Object.defineProperty(this, CONFIG_ERROR, { value: true });
   }

@@ -173,6 +173,7 @@ export function createRouter<
 
   async function contextOf(user: string | null | undefined, options: OpenOptions): Promise<RequestContext> {
     const account = options.account ?? ANONYMOUS;
+    services.checkAccount(account);
     const standIn = endUsers.standIn(account.id, user);
     const created = Math.floor(environment.wallClock() / 1_000);
     return {

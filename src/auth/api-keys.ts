@@ -1,6 +1,7 @@
 import type { Account } from '../core/account.ts';
-import { budgetProblems, rateLimitProblems } from '../core/limits/limit-problems.ts';
-import { ConfigError, type ConfigProblem } from '../errors.ts';
+import { ACCOUNT_OPTIONS } from '../core/options/account-options.ts';
+import { type OptionKind, type OptionShape, group, kind, listOf, textThat } from '../core/options/option-kinds.ts';
+import { ConfigError } from '../errors.ts';
 import { sha256 } from '../runtime/hash.ts';
 import type { MaybePromise } from '../storage/state-store.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -18,15 +19,34 @@ export interface ApiKey extends Account {
 /** Shortest key that is accepted: shorter ones can be guessed. */
 const MIN_KEY_LENGTH = 16;
 
+const KEY_OPTIONS: OptionShape<ApiKey> = {
+  ...ACCOUNT_OPTIONS,
+  key: textThat(`at least ${MIN_KEY_LENGTH} characters long`, (value) => value.length >= MIN_KEY_LENGTH),
+  sha256: textThat('64 hexadecimal digits', (value) => /^[0-9a-f]{64}$/i.test(value)),
+  expiresAt: kind(
+    'epoch milliseconds or a date',
+    (value) => (typeof value === 'number' || value instanceof Date) && !Number.isNaN(Number(value)),
+  ),
+};
+
+const members = group(KEY_OPTIONS, ['id']);
+
+const keyEntry: OptionKind = function* check(value, path) {
+  yield* members(value, path);
+  const { key, sha256: digest } = Object(value) as Partial<ApiKey>;
+  if (key === undefined && digest === undefined)
+    yield { path: `${path}.key`, problem: 'is missing: give key or sha256' };
+};
+
 /**
  * Authentication by a list of keys. Only hashes are kept, and a key is found by its hash: how much of a wrong key is
  * right makes no difference in time.
  *
  * @param now - Epoch milliseconds. Default: the system clock.
- * @throws {@link ConfigError} when a key is too short, given twice, or missing.
+ * @throws {@link ConfigError} when a key is too short, given twice, or missing, or something else of it is wrong.
  */
 export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): Authenticate {
-  const problems = keys.flatMap(checkKey);
+  const problems = [...listOf(keyEntry)(keys, 'apiKeys')];
   if (problems.length > 0) throw new ConfigError(problems);
   const accounts = new Map<string, { readonly account: Account; readonly expiresAt: number }>();
   const hashing = keys.map(({ key, sha256: digest, expiresAt, ...account }, index) => {
@@ -57,24 +77,4 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
       return find(digest);
     });
   };
-}
-
-function checkKey(given: ApiKey, index: number): ConfigProblem[] {
-  const path = `apiKeys[${index}]`;
-  return [
-    ...keyProblems(given, path),
-    ...rateLimitProblems(`${path}.rateLimits`, given.rateLimits),
-    ...budgetProblems(`${path}.budget`, given.budget),
-    ...budgetProblems(`${path}.keyBudget`, given.keyBudget),
-  ];
-}
-
-function keyProblems({ id, key, sha256: digest }: ApiKey, path: string): ConfigProblem[] {
-  if (!id) return [{ path: `${path}.id`, problem: 'must name the account that the key belongs to' }];
-  if (digest !== undefined) {
-    return /^[0-9a-f]{64}$/i.test(digest) ? [] : [{ path: `${path}.sha256`, problem: 'must be 64 hexadecimal digits' }];
-  }
-  if (key === undefined) return [{ path: `${path}.key`, problem: 'is missing: give key or sha256' }];
-  if (key.length >= MIN_KEY_LENGTH) return [];
-  return [{ path: `${path}.key`, problem: `must have at least ${MIN_KEY_LENGTH} characters` }];
 }

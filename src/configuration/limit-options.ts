@@ -1,30 +1,29 @@
 import type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config-limits.ts';
-import type { Budget } from '../core/limits/budget.ts';
-import type { FreeModelLimits } from '../core/limits/rate-limits.ts';
-import { type OptionKind, anything, flag, group } from '../core/options/option-kinds.ts';
+import { RATE_LIMITS, budget } from '../core/options/limit-options.ts';
+import { type OptionKind, flag, group, kind, oneOf, wholeNumber, withFunctions } from '../core/options/option-kinds.ts';
 
-/** Names of limits; their values are checked by `limitsProblems`, for accounts as well. */
+const some = kind('a number of at least 1', (value) => Number.isFinite(value) && Number(value) >= 1);
+
+/** Limits of the rate for everybody, and who counts. */
 export const rateLimits: OptionKind = group<RateLimitsOptions>({
-  requestsPerMinute: anything,
-  tokensPerMinute: anything,
-  freeModels: group<FreeModelLimits>({ requestsPerMinute: anything, requestsPerDay: anything }),
-  limiter: anything,
+  ...RATE_LIMITS,
+  limiter: withFunctions('a limiter with take and settle', 'take', 'settle'),
 });
 
-/** Names of what budgets are told. */
+/** What budgets are told. */
 export const budgets: OptionKind = group<BudgetsOptions>({
-  default: group<Budget>({ limitUsd: anything, period: anything }),
-  unknownPrice: anything,
-  unknownAnswerTokens: anything,
-  holdMs: anything,
-  keeper: anything,
+  default: budget,
+  unknownPrice: oneOf<NonNullable<BudgetsOptions['unknownPrice']>>({ refuse: true, allow: true }),
+  unknownAnswerTokens: wholeNumber(0),
+  holdMs: kind('a number of at least 1,000 milliseconds', (value) => Number.isFinite(value) && Number(value) >= 1_000),
+  keeper: withFunctions('a keeper with reserve and settle', 'reserve', 'settle'),
 });
 
-/** Names of what the response cache is told. */
+/** What the response cache is told. */
 export const responseCache: OptionKind = group<ResponseCacheOptions>({
   enabled: flag,
-  ttlSeconds: anything,
-  maxEntryBytes: anything,
-  maxBytes: anything,
-  store: anything,
+  ttlSeconds: some,
+  maxEntryBytes: some,
+  maxBytes: some,
+  store: withFunctions('a store of answers with get and set', 'get', 'set'),
 });

@@ -1,10 +1,11 @@
 import type { BatchesOptions, WebhooksOptions } from '../config-batches.ts';
 import type { Brand, Cors, KeepAlive, RouterConfig } from '../config.ts';
-import type { RoutingPolicy } from '../core/account.ts';
 import type { BackoffPolicy } from '../core/fallback/backoff.ts';
 import type { BreakerPolicy } from '../core/fallback/breaker.ts';
 import type { FallbackPolicy } from '../core/fallback/next-move.ts';
 import type { RetryBudgetPolicy } from '../core/fallback/retry-budget.ts';
+import { pluginDefaults, routingPolicy } from '../core/options/account-options.ts';
+import { modelInfo, modelTable } from '../core/options/model-options.ts';
 import {
   type OptionShape,
   amount,
@@ -24,15 +25,13 @@ import {
   wholeNumber,
   withFunctions,
 } from '../core/options/option-kinds.ts';
-import type { PluginDefault } from '../core/pipeline/plugin-default.ts';
 import type { SelectionPolicy } from '../core/selection/world.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
-import type { MaxPrice } from '../protocol/provider-preferences.ts';
 import type { BatchLimits } from '../runtime/batches/limits.ts';
 import type { RouterEvents } from '../runtime/events.ts';
 import type { Timeouts } from '../runtime/timeouts.ts';
 import { budgets, rateLimits, responseCache } from './limit-options.ts';
-import { modelInfo, modelTable } from './model-options.ts';
+import { preset } from './preset-options.ts';
 
 const count = wholeNumber(0);
 const positive = wholeNumber(1);
@@ -73,23 +72,6 @@ const serverTool = having(
     close: callable,
   },
 );
-
-const maxPrice = either(amount, text);
-
-const policy = group<RoutingPolicy>({
-  only: texts,
-  ignore: texts,
-  dataCollection: oneOf<NonNullable<RoutingPolicy['dataCollection']>>({ allow: true, deny: true }),
-  zeroDataRetention: flag,
-  enforceDistillableText: flag,
-  maxPrice: group<MaxPrice>({
-    prompt: maxPrice,
-    completion: maxPrice,
-    request: maxPrice,
-    image: maxPrice,
-    audio: maxPrice,
-  }),
-});
 
 const batchLimits = group<BatchLimits>({
   bytes: positive,
@@ -146,15 +128,13 @@ export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
   catalog: anything,
   catalogMaxAgeDays: kind('a number of days', (value) => typeof value === 'number' && value >= 0),
   aliases: mapOf(either(text, texts)),
-  presets: mapOf(mapOf(anything)),
+  presets: mapOf(preset),
   defaultModel: text,
   plugins: listOf(plugin),
-  pluginDefaults: listOf(
-    group<PluginDefault>({ id: text, options: mapOf(anything), enabled: flag, preventOverrides: flag }, ['id']),
-  ),
+  pluginDefaults,
   maxPluginDepth: count,
   serverTools: listOf(serverTool),
-  policy,
+  policy: routingPolicy,
   authenticate: callable,
   allowAnonymous: flag,
   cors: group<Cors>({ origins: anything }),

@@ -1,9 +1,16 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The candidate that a misspelt name probably meant, or undefined when none is close. */
-export function nearName(name: string, candidates: Iterable<string>): string | undefined {
+/**
+ * The candidate that a misspelt name probably meant, or undefined when none is close.
+ *
+ * @param allowed - Letters that may be wrong. Default: a third of them.
+ */
+export function nearName(
+  name: string,
+  candidates: Iterable<string>,
+  allowed: number = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   const wanted = name.toLowerCase();
-  const allowed = Math.max(1, Math.floor(wanted.length / 3));
   let best: string | undefined;
   let bestDistance = allowed + 1;
   for (const candidate of candidates) {

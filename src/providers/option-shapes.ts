@@ -1,6 +1,9 @@
+import { DECLARATION_OPTIONS } from '../core/options/model-options.ts';
 import {
+  type OptionKind,
   type OptionShape,
   anything,
+  callable,
   flag,
   group,
   kind,
@@ -9,6 +12,7 @@ import {
   text,
   withFunctions,
 } from '../core/options/option-kinds.ts';
+import type { AiSdkCommonOptions, AiSdkDeclaration, AiSdkModelOptions, AiSdkOptions } from './ai-sdk/options.ts';
 import type { AnthropicOptions } from './anthropic/provider.ts';
 import type { GoogleOptions, SafetySetting } from './google/provider.ts';
 import type { Dialect, EmbeddingDialect } from './openai-compatible/dialect.ts';
@@ -104,4 +108,36 @@ export const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
   dataCollection: flag,
   zeroDataRetention: flag,
   environment: withFunctions('an environment', 'now', 'setTimer'),
+};
+
+const AI_SDK_COMMON_OPTIONS: OptionShape<AiSdkCommonOptions> = {
+  name: text,
+  headers: mapOf(headerValue),
+  dataCollection: flag,
+  zeroDataRetention: flag,
+  download: kind('a function, or false', (value) => value === false || typeof value === 'function'),
+  onWarning: callable,
+  secrets: listOf(text),
+};
+
+const { upstreamModel: __, ...declared } = DECLARATION_OPTIONS;
+const ownOfDeclaration = { modelForKey: callable, providerOptions: mapOf(anything) };
+
+/** What may be said of one model of the AI SDK. Whether it is one is checked by `fromAiSdk`. */
+export const aiSdkDeclaration: OptionKind = group<AiSdkDeclaration>({
+  ...declared,
+  ...ownOfDeclaration,
+  model: anything,
+});
+
+/** Options of `fromAiSdk` for a table of models. Slug and models are checked as the table is read. */
+export const AI_SDK_OPTIONS: OptionShape<AiSdkOptions> = { ...AI_SDK_COMMON_OPTIONS, slug: anything, models: anything };
+
+/** Options of `fromAiSdk` for one model. */
+export const AI_SDK_MODEL_OPTIONS: OptionShape<AiSdkModelOptions> = {
+  ...declared,
+  ...ownOfDeclaration,
+  ...AI_SDK_COMMON_OPTIONS,
+  slug,
+  id: text,
 };

@@ -12,6 +12,7 @@ import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from './environment.ts';
 import type { EventHub } from './events.ts';
+import type { CheckAccount } from './limits/account-check.ts';
 import type { Rates } from './limits/rates.ts';
 import type { Spending } from './limits/spending.ts';
 import type { Responses } from './response-cache/responses.ts';
@@ -34,6 +35,7 @@ export interface RuntimeServices {
   readonly cooldowns: SharedCooldowns | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
+  readonly checkAccount: CheckAccount;
   readonly rates: Rates;
   readonly spending: Spending;
   readonly responses: Responses;

@@ -1,6 +1,7 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchEffect } from '../core/batch/machine.ts';
 import { isTerminal } from '../core/batch/machine.ts';
+import { callable, checkShape } from '../core/options/option-kinds.ts';
 import {
   type BatchStore,
   type BatchTask,
@@ -51,7 +52,9 @@ export interface MemoryStorageOptions {
 }
 
 /** Batches in the memory of one process. Not durable: for tests and demonstrations. Closing it forgets nothing. */
-export function memoryStorage({ now = Date.now }: MemoryStorageOptions = {}): BatchStore {
+export function memoryStorage(options: MemoryStorageOptions = {}): BatchStore {
+  checkShape<MemoryStorageOptions>({ now: callable }, options, 'memoryStorage');
+  const { now = Date.now } = options;
   return new MemoryStorage(now);
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError, apiKeys } from 'signalbox';
+import { type ApiKey, ConfigError, apiKeys } from 'signalbox';
 import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -50,10 +50,6 @@ describe('a list of keys', () => {
     expect(look([{ key: KEY, id: 'ada', expiresAt: new Date(1_000) }], KEY, () => 1_000)).toBeUndefined();
   });
 
-  it('refuses a key whose date cannot be read', () => {
-    expect(look([{ key: KEY, id: 'ada', expiresAt: new Date('tomorrow') }], KEY)).toBeUndefined();
-  });
-
   it('keeps nothing of a key that could be seen', () => {
     const authenticate = apiKeys([{ key: KEY, id: 'ada' }]);
     const account = authenticate({ key: KEY, header: () => undefined });
@@ -66,10 +62,26 @@ describe('a list of keys that cannot be right', () => {
     expect(
       problemsOf([{ key: 'short-123456789', id: 'a' }, { id: 'b' }, { sha256: 'abc', id: 'c' }, { key: KEY, id: '' }]),
     ).toEqual([
-      'apiKeys[0].key must have at least 16 characters',
+      'apiKeys[0].key must be at least 16 characters long',
       'apiKeys[1].key is missing: give key or sha256',
       'apiKeys[2].sha256 must be 64 hexadecimal digits',
-      'apiKeys[3].id must name the account that the key belongs to',
+      'apiKeys[3].id must be a text that is not empty, not an empty text',
+    ]);
+  });
+
+  it('is refused with a date that cannot be read', () => {
+    expect(problemsOf([{ key: KEY, id: 'ada', expiresAt: new Date('tomorrow') }])).toEqual([
+      'apiKeys[0].expiresAt must be epoch milliseconds or a date, not an object',
+    ]);
+  });
+
+  it('names members that are misspelt, and those of the wrong kind', () => {
+    const given = { key: KEY, id: 'ada', budgt: { limitUsd: 1 }, keyBudget: { limitUSD: 1 }, scopes: ['managment'] };
+    expect(problemsOf([given as unknown as ApiKey])).toEqual([
+      'apiKeys[0].budgt is not an option; did you mean "budget"?',
+      'apiKeys[0].keyBudget.limitUSD is not an option; did you mean "limitUsd"?',
+      'apiKeys[0].keyBudget.limitUsd must be US dollars from 0 to 9000000, not left out',
+      'apiKeys[0].scopes[0] must be "inference" or "management", did you mean "management"?',
     ]);
   });
 

@@ -50,6 +50,33 @@ describe('a configuration', () => {
       'webhooks.secrets[0]',
       'must hold 24 to 64 bytes',
     ],
+    ['with a budget of null', { budgets: { default: null } }, 'budgets.default', 'must be an object, not null'],
+    ['with a budget of nothing', { budgets: { default: {} } }, 'budgets.default.limitUsd', 'not left out'],
+    ['with a limit of null', { rateLimits: { freeModels: null } }, 'rateLimits.freeModels', 'an object, not null'],
+    ['with a limit as text', { rateLimits: { requestsPerMinute: '9' } }, 'rateLimits.requestsPerMinute', 'not a text'],
+    ['with a limiter that is none', { rateLimits: { limiter: {} } }, 'rateLimits.limiter', 'with take and settle'],
+    [
+      'with a keeper that is none',
+      { budgets: { keeper: null } },
+      'budgets.keeper',
+      'with reserve and settle, not null',
+    ],
+    ['with a cache that is none', { responseCache: { store: {} } }, 'responseCache.store', 'with get and set'],
+    ['with a cache of no time', { responseCache: { ttlSeconds: 0 } }, 'responseCache.ttlSeconds', 'at least 1, not 0'],
+    [
+      'with a misspelt field of a preset',
+      { presets: { a: { temprature: 1 } } },
+      'presets.a.temprature',
+      'did you mean "temperature"?',
+    ],
+    ['with a field of a preset out of range', { presets: { a: { temperature: 9 } } }, 'presets.a.temperature', '2'],
+    ['with a preset that is none', { presets: { a: 'x' } }, 'presets.a', 'fields of a request, not a text'],
+    [
+      'with a time of a preset as text',
+      { presets: { a: { cache_ttl_seconds: 'x' } } },
+      'presets.a.cache_ttl_seconds',
+      '1',
+    ],
     [
       'with an alias of itself',
       { aliases: { a: 'b', b: ['x/y', 'c'], c: 'a' } },
@@ -99,15 +126,19 @@ describe('a configuration', () => {
       'timeouts.totlMs',
       'webhooks.secrets[0]',
     ]);
-    expect(error.message).toContain(
-      'identitySecrt is not an option; did you mean "identitySecret"?.'.replace('?.', '?'),
-    );
+    expect(error.message).toContain('identitySecrt is not an option; did you mean "identitySecret"?\n');
     expect(JSON.stringify([error.message, error.problems])).not.toContain('nobody may read');
   });
 
   it('with every option of batches that there is, is fine', () => {
     const batches = { storage: memoryStorage(), queue: localQueue({ concurrency: 2 }), limits: { leaseMs: 5_000 } };
     expect(problemsOf({ providers, batches })).toEqual([]);
+  });
+
+  it('may give presets fields that only a provider knows', () => {
+    expect(problemsOf({ providers, presets: { a: { min_tokens: 5, guided_json: {}, cache_enabled: true } } })).toEqual(
+      [],
+    );
   });
 
   it('may say undefined for whatever it leaves out', () => {

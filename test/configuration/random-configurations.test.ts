@@ -37,6 +37,20 @@ const inside = [
   'queue',
   'storage',
   'unknownCapability',
+  'requestsPerMinute',
+  'freeModels',
+  'limiter',
+  'default',
+  'limitUsd',
+  'keeper',
+  'unknownPrice',
+  'holdMs',
+  'enabled',
+  'ttlSeconds',
+  'maxBytes',
+  'store',
+  'temperature',
+  'cache_enabled',
   'warning',
   'firstTokenMS',
   '__proto__',
@@ -44,16 +58,35 @@ const inside = [
   'a',
 ];
 
+/** Options that are objects of objects, or of numbers: wrong ones are found one level further down. */
+const deep = ['rateLimits', 'budgets', 'responseCache', 'presets'];
+
 const options = Object.keys(ROUTER_OPTIONS).filter((name) => name !== 'providers' && name !== 'environment');
 const member = fc.oneof(
   { weight: 3, arbitrary: value },
   { weight: 2, arbitrary: fc.dictionary(fc.constantFrom(...inside), value, { maxKeys: 3 }) },
+  {
+    weight: 1,
+    arbitrary: fc.dictionary(
+      fc.constantFrom(...inside),
+      fc.dictionary(fc.constantFrom(...inside), value, { maxKeys: 2 }),
+      { maxKeys: 2 },
+    ),
+  },
 );
 const random = fc.record(
   {
-    options: fc.dictionary(fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...options) }, fc.string()), member, {
-      maxKeys: 3,
-    }),
+    options: fc.dictionary(
+      fc.oneof(
+        { weight: 20, arbitrary: fc.constantFrom(...options) },
+        { weight: 6, arbitrary: fc.constantFrom(...deep) },
+        fc.string(),
+      ),
+      member,
+      {
+        maxKeys: 3,
+      },
+    ),
     providers: fc.oneof(
       { weight: 12, arbitrary: fc.constant('simulated' as const) },
       { weight: 1, arbitrary: value },

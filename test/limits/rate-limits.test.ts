@@ -10,7 +10,7 @@ import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts
 import { chatBody, send } from '../support/http-call.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
-import { simulated } from '../../src/providers/simulated/provider.ts';
+import { instant } from '../support/simulated.ts';
 
 const MINUTE = 60_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
@@ -79,7 +79,7 @@ describe('requests per minute', () => {
     const environment = fakeEnvironment();
     const models = { 'acme/one': {}, 'acme/vectors': { outputModalities: ['embeddings'] as const } };
     const router = createRouter({
-      providers: [simulated({ environment, models, pace: 'instant' } as never)],
+      providers: [instant({ environment, models })],
       environment,
       rateLimits: { requestsPerMinute: 0 },
     });
@@ -203,16 +203,16 @@ describe('requests of batches', () => {
 describe('the configuration', () => {
   it('names everything that is wrong by its path', () => {
     const config = { rateLimits: { requestsPerMinute: -1, freeModels: { requestsPerDay: Number.NaN } } };
-    const budgets = { default: { limitUsd: -1, period: 'year' as 'day' }, holdMs: 1, unknownPrice: 'maybe' as 'allow' };
-    const providers = [simulated()];
+    const budgets = { default: { limitUsd: -1, period: 'days' as 'day' }, holdMs: 1, unknownPrice: 'maybe' as 'allow' };
+    const providers = [instant()];
     expect(() => resolveConfig({ ...config, budgets, providers })).toThrow(
       [
         'rateLimits.requestsPerMinute must be a number that is not negative, not -1.',
         'rateLimits.freeModels.requestsPerDay must be a number that is not negative, not NaN.',
         'budgets.default.limitUsd must be US dollars from 0 to 9000000, not -1.',
-        'budgets.default.period must be one of day, week, month, total, not "year".',
-        'budgets.unknownPrice must be refuse or allow, not "maybe".',
-        'budgets.holdMs must be a number of at least 1,000 milliseconds.',
+        'budgets.default.period must be "day" or "week" or "month" or "total", did you mean "day"?',
+        'budgets.holdMs must be a number of at least 1,000 milliseconds, not 1.',
+        'budgets.unknownPrice must be "refuse" or "allow", not a text.',
       ].join('\n'),
     );
     expect(() =>

@@ -38,6 +38,23 @@ export const milliseconds = kind(
 );
 export const share = kind('a number from 0 to 1', (value) => isNumber(value) && value >= 0 && value <= 1);
 
+/** A text of some form. Nothing of a text that does not have it is told. */
+export function textThat(right: string, isRight: (text: string) => boolean): OptionKind {
+  return (value, path) => {
+    if (isText(value) && isRight(value)) return [];
+    return [{ path, problem: isText(value) ? `must be ${right}` : `must be ${right}, not ${describe(value)}` }];
+  };
+}
+
+/** A key, or something else that stands in a header. */
+export const headerText = textThat('one line of visible characters, without spaces', (value) =>
+  /^[\x21-\x7e]+$/.test(value),
+);
+export const httpAddress = textThat(
+  'an http(s) address',
+  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+);
+
 /** A whole number from `least` on. */
 export function wholeNumber(least: number): OptionKind {
   return kind(`a whole number from ${least} on`, (value) => Number.isInteger(value) && Number(value) >= least);
@@ -141,10 +158,16 @@ export function* optionProblems<Options>(
  * Refuses options that are not known, or not of their kind.
  *
  * @param owner - Name of the function that takes them.
+ * @param required - Options that must be there.
  * @throws {@link ConfigError} with everything that is wrong.
  */
-export function checkShape<Options>(shape: OptionShape<Options>, options: unknown, owner: string): void {
-  const problems = [...optionProblems(shape, options, owner)];
+export function checkShape<Options>(
+  shape: OptionShape<Options>,
+  options: unknown,
+  owner: string,
+  required: readonly (keyof Options & string)[] = [],
+): void {
+  const problems = [...group(shape, required)(options, owner)];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 

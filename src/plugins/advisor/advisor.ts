@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -16,6 +17,7 @@ import {
 import { STRONG } from '../inner-call/rank-models.ts';
 import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
 import { earlierAdvice, transcriptOf } from './transcript.ts';
+import { HELPER_TOOL_OPTIONS } from '../option-shapes.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You advise another model that works on a task and has come to a point where it wants a second opinion. Give clear, ' +
@@ -26,10 +28,9 @@ const DEFAULT_INSTRUCTIONS =
  * may offer several with names of their own. An advisor remembers what it was asked earlier in the conversation; the
  * rest of it, it only sees with `forward_transcript`.
  */
-export function advisorTool({
-  model,
-  timeoutMs = 180_000,
-}: HelperToolOptions = {}): ServerToolDefinition<AdvisorOptions> {
+export function advisorTool(options: HelperToolOptions = {}): ServerToolDefinition<AdvisorOptions> {
+  checkShape(HELPER_TOOL_OPTIONS, options, 'advisorTool');
+  const { model, timeoutMs = 180_000 } = options;
   return defineServerTool<AdvisorOptions>({
     type: 'router:advisor',
     timeoutMs,

@@ -1,5 +1,6 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import {
   type AutoRouterEntry,
@@ -17,6 +18,7 @@ import { costBandOf } from './cost-band.ts';
 import { promptOf } from './prompt-text.ts';
 import { type RankingSource, catalogScores } from './ranking.ts';
 import { describeChoice } from './stage.ts';
+import { AUTO_ROUTER_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link autoRouter} and {@link autoBetaRouter}. */
 export interface AutoRouterOptions {
@@ -37,11 +39,13 @@ export interface AutoRouterOptions {
  * goes on with the default order, and the stage says so; when nothing is left, it is a 404.
  */
 export function autoRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
+  checkShape(AUTO_ROUTER_OPTIONS, options, 'autoRouter');
   return modelRouter('auto-router', 'router/auto', parseAutoRouterOptions, options);
 }
 
 /** The plugin `auto-beta-router`, which resolves `router/auto-beta`: the same without `pin_model` (gaps 5.2). */
 export function autoBetaRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
+  checkShape(AUTO_ROUTER_OPTIONS, options, 'autoBetaRouter');
   return modelRouter('auto-beta-router', 'router/auto-beta', parseAutoBetaRouterOptions, options);
 }
 

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import type { RequestChange } from '../../core/pipeline/request-change.ts';
 import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
 import {
@@ -19,6 +20,7 @@ import type { FileAnnotation } from './file-annotations.ts';
 import { fileParts } from './file-parts.ts';
 import { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
+import { FILE_PARSER_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link fileParser}. */
 export interface FileParserOptions {
@@ -45,6 +47,7 @@ export interface FileParserOptions {
  * and are read by the OCR engine, or without one on this machine, where it does not.
  */
 export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRequestOptions, FileSession> {
+  checkShape(FILE_PARSER_OPTIONS, options, 'fileParser');
   const { maxBytes = 50_000_000, timeoutMs = 120_000, store } = options;
   const ocr = options.ocr ?? mistralOcrFromEnvironment();
   const engines = { reader: options.reader ?? localPdfReader({ maxBytes }), ocr };

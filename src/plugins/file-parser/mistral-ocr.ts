@@ -1,4 +1,4 @@
-import { ConfigError } from '../../errors.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../providers/base64.ts';
 import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
@@ -6,6 +6,7 @@ import type { Transport } from '../../providers/transport/transport.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { OcrEngine } from '../ports/ocr-engine.ts';
 import { JsonService } from '../service/json-service.ts';
+import { MISTRAL_OCR_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link mistralOcr}. */
 export interface MistralOcrOptions {
@@ -32,9 +33,8 @@ const VARIABLE = 'MISTRAL_API_KEY';
  * @throws {@link ConfigError} when an option cannot be right.
  */
 export function mistralOcr(options: MistralOcrOptions): OcrEngine {
+  checkShape(MISTRAL_OCR_OPTIONS, options, 'mistralOcr', ['apiKey']);
   const { baseURL = 'https://api.mistral.ai', model = 'mistral-ocr-latest', pricePerPage = 0.002 } = options;
-  const problems = [...problemsOf({ ...options, baseURL, pricePerPage })];
-  if (problems.length > 0) throw new ConfigError(problems);
   const apiKey = new Secret(options.apiKey);
   const url = new URL(`${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/ocr`);
   const { transport, timeoutMs = 60_000 } = options;
@@ -75,22 +75,6 @@ export function mistralOcr(options: MistralOcrOptions): OcrEngine {
 export function mistralOcrFromEnvironment(): OcrEngine | undefined {
   const apiKey = readEnvironment(VARIABLE);
   return apiKey === undefined ? undefined : mistralOcr({ apiKey });
-}
-
-function* problemsOf({
-  apiKey,
-  baseURL,
-  pricePerPage,
-}: MistralOcrOptions): Generator<{ path: string; problem: string }> {
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    yield { path: 'mistralOcr.apiKey', problem: 'must be one line of visible characters, without spaces' };
-  }
-  if (baseURL === undefined || !URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
-    yield { path: 'mistralOcr.baseURL', problem: 'must be an http(s) address' };
-  }
-  if (pricePerPage !== undefined && !(pricePerPage >= 0)) {
-    yield { path: 'mistralOcr.pricePerPage', problem: `must be a number that is not negative, not ${pricePerPage}` };
-  }
 }
 
 function billedPages({ usage_info: usage }: JsonObject): number | undefined {

@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -18,6 +19,7 @@ import { errorOfLoss, failedCall, lostModels, reasonOfLoss } from './failures.ts
 import { type MemberAnswer, type PanelOutcome, askPanel, isRefused } from './panel.ts';
 import { PANEL_INSTRUCTIONS, panelMessage, questionOf } from './question.ts';
 import { type ChosenTeam, type FusionTeams, DEFAULT_PRESET, chooseTeam } from './team.ts';
+import { FUSION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of `fusion` and {@link fusionTool}. Give both the same. */
 export interface FusionOptions {
@@ -49,6 +51,7 @@ const DEFAULT_TOOLS: readonly ServerTool[] = [{ type: 'router:web_search' }, { t
  * fails leaves the answers without an `analysis`. One call a request, and none within a panel.
  */
 export function fusionTool(options: FusionOptions = {}): ServerToolDefinition<FusionToolOptions> {
+  checkShape(FUSION_OPTIONS, options, 'fusionTool');
   const { presets: teams = {}, memberTimeoutMs = DEFAULT_MEMBER_MS, analystTimeoutMs = DEFAULT_ANALYST_MS } = options;
   return defineServerTool<FusionToolOptions>({
     type: FUSION_TOOL,

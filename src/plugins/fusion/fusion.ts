@@ -1,11 +1,13 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import type { PlanContext } from '../../core/pipeline/plugin-context.ts';
 import { RouterError } from '../../errors.ts';
 import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
 import { type FusionTeams, outerModels } from './team.ts';
+import { FUSION_OPTIONS } from '../option-shapes.ts';
 
 const FUSION = 'router/fusion';
 const FUSION_FLASH = 'router/fusion-flash';
@@ -17,7 +19,9 @@ const MODELS: readonly string[] = [FUSION, FUSION_FLASH];
  * whether a question is worth a panel; `tool_choice: 'required'` decides for it. Needs {@link fusionTool} among the
  * server tools. When a whole panel fails, so does the request, with 502.
  */
-export function fusion({ presets: teams = {} }: FusionOptions = {}): Plugin<FusionPluginOptions> {
+export function fusion(teamOptions: FusionOptions = {}): Plugin<FusionPluginOptions> {
+  checkShape(FUSION_OPTIONS, teamOptions, 'fusion');
+  const { presets: teams = {} } = teamOptions;
   return definePlugin<FusionPluginOptions>({
     id: 'fusion',
     models: MODELS,

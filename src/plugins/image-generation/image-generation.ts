@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -11,6 +12,7 @@ import { reasonOfFailure } from '../inner-call/read-answer.ts';
 import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
 import { openaiImages } from './openai-images.ts';
 import { anyImageModel, imageModel, routerImages } from './router-images.ts';
+import { IMAGE_GENERATION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link imageGenerationTool}. */
 export interface ImageGenerationToolOptions {
@@ -37,6 +39,7 @@ export interface ImageGenerationOptions {
 export function imageGenerationTool(
   options: ImageGenerationToolOptions = {},
 ): ServerToolDefinition<ImageGenerationOptions> {
+  checkShape(IMAGE_GENERATION_OPTIONS, options, 'imageGenerationTool');
   const generator = options.generator ?? generatorFromEnvironment();
   return defineServerTool<ImageGenerationOptions>({
     type: 'router:image_generation',

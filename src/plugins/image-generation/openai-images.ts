@@ -1,8 +1,10 @@
-import { ConfigError, RouterError } from '../../errors.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
+import { RouterError } from '../../errors.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
 import { JsonService } from '../service/json-service.ts';
+import { OPENAI_IMAGES_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link openaiImages}. */
 export interface OpenAIImagesOptions {
@@ -31,8 +33,8 @@ const MEDIA_TYPES = ['png', 'jpeg', 'webp'] as const;
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */
 export function openaiImages(options: OpenAIImagesOptions): ImageGenerator {
+  checkShape(OPENAI_IMAGES_OPTIONS, options, 'openaiImages', ['apiKey']);
   const { apiKey, baseURL = 'https://api.openai.com/v1', timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  checkOptions(apiKey, baseURL);
   const url = new URL(`${baseURL.replace(/\/+$/, '')}/images/generations`);
   const service = new JsonService({ name: 'The image service', timeoutMs, transport: options.transport });
   return {
@@ -48,17 +50,6 @@ export function openaiImages(options: OpenAIImagesOptions): ImageGenerator {
     },
     close: () => service.close(),
   };
-}
-
-function checkOptions(apiKey: string, baseURL: string): void {
-  const problems = [];
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    problems.push({ path: 'openaiImages.apiKey', problem: 'must be one line of visible characters, without spaces' });
-  }
-  if (!URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
-    problems.push({ path: 'openaiImages.baseURL', problem: 'must be an http(s) address' });
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
 }
 
 function imagesOf(answer: JsonObject, wishes: JsonObject, options: OpenAIImagesOptions): GeneratedImages {

@@ -1,10 +1,12 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { RouterError } from '../../errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
 import { visitTexts } from '../prompt/prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
+import { MODERATION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link moderation}. */
 export interface ModerationOptions {
@@ -20,6 +22,7 @@ export interface ModerationOptions {
  * fails, or there is none, the request is refused with 503: nothing goes on unseen. Nothing is remembered.
  */
 export function moderation(options: ModerationOptions = {}): Plugin {
+  checkShape(MODERATION_OPTIONS, options, 'moderation');
   const service = options.service ?? openaiModerationFromEnvironment();
   return definePlugin({
     id: 'moderation',

@@ -1,4 +1,5 @@
-import { ConfigError, RouterError } from '../../errors.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
+import { RouterError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/json.ts';
 import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
@@ -6,6 +7,7 @@ import { Secret } from '../../runtime/secret.ts';
 import type { ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
 import { JsonService } from '../service/json-service.ts';
 import { slicesOf } from './slices.ts';
+import { OPENAI_MODERATION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link openaiModeration}. */
 export interface OpenAiModerationOptions {
@@ -32,9 +34,8 @@ const SLICES_A_CALL = 16;
  * @throws {@link ConfigError} when an option cannot be right.
  */
 export function openaiModeration(options: OpenAiModerationOptions): ModerationService {
+  checkShape(OPENAI_MODERATION_OPTIONS, options, 'openaiModeration', ['apiKey']);
   const { baseURL = 'https://api.openai.com/v1', model = 'omni-moderation-latest', transport, timeoutMs } = options;
-  const problems = [...problemsOf(options.apiKey, baseURL)];
-  if (problems.length > 0) throw new ConfigError(problems);
   const apiKey = new Secret(options.apiKey);
   const url = new URL(`${baseURL.replace(/\/+$/, '')}/moderations`);
   const service = new JsonService({ name: 'The moderation service openai', transport, timeoutMs });
@@ -78,15 +79,6 @@ export function openaiModeration(options: OpenAiModerationOptions): ModerationSe
 export function openaiModerationFromEnvironment(): ModerationService | undefined {
   const apiKey = readEnvironment('OPENAI_API_KEY');
   return apiKey === undefined ? undefined : openaiModeration({ apiKey });
-}
-
-function* problemsOf(apiKey: string, baseURL: string): Generator<{ path: string; problem: string }> {
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    yield { path: 'openaiModeration.apiKey', problem: 'must be one line of visible characters, without spaces' };
-  }
-  if (!URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
-    yield { path: 'openaiModeration.baseURL', problem: 'must be an http(s) address' };
-  }
 }
 
 /** An answer that does not say clearly that nothing was flagged must not let anything through. */

@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
 import { systemEnvironment } from '../../runtime/environment.ts';
@@ -6,6 +7,7 @@ import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../ports/pdf-reader.ts';
 import { htmlReader } from './html-reader.ts';
 import { readPage } from './page-text.ts';
+import { GUARDED_FETCHER_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link guardedFetcher}. */
 export interface GuardedFetcherOptions {
@@ -34,6 +36,7 @@ const ACCEPT =
  * @param door - Takes the place of a door of its own.
  */
 export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbound): PageFetcher {
+  checkShape(GUARDED_FETCHER_OPTIONS, options, 'guardedFetcher');
   const { maxBytes = 5_000_000, timeoutMs = 15_000, maxRedirects = 3, userAgent = 'signalbox' } = options;
   const { pdf = localPdfReader() } = options;
   const outbound = door ?? createOutbound(options.outbound ?? {}, systemEnvironment());

@@ -1,5 +1,6 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/model-router-options.ts';
 import { type Candidate, byPrice, candidatesFor, stickyCandidate, withFirst } from '../model-choice/candidates.ts';
@@ -8,6 +9,7 @@ import { safeScores } from '../model-choice/safe-scores.ts';
 import { type Coder, inputPrice } from './coder.ts';
 import { codersUnder } from './frontier.ts';
 import { type Tier, codersOfTier, tierOf } from './tiers.ts';
+import { PARETO_ROUTER_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
@@ -30,7 +32,9 @@ const MAX_MODELS = 3;
  * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
  * by price stands for the high tier, and so on, and the stage says so.
  */
-export function paretoRouter({ codingScore = catalogScore }: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
+export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
+  checkShape(PARETO_ROUTER_OPTIONS, options, 'paretoRouter');
+  const { codingScore = catalogScore } = options;
   const isOurs = (target: ModelTarget): boolean => target.model === SLUG;
   return definePlugin<ParetoRouterEntry>({
     id: 'pareto-router',

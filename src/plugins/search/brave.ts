@@ -3,7 +3,7 @@ import type { DomainFilter } from '../domains/domain-filter.ts';
 import type { DomainRule } from '../domains/domain-rule.ts';
 import type { SearchEngine } from '../ports/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkEngineOptions } from './engine-options.ts';
+import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
 import { EXCERPT_GAP, objectsOf, resultOf, textOf, textsOf } from './read-results.ts';
 import { shortQuery } from './short-query.ts';
 
@@ -20,7 +20,7 @@ const MAX_RULES = 30;
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */
 export function brave(options: KeyedSearchEngineOptions): SearchEngine {
-  const address = `${checkEngineOptions('brave', options, 'https://api.search.brave.com')}/res/v1/web/search`;
+  const address = `${checkKeyedEngine('brave', options, 'https://api.search.brave.com')}/res/v1/web/search`;
   const service = new JsonService({ ...options, name: 'The search engine brave' });
   return {
     id: 'brave',

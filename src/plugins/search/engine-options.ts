@@ -1,5 +1,6 @@
-import { ConfigError } from '../../errors.ts';
+import { checkShape } from '../../core/options/option-kinds.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
+import { KEYED_SEARCH_ENGINE_OPTIONS } from '../option-shapes.ts';
 
 /** What all search engines may be told. */
 export interface SearchEngineOptions {
@@ -19,29 +20,11 @@ export interface KeyedSearchEngineOptions extends SearchEngineOptions {
 }
 
 /**
- * Checks the options of an engine and gives its address back.
+ * Checks the options of an engine that wants a key, and gives its address.
  *
  * @throws {@link ConfigError} with everything that is wrong with them.
  */
-export function checkEngineOptions(
-  id: string,
-  { baseURL, pricePerSearch, apiKey }: SearchEngineOptions & { readonly apiKey?: string | undefined },
-  usual: string,
-): string {
-  const problems = [];
-  const address = baseURL ?? usual;
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    problems.push({ path: `${id}.baseURL`, problem: 'must be an http(s) address' });
-  }
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    problems.push({ path: `${id}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
-  }
-  if (pricePerSearch !== undefined && !(pricePerSearch >= 0)) {
-    problems.push({
-      path: `${id}.pricePerSearch`,
-      problem: `must be a number that is not negative, not ${pricePerSearch}`,
-    });
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-  return address.replace(/\/+$/, '');
+export function checkKeyedEngine(id: string, options: KeyedSearchEngineOptions, usual: string): string {
+  checkShape(KEYED_SEARCH_ENGINE_OPTIONS, options, id, ['apiKey']);
+  return (options.baseURL ?? usual).replace(/\/+$/, '');
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { SearchMode } from '../../protocol/web-options.ts';
 import type { SearchEngine, SearchQuery } from '../ports/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkEngineOptions } from './engine-options.ts';
+import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
 import { EXCERPT_GAP, objectsOf, resultOf, textOf, textsOf } from './read-results.ts';
 
 /** Exa's words for the modes that it knows. */
@@ -24,7 +24,7 @@ const PRICE_OF_EXTRA_RESULT = 0.001;
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */
 export function exa(options: KeyedSearchEngineOptions): SearchEngine {
-  const address = new URL(`${checkEngineOptions('exa', options, 'https://api.exa.ai')}/search`);
+  const address = new URL(`${checkKeyedEngine('exa', options, 'https://api.exa.ai')}/search`);
   const service = new JsonService({ ...options, name: 'The search engine exa' });
   return {
     id: 'exa',

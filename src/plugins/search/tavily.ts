@@ -1,7 +1,7 @@
 import type { SearchMode } from '../../protocol/web-options.ts';
 import type { SearchEngine } from '../ports/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkEngineOptions } from './engine-options.ts';
+import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
 import { shortQuery } from './short-query.ts';
 import { objectsOf, resultOf, textOf } from './read-results.ts';
 
@@ -28,7 +28,7 @@ const DEPTHS: Readonly<Partial<Record<SearchMode, string>>> = {
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */
 export function tavily(options: KeyedSearchEngineOptions): SearchEngine {
-  const address = new URL(`${checkEngineOptions('tavily', options, 'https://api.tavily.com')}/search`);
+  const address = new URL(`${checkKeyedEngine('tavily', options, 'https://api.tavily.com')}/search`);
   const service = new JsonService({ ...options, name: 'The search engine tavily' });
   return {
     id: 'tavily',

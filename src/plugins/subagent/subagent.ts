@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -14,6 +15,7 @@ import {
 } from '../inner-call/helper-model.ts';
 import { SMALL } from '../inner-call/rank-models.ts';
 import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
+import { HELPER_TOOL_OPTIONS } from '../option-shapes.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You carry out one task that another model has handed to you. Do exactly what it describes, with nothing but what it ' +
@@ -23,10 +25,9 @@ const DEFAULT_INSTRUCTIONS =
  * The server tool `router:subagent` (gaps 2.1): the model hands a self-contained task to a smaller one, which sees
  * nothing but the task and may have server tools of its own. A request may offer several with names of their own.
  */
-export function subagentTool({
-  model,
-  timeoutMs = 180_000,
-}: HelperToolOptions = {}): ServerToolDefinition<SubagentOptions> {
+export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinition<SubagentOptions> {
+  checkShape(HELPER_TOOL_OPTIONS, options, 'subagentTool');
+  const { model, timeoutMs = 180_000 } = options;
   return defineServerTool<SubagentOptions>({
     type: 'router:subagent',
     timeoutMs,

@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { isAdmitted } from '../domains/domain-filter.ts';
@@ -6,6 +7,7 @@ import { type GuardedFetcherOptions, guardedFetcher } from '../pages/guarded-fet
 import { PageError, type PageFetcher } from '../ports/page-fetcher.ts';
 import { UNTRUSTED_PAGES } from '../search/quote-results.ts';
 import { type WebFetchOptions, parseFetchOptions } from './web-fetch-options.ts';
+import { WEB_FETCH_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link webFetchTool}. */
 export interface WebFetchToolOptions extends GuardedFetcherOptions {
@@ -19,7 +21,9 @@ export interface WebFetchToolOptions extends GuardedFetcherOptions {
  * request.
  */
 export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefinition<WebFetchOptions> {
-  const fetcher = options.fetcher ?? guardedFetcher(options);
+  checkShape(WEB_FETCH_OPTIONS, options, 'webFetchTool');
+  const { fetcher: given, ...fetching } = options;
+  const fetcher = given ?? guardedFetcher(fetching);
   return defineServerTool<WebFetchOptions>({
     type: 'router:web_fetch',
     parseOptions: parseFetchOptions,

@@ -1,3 +1,4 @@
+import { checkShape } from '../../core/options/option-kinds.ts';
 import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
@@ -16,6 +17,7 @@ import { nativeOptions } from '../search/native-search.ts';
 import { shownResult, UNTRUSTED_PAGES } from '../search/quote-results.ts';
 import { runSearch } from '../search/run-search.ts';
 import { ResultBudget } from './result-budget.ts';
+import { WEB_SEARCH_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link webSearchTool}. */
 export interface WebSearchToolOptions {
@@ -50,6 +52,7 @@ const MAX_QUERY_LENGTH = 1_000;
  * wants to. Where every endpoint of the request has a search of its own, the provider does it.
  */
 export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDefinition<WebSearchOptions> {
+  checkShape(WEB_SEARCH_OPTIONS, options, 'webSearchTool');
   const engines = options.engines ?? searchEnginesFromEnvironment();
   const budget = new ResultBudget();
   return defineServerTool<WebSearchOptions>({

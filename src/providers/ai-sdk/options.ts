@@ -1,5 +1,7 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
+import { checkShape, optionProblems } from '../../core/options/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import { AI_SDK_MODEL_OPTIONS, AI_SDK_OPTIONS, aiSdkDeclaration } from '../option-shapes.ts';
 import type { DownloadFile } from './download.ts';
 import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
@@ -80,6 +82,7 @@ export function declaredBy({
 export function tableOfOne(model: AiSdkUpstream, options: AiSdkModelOptions): AiSdkOptions {
   const problem = problemOfModel(model);
   if (problem !== undefined) throw new ConfigError([{ path: 'fromAiSdk(model)', problem }]);
+  checkShape(AI_SDK_MODEL_OPTIONS, options, 'fromAiSdk');
   const {
     slug = slugOf(model),
     id = `${slug}/${model.modelId}`,
@@ -110,9 +113,10 @@ function slugOf({ provider }: AiSdkUpstream): string {
  *
  * @throws {@link ConfigError} with everything that is wrong with the options.
  */
-export function entriesOf({ slug, models }: AiSdkOptions): ReadonlyMap<string, readonly AiSdkEntry[]> {
-  const problems: ConfigProblem[] = [];
+export function entriesOf(options: AiSdkOptions): ReadonlyMap<string, readonly AiSdkEntry[]> {
+  const { slug, models } = options;
   const where = `providers.${slug}`;
+  const problems: ConfigProblem[] = [...optionProblems(AI_SDK_OPTIONS, options, where)];
   if (typeof slug !== 'string' || !/^[a-z0-9][a-z0-9-]*$/.test(slug)) {
     problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
   }
@@ -123,6 +127,7 @@ export function entriesOf({ slug, models }: AiSdkOptions): ReadonlyMap<string, r
       const path = `${where}.models['${id}']${list.length > 1 ? `[${index}]` : ''}`;
       const declaration = declarationOf(value);
       const problem = problemOfModel(declaration?.model ?? value);
+      if (declaration !== undefined) problems.push(...aiSdkDeclaration(declaration, path));
       if (problem === undefined && declaration !== undefined) {
         return [{ upstreamModel: uniqueName(declaration.model.modelId, taken), declaration }];
       }

@@ -5,6 +5,7 @@ import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
 import { RouterError } from '../../errors.ts';
 import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
 import type { TaskQueue } from '../../queue/task-queue.ts';
+import type { CheckAccount } from '../limits/account-check.ts';
 import { applyEvent } from './apply-event.ts';
 import { type CreateBatchOptions, type NewBatch, createBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';
@@ -83,6 +84,7 @@ export interface Batches {
 
 /** What batches are made of. */
 export interface BatchServicePorts extends BatchPorts {
+  readonly checkAccount: CheckAccount;
   readonly queue: TaskQueue;
   readonly findsAccounts: boolean;
 }

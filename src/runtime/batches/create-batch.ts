@@ -9,6 +9,7 @@ import { faultAt } from '../../protocol/fault.ts';
 import { DuplicateCustomIdError, type IdempotencyKey } from '../../storage/batch-store.ts';
 import { errorOfFault } from '../router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
+import type { CheckAccount } from '../limits/account-check.ts';
 import type { BatchPorts } from './ports.ts';
 import { tellStatus } from './tell.ts';
 
@@ -34,6 +35,7 @@ export interface CreateBatchPorts extends Pick<
   BatchPorts,
   'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'wake' | 'failPoint'
 > {
+  readonly checkAccount: CheckAccount;
   /** True when the accounts of batches can be found again, with their keys. */
   readonly findsAccounts: boolean;
 }
@@ -46,7 +48,8 @@ const MAX_KEY_LENGTH = 255;
  * Creates a batch: its requests are written into a draft while they are read, and the draft becomes a batch in one
  * step. Nothing is left of it when anything is wrong.
  *
- * @throws {@link RouterError} 400 with the place of what is wrong; 422 for a key that came with another batch.
+ * @throws {@link RouterError} 400 with the place of what is wrong; 422 for a key that came with another batch; 503 for
+ * an account whose limits mean nothing.
  */
 export async function createBatch(
   ports: CreateBatchPorts,
@@ -55,7 +58,8 @@ export async function createBatch(
 ): Promise<BatchRecord> {
   const { store, environment, failPoint } = ports;
   const fields = checkFields(ports, input);
-  checkAccount(ports, account);
+  ports.checkAccount(account);
+  mustBeFound(ports, account);
   checkKey(idempotencyKey);
   const id = `batch_${environment.randomText(24)}`;
   await store.openDraft(account.id, id);
@@ -146,7 +150,7 @@ function checkFields({ webhooks }: CreateBatchPorts, input: NewBatch): BatchFiel
 }
 
 /** Keys of accounts are not stored, so a batch needs somebody who finds them when it runs. */
-function checkAccount({ findsAccounts }: CreateBatchPorts, { providerKeys }: Account): void {
+function mustBeFound({ findsAccounts }: CreateBatchPorts, { providerKeys }: Account): void {
   if (findsAccounts || Object.keys(providerKeys ?? {}).length === 0) return;
   throw new RouterError({
     status: 403,

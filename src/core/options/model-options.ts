@@ -1,6 +1,6 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
-import type { ModelInfo } from '../catalog/model.ts';
-import type { Price, Rates } from '../catalog/price.ts';
+import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
+import type { ModelInfo } from '../../catalog/model.ts';
+import type { Price, Rates } from '../../catalog/price.ts';
 import {
   type OptionKind,
   type OptionShape,
@@ -14,7 +14,7 @@ import {
   oneOf,
   text,
   wholeNumber,
-} from '../core/options/option-kinds.ts';
+} from './option-kinds.ts';
 
 const rates: OptionShape<Rates> = {
   prompt: amount,
@@ -52,8 +52,8 @@ const price: OptionKind = group<Price>({
 
 const tokens = wholeNumber(1);
 
-/** One way in which a provider offers a model. */
-const declaration = group<EndpointDeclaration>({
+/** What may be said of one way in which a provider offers a model. */
+export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   upstreamModel: text,
   variant: text,
   tier: text,
@@ -76,7 +76,9 @@ const declaration = group<EndpointDeclaration>({
   moderated: flag,
   implicitCaching: flag,
   scores: mapOf(amount),
-});
+};
+
+const declaration = group(DECLARATION_OPTIONS);
 
 /** The models that a provider offers, by id. */
 export const modelTable: OptionKind = mapOf((value, path) =>
