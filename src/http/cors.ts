@@ -9,6 +9,7 @@ const EXPOSED = [
   'x-request-id',
   'request-id',
   'Retry-After',
+  'X-Should-Retry',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
@@ -31,6 +32,8 @@ const ALLOWED = [
   'anthropic-dangerous-direct-browser-access',
   'x-session-id',
   'x-anthropic-beta',
+  'traceparent',
+  'tracestate',
   'HTTP-Referer',
   'X-Title',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [

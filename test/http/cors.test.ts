@@ -5,7 +5,7 @@ import { type Answered, type CallInit, chatBody, send } from '../support/http-ca
 
 /** The headers that pages of other sites may read. */
 const EXPOSED =
-  'X-Generation-Id, x-request-id, request-id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, ' +
+  'X-Generation-Id, x-request-id, request-id, Retry-After, X-Should-Retry, X-RateLimit-Limit, X-RateLimit-Remaining, ' +
   'X-RateLimit-Reset, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
   'X-OpenRouter-Cache-Status, X-OpenRouter-Cache-Age, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Source-Id';
 
@@ -56,7 +56,7 @@ describe('a page of a named site', () => {
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
         'Authorization, Content-Type, Idempotency-Key, x-api-key, anthropic-version, anthropic-beta, ' +
-        'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
+        'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, traceparent, tracestate, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-Router-Cache, X-Router-Cache-TTL, X-Router-Cache-Clear, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories, X-OpenRouter-Cache, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Clear',
       'access-control-max-age': '600',

@@ -219,6 +219,6 @@ describe('the configuration', () => {
       apiKeys([
         { id: 'a', key: 'a key that is long enough', keyBudget: { limitUsd: -5 }, rateLimits: { tokensPerMinute: -1 } },
       ]),
-    ).toThrow(/apiKeys\[0\]\.rateLimits\.tokensPerMinute.*\n.*apiKeys\[0\]\.keyBudget\.limitUsd/);
+    ).toThrow(/apiKeys\[0\]\.keyBudget\.limitUsd.*\n.*apiKeys\[0\]\.rateLimits\.tokensPerMinute/);
   });
 });

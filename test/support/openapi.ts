@@ -9,6 +9,8 @@ export interface SeenAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
+  /** Names of all headers, where they are all the router's own. */
+  readonly headers?: readonly string[];
 }
 
 interface MediaType {
@@ -18,6 +20,18 @@ interface MediaType {
 interface DocumentedResponse {
   readonly $ref?: string;
   readonly content: Readonly<Record<string, MediaType>>;
+  readonly headers?: Readonly<Record<string, object>>;
+}
+
+/** Headers that say how an answer travels, and not what it is. */
+const OF_HTTP = /^(?:content-type|cache-control|x-accel-buffering|vary|access-control-.*)$/;
+
+/** The neutral spelling of the name of a header, in lower case. */
+export function neutralHeader(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/^x-openrouter-/, 'x-router-')
+    .replace('-experimental-metadata', '-metadata');
 }
 
 const DOCUMENT = 'https://signalbox.test/openapi.json';
@@ -46,6 +60,9 @@ export function openApiFault(answer: SeenAnswer): string | undefined {
   const type = (answer.contentType ?? '').split(';')[0] ?? '';
   const media = response.content[type];
   if (media === undefined) return `${where}: the content type ${type} is not documented`;
+  const documented = new Set(Object.keys(response.headers ?? {}).map(neutralHeader));
+  const strange = answer.headers?.find((name) => !OF_HTTP.test(name) && !documented.has(neutralHeader(name)));
+  if (strange !== undefined) return `${where}: the header ${strange} is not documented`;
   const { $ref, 'x-event-schema': events } = media.schema;
   if (events !== undefined) return firstOf(dataOf(text), (data) => faultOf(events.$ref, data, where));
   return $ref === undefined ? undefined : faultOf($ref, text, where);

@@ -35,8 +35,9 @@ export async function startSearchServer(timeoutMs = 10_000): Promise<SearchServe
     if (answer === undefined) return sendJson(response, 401, { error: 'Invalid key sk-secret' });
     sendJson(response, 200, answer);
   });
-  const options = { baseURL: upstream.baseURL.replace(/\/v1$/, ''), apiKey: KEY, timeoutMs };
-  const engines = { exa: exa(options), tavily: tavily(options), brave: brave(options), searxng: searxng(options) };
+  const keyless = { baseURL: upstream.baseURL.replace(/\/v1$/, ''), timeoutMs };
+  const options = { ...keyless, apiKey: KEY };
+  const engines = { exa: exa(options), tavily: tavily(options), brave: brave(options), searxng: searxng(keyless) };
   const server: SearchServer = {
     baseURL: options.baseURL,
     requests: upstream.requests,

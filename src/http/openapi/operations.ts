@@ -7,10 +7,20 @@ import {
   CALL_HEADERS,
   COUNT_QUERY,
   CREATE_BATCH_HEADERS,
+  MESSAGES_HEADERS,
   MODELS_QUERY,
   MODEL_PATH,
+  TEXT_HEADERS,
 } from './parameters.ts';
-import { BODY_ERRORS, COMMON_ERRORS, type ErrorStatus, UPSTREAM_ERRORS, errors, success } from './responses.ts';
+import {
+  BODY_ERRORS,
+  COMMON_ERRORS,
+  type ErrorStatus,
+  UPSTREAM_ERRORS,
+  described,
+  errors,
+  success,
+} from './responses.ts';
 
 /** One operation of the document, and where it stands. */
 export interface DocumentedOperation {
@@ -29,18 +39,24 @@ function body(schema: ComponentName): object {
   return { requestBody: { required: true, content: { 'application/json': { schema: reference(schema) } } } };
 }
 
+/** What differs between operations that ask models. */
+interface Asking {
+  readonly error?: 'Error' | 'MessagesError' | 'ResponsesError';
+  readonly parameters?: readonly object[];
+}
+
 function asks(
   operationId: string,
   summary: string,
   request: ComponentName,
   answer: { readonly schema: ComponentName; readonly events?: ComponentName },
-  error: 'Error' | 'MessagesError' | 'ResponsesError' = 'Error',
+  { error = 'Error', parameters = TEXT_HEADERS }: Asking = {},
 ): object {
   const { schema, ...streamed } = answer;
   return {
     operationId,
     summary,
-    parameters: CALL_HEADERS,
+    parameters,
     ...body(request),
     responses: {
       200: success('The answer.', schema, { ...streamed, generated: true }),
@@ -80,7 +96,7 @@ const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
       'Ask a model in the shape of Anthropic’s Messages.',
       'MessagesRequest',
       { schema: 'MessagesResult', events: 'MessagesEvent' },
-      'MessagesError',
+      { error: 'MessagesError', parameters: MESSAGES_HEADERS },
     ),
   },
   responses: {
@@ -91,7 +107,7 @@ const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
       'Ask a model in the shape of OpenAI’s Responses. Nothing is stored.',
       'ResponsesRequest',
       { schema: 'ResponsesResult', events: 'ResponsesEvent' },
-      'ResponsesError',
+      { error: 'ResponsesError' },
     ),
   },
 };
@@ -109,7 +125,13 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   embeddings: {
     method: 'post',
     path: '/embeddings',
-    operation: asks('createEmbeddings', 'Turn texts into vectors.', 'EmbeddingRequest', { schema: 'EmbeddingResult' }),
+    operation: asks(
+      'createEmbeddings',
+      'Turn texts into vectors.',
+      'EmbeddingRequest',
+      { schema: 'EmbeddingResult' },
+      { parameters: CALL_HEADERS },
+    ),
   },
   batch_create: {
     method: 'post',
@@ -174,7 +196,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
       summary: 'This document.',
       ...PUBLIC,
       responses: {
-        200: { description: 'This document.', content: { 'application/json': { schema: { type: 'object' } } } },
+        200: described('This document.', { type: 'object' }),
         ...errors(COMMON_ERRORS, 'Error'),
       },
     },

@@ -14,12 +14,14 @@ interface Parameter {
 const TEXT = { type: 'string' } as const;
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
-/** Headers of operations that ask models. */
+/** Headers of every operation that asks models. Those with `Router` in their name have a second spelling. */
 export const CALL_HEADERS: readonly Parameter[] = [
   {
     name: 'X-Router-Metadata',
     in: 'header',
-    description: '`enabled` adds `router_metadata` to the answer.',
+    description:
+      '`enabled` adds `router_metadata` to the answer. `X-Router-Experimental-Metadata` is an older name of it; ' +
+      '`X-OpenRouter-Metadata` asks for `openrouter_metadata`.',
     schema: TEXT,
   },
   {
@@ -27,6 +29,60 @@ export const CALL_HEADERS: readonly Parameter[] = [
     in: 'header',
     description: 'Session of the request, when its body names none. Requests of a session stick to a provider.',
     schema: { ...TEXT, maxLength: MAX_SESSION_ID_LENGTH },
+  },
+  {
+    name: 'Traceparent',
+    in: 'header',
+    description: 'Trace that the request belongs to (W3C Trace Context), for routers that are observed.',
+    schema: TEXT,
+  },
+  {
+    name: 'Tracestate',
+    in: 'header',
+    description: 'What tracing systems add to `Traceparent`.',
+    schema: TEXT,
+  },
+];
+
+/** Headers of operations that make text. */
+export const TEXT_HEADERS: readonly Parameter[] = [
+  ...CALL_HEADERS,
+  {
+    name: 'X-Router-Cache',
+    in: 'header',
+    description:
+      '`true`: the answer may come from the response cache and is kept there; `false`: neither. Default: as the preset ' +
+      'or the router says. `X-OpenRouter-…` is understood too, here and in the two below.',
+    schema: { enum: ['true', 'false'] },
+  },
+  {
+    name: 'X-Router-Cache-TTL',
+    in: 'header',
+    description: 'Seconds that the answer is kept.',
+    schema: { type: 'integer' },
+  },
+  {
+    name: 'X-Router-Cache-Clear',
+    in: 'header',
+    description: '`true`: what is kept for this request is forgotten, and the answer made anew.',
+    schema: { enum: ['true', 'false'] },
+  },
+  {
+    name: 'X-Anthropic-Beta',
+    in: 'header',
+    description: 'Beta features of Anthropic, separated by commas, for endpoints there.',
+    schema: TEXT,
+  },
+];
+
+/** Headers of `POST /messages`. */
+export const MESSAGES_HEADERS: readonly Parameter[] = [
+  ...TEXT_HEADERS,
+  {
+    name: 'Anthropic-Beta',
+    in: 'header',
+    description: 'The same as `X-Anthropic-Beta`, which wins.',
+    schema: TEXT,
   },
 ];
 

@@ -41,6 +41,16 @@ export const HEADERS = {
   GenerationId: { description: 'Id of the answer, as in its body.', schema: { type: 'string', pattern: '^gen-' } },
   RetryAfter: { description: 'Seconds to wait before another try.', schema: { type: 'integer', minimum: 0 } },
   ShouldRetry: { description: '`false` when the same request cannot succeed.', schema: { const: 'false' } },
+  RateLimitLimit: { description: 'What the limit that was reached allows.', schema: { type: 'integer' } },
+  RateLimitRemaining: { description: 'What is left of it.', schema: { type: 'integer', minimum: 0 } },
+  RateLimitReset: { description: 'When it begins anew, in epoch milliseconds.', schema: { type: 'integer' } },
+  CacheStatus: {
+    description: 'Whether the answer came from the response cache. Absent where the cache took no part.',
+    schema: { enum: ['HIT', 'MISS'] },
+  },
+  CacheTtl: { description: 'Seconds that the answer is kept.', schema: { type: 'integer' } },
+  CacheAge: { description: 'Seconds since a kept answer was made.', schema: { type: 'integer', minimum: 0 } },
+  CacheSource: { description: 'Id of the answer that was kept.', schema: { type: 'string' } },
   Allow: { description: 'Methods that the path takes.', schema: { type: 'string' } },
 } as const;
 
@@ -50,6 +60,24 @@ function header(name: keyof typeof HEADERS): object {
 
 const MEANT = { 'X-Request-Id': header('RequestId') };
 const GENERATED = { ...MEANT, 'X-Generation-Id': header('GenerationId') };
+const CACHED = {
+  'X-Router-Cache-Status': header('CacheStatus'),
+  'X-Router-Cache-TTL': header('CacheTtl'),
+  'X-Router-Cache-Age': header('CacheAge'),
+  'X-Router-Cache-Source-Id': header('CacheSource'),
+};
+const LIMITED = {
+  'X-RateLimit-Limit': header('RateLimitLimit'),
+  'X-RateLimit-Remaining': header('RateLimitRemaining'),
+  'X-RateLimit-Reset': header('RateLimitReset'),
+};
+/** The messages wire has a name of its own for the id of a call. */
+const NAMED = { 'Request-Id': header('RequestId') };
+
+/** An answer whose schema is no component. */
+export function described(description: string, schema: object): object {
+  return { description, headers: MEANT, content: { 'application/json': { schema } } };
+}
 
 /** The answer to an operation that went well. */
 export function success(
@@ -59,7 +87,11 @@ export function success(
 ): object {
   return {
     description,
-    headers: generated ? GENERATED : MEANT,
+    headers: {
+      ...(generated ? GENERATED : MEANT),
+      ...(events === undefined ? {} : CACHED),
+      ...(schema === 'MessagesResult' ? NAMED : {}),
+    },
     content: {
       'application/json': { schema: reference(schema) },
       ...(events === undefined
@@ -116,6 +148,8 @@ function errorResponse(status: number, description: string, schema: ErrorSchema)
     headers: {
       ...GENERATED,
       ...(status === 405 ? { Allow: header('Allow') } : {}),
+      ...(schema === 'MessagesError' ? NAMED : {}),
+      ...(status === 429 ? LIMITED : {}),
       ...(status === 429 || status >= 500 ? { 'Retry-After': header('RetryAfter') } : {}),
       'X-Should-Retry': header('ShouldRetry'),
     },

@@ -242,7 +242,7 @@ describe('engines', () => {
       }
     };
     expect(problems(() => exa({ apiKey: 'a b' }))).toEqual(['exa.apiKey']);
-    expect(problems(() => tavily({ apiKey: '', baseURL: 'ftp://x' }))).toEqual(['tavily.baseURL', 'tavily.apiKey']);
+    expect(problems(() => tavily({ apiKey: '', baseURL: 'ftp://x' }))).toEqual(['tavily.apiKey', 'tavily.baseURL']);
     expect(problems(() => brave({ apiKey: 'k', pricePerSearch: -1 }))).toEqual(['brave.pricePerSearch']);
     expect(problems(() => searxng({ baseURL: 'not an address' }))).toEqual(['searxng.baseURL']);
   });
