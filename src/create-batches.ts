@@ -64,6 +64,7 @@ export function createBatches(
     },
     spending: services.spending,
     checkAccount: services.checkAccount,
+    openState: async () => config.state.open?.(),
     providers,
     accountOf: findAccount,
     wake: () => queue.wake(),

@@ -27,6 +27,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/errors.ts',
     'src/runtime/environment.ts',
     'src/runtime/wait.ts',
+    'src/storage/postgres/failure.ts',
+    'src/storage/storage-error.ts',
     ...CONTRACTS,
   ],
   'src/providers': [

@@ -10,6 +10,13 @@ export interface LocalFallbackOptions {
   readonly restMs?: number | undefined;
   /** Where state lives meanwhile. Default: {@link memoryStore}. */
   readonly local?: StateStore | undefined;
+  /** Milliseconds that reaching the store may take at the start, when no request waits for it. Default 4,000. */
+  readonly openTimeoutMs?: number | undefined;
+  /**
+   * True: `open`, and with it `router.batches.start()`, rejects when the store cannot be reached, so that a program
+   * fails at its start. Default false: it goes on with state of its own, and a warning.
+   */
+  readonly required?: boolean | undefined;
   /** Told once when the store is lost, and once when it is back. Default: on the console. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
@@ -18,6 +25,7 @@ export interface LocalFallbackOptions {
 
 const TIMEOUT_MS = 250;
 const REST_MS = 1_000;
+const OPEN_MS = 4_000;
 
 /**
  * A store that never fails and never keeps a request waiting for long: while the shared one cannot be reached, each
@@ -25,6 +33,7 @@ const REST_MS = 1_000;
  */
 export function withLocalFallback(store: StateStore, options: LocalFallbackOptions = {}): StateStore {
   const { timeoutMs = TIMEOUT_MS, restMs = REST_MS, local = memoryStore() } = options;
+  const { required = false, openTimeoutMs = OPEN_MS } = options;
   const { warn = (message) => console.warn(`signalbox: ${message}`), now = () => performance.now() } = options;
   let restsUntil: number | undefined;
 
@@ -36,6 +45,11 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   function find(): void {
     if (restsUntil !== undefined) warn('Shared state can be reached again.');
     restsUntil = undefined;
+  }
+
+  async function reach(): Promise<void> {
+    if (store.open === undefined) await store.get('reachable');
+    else await store.open();
   }
 
   async function ask<Value>(call: (asked: StateStore) => Value | Promise<Value>): Promise<Value> {
@@ -56,10 +70,24 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     delete: (key) => ask((asked) => asked.delete(key)),
     increment: (key, by, ttlMs) => ask((asked) => asked.increment(key, by, ttlMs)),
     change: (changes) => ask((asked) => asked.change(changes)),
+    async open() {
+      try {
+        await within(openTimeoutMs, reach());
+        find();
+      } catch (error) {
+        if (required) throw failureOf(error);
+        lose(error);
+      }
+    },
     async close() {
       await Promise.all([store.close?.(), local.close?.()]);
     },
   };
+}
+
+function failureOf(error: unknown): StorageError {
+  if (StorageError.isInstance(error)) return error;
+  return new StorageError('unavailable', `Shared state cannot be reached: ${sayWhy(error)}`);
 }
 
 /** The reason without what the driver says about it, which may name credentials. */

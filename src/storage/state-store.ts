@@ -38,5 +38,11 @@ export interface StateStore {
   increment(key: string, by: number, ttlMs: number): MaybePromise<number>;
   /** Changes several counters at once, or none of them. Atomic; the keys of one call belong to one account. */
   change(changes: readonly CounterChange[]): MaybePromise<ChangedCounters>;
+  /**
+   * Finds out at the start of a program whether the store is there. `router.batches.start()` calls it.
+   *
+   * @throws {@link StorageError} that says what to look at, where going on without the store makes no sense.
+   */
+  open?(): Promise<void>;
   close?(): Promise<void>;
 }

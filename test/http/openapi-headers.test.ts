@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { type HttpCall, createRouter, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
-import { chatBody, httpCall, read, send } from '../support/http-call.ts';
+import { chatBody, httpCall, read as readReply, send } from '../support/http-call.ts';
 import { neutralHeader, openApiFault } from '../support/openapi.ts';
 import { instant } from '../support/simulated.ts';
 
@@ -52,7 +52,7 @@ async function headersRead(method: string, path: string): Promise<ReadonlySet<st
     },
   };
   const reply = await handle(router, watched);
-  if (reply !== undefined) await read(reply);
+  if (reply !== undefined) await readReply(reply);
   await router.close();
   return names;
 }

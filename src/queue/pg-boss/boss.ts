@@ -1,5 +1,7 @@
 import type * as PgBossPackage from 'pg-boss';
 import { ConfigError } from '../../errors.ts';
+import { postgresFailure } from '../../storage/postgres/failure.ts';
+import { StorageError } from '../../storage/storage-error.ts';
 
 /** The little of pg-boss that is used: one queue of calls that wake somebody. */
 export interface WakeCalls {
@@ -22,12 +24,21 @@ export interface WakeCallOptions {
 const POLL_SECONDS = 1;
 /** Seconds after which a call that was heard is forgotten. */
 const KEPT_SECONDS = 60;
+/** Milliseconds to wait for a connection. */
+const CONNECT_TIMEOUT_MS = 4_000;
 
 /** Loads the optional package pg-boss and opens its queue. May be called by many processes at the same time. */
 export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
   const { connectionString, schema, queue, onError } = options;
   const { PgBoss } = await importPgBoss();
-  const boss = new PgBoss({ connectionString, schema, application_name: 'signalbox', useListenNotify: true, max: 4 });
+  const boss = new PgBoss({
+    connectionString,
+    schema,
+    application_name: 'signalbox',
+    useListenNotify: true,
+    max: 4,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   boss.on('error', onError);
   const close = (): Promise<void> => boss.stop({ graceful: false, close: true });
   try {
@@ -36,7 +47,7 @@ export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls
     await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
   } catch (error) {
     await close().catch(() => undefined);
-    throw error;
+    throw namedFailure(error);
   }
   return {
     async send(name, afterMs) {
@@ -47,6 +58,13 @@ export async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls
     },
     close,
   };
+}
+
+/** The driver's own words may name the user. */
+function namedFailure(error: unknown): unknown {
+  const failure = postgresFailure(error);
+  if (!StorageError.isInstance(failure)) return failure;
+  return new StorageError(failure.reason, `The database of pgBossQueue: ${failure.message}`, failure.code);
 }
 
 async function importPgBoss(): Promise<typeof PgBossPackage> {

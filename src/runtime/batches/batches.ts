@@ -68,7 +68,12 @@ export interface Batches {
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it is not completed.
    */
   results(id: string, options?: BatchOptions): AsyncIterable<BatchResultItem>;
-  /** Begins to run batches in this process, and to delete old ones. Before it there are no timers. */
+  /**
+   * Begins to run batches in this process, and to delete old ones. Before it there are no timers.
+   *
+   * @throws {@link StorageError} within 5 seconds when the storage cannot be opened, or shared state that is required
+   * cannot be reached.
+   */
   start(): Promise<void>;
   /**
    * Ends what {@link Batches.start} began. Requests under way get time to finish; the rest is given back, for the next
@@ -85,6 +90,8 @@ export interface Batches {
 /** What batches are made of. */
 export interface BatchServicePorts extends BatchPorts {
   readonly checkAccount: CheckAccount;
+  /** Finds out whether shared state is there; rejects when the program cannot do without. */
+  readonly openState: () => Promise<void>;
   readonly queue: TaskQueue;
   readonly findsAccounts: boolean;
 }
@@ -171,7 +178,7 @@ export class BatchService implements Batches {
 
   async start(): Promise<void> {
     if (this.#running) return;
-    await this.#open();
+    await Promise.all([this.#open(), this.#ports.openState()]);
     this.#running = true;
     try {
       await this.#ports.queue.start(taskHandler(this.#ports));

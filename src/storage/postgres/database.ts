@@ -157,7 +157,7 @@ export type Query = (
 async function connected(pool: PostgresPool, ms: number): Promise<PostgresClient> {
   const connecting = pool.connect();
   try {
-    return await inTime(connecting, ms);
+    return await inTime(connecting, ms, 'gave no connection');
   } catch (error) {
     // It may still come, and then it belongs to the pool.
     connecting.then((client) => client.release()).catch(() => undefined);
@@ -165,9 +165,12 @@ async function connected(pool: PostgresPool, ms: number): Promise<PostgresClient
   }
 }
 
-function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
+function inTime<Value>(promise: Promise<Value>, ms: number, problem = 'did not answer'): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const late = new StorageError('busy', `PostgreSQL did not answer within ${ms} ms.`);
+    const late = new StorageError(
+      'busy',
+      `PostgreSQL ${problem} within ${ms} ms; is the server up, and are host and port right?`,
+    );
     const timer = setTimeout(() => reject(late), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });

@@ -19,10 +19,10 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   '57': ['unavailable', 'the server is starting, stopping or ended the connection'],
   '58': ['unavailable', 'the server had trouble with its disk; look at its log'],
   XX: ['corrupt', 'the server found damage; look at its log'],
-  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running?'],
-  ENOENT: ['unavailable', 'nobody listens there; is the server running?'],
-  ENOTFOUND: ['unavailable', 'there is no such host'],
-  ETIMEDOUT: ['unavailable', 'the server does not answer'],
+  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running, and are host and port right?'],
+  ENOENT: ['unavailable', 'nobody listens there; is the server running, and is the path right?'],
+  ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
+  ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
 };
 
 /** What all other codes of the operating system mean. */
@@ -61,7 +61,12 @@ export function postgresFailure(error: unknown): unknown {
   if (code === undefined) {
     // The driver has no code for a connection that is closed or that cannot be had in time.
     const isDriver = error instanceof Error && /connect|terminat|timeout|closed|ended/i.test(error.message);
-    return isDriver ? new StorageError('unavailable', 'PostgreSQL: the connection broke or could not be had.') : error;
+    return isDriver
+      ? new StorageError(
+          'unavailable',
+          'PostgreSQL: the connection broke or could not be had; is the server up, and has it connections left?',
+        )
+      : error;
   }
   const known = Object.keys(MEANINGS)
     .filter((start) => code.startsWith(start))

@@ -23,11 +23,16 @@ export async function connectIoredis(url: string): Promise<RedisConnection> {
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: () => RECONNECT_MS,
   });
-  // Each command says that it failed; unheard, this event would end the process.
-  client.on('error', () => undefined);
+  // Commands only say that there is no connection, and this event why. Unheard, it would end the process.
+  let reason: unknown;
+  client.on('error', (error) => (reason = error));
+  client.on('ready', () => (reason = undefined));
   await client.connect().catch(() => undefined);
   return {
-    send: ([name = '', ...values]) => client.call(name, ...values),
+    send: ([name = '', ...values]) =>
+      client.call(name, ...values).catch((error: unknown) => {
+        throw reason ?? error;
+      }),
     close() {
       client.disconnect();
       return Promise.resolve();

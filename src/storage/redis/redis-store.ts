@@ -3,6 +3,7 @@ import {
   anything,
   callable,
   checkShape,
+  flag,
   kind,
   milliseconds,
   withFunctions,
@@ -11,6 +12,7 @@ import { ConfigError, type ConfigProblem } from '../../errors.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 import type { StateStore } from '../state-store.ts';
+import { redisFailure } from './failure.ts';
 import { connectIoredis } from './ioredis.ts';
 
 /**
@@ -93,9 +95,15 @@ export function redisStore(options: RedisStoreOptions): StateStore {
     client === undefined ? connectIoredis(url ?? '') : Promise.resolve({ send: senderOf(client), close: nothing });
   const send = async (...command: string[]): Promise<unknown> => {
     connecting ??= connect();
-    return (await connecting).send(command);
+    const { send: ask } = await connecting;
+    return ask(command).catch((error: unknown) => {
+      throw redisFailure(error);
+    });
   };
   const shared: StateStore = {
+    async open() {
+      await send('PING');
+    },
     async get(key) {
       return valueOf(await send('GET', prefix + key));
     },
@@ -128,7 +136,17 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       await (await connecting?.catch(() => undefined))?.close();
     },
   };
-  return withLocalFallback(shared, fallback);
+  const guarded = withLocalFallback(shared, fallback);
+  return {
+    ...guarded,
+    async open() {
+      try {
+        await guarded.open?.();
+      } catch (error) {
+        throw redisFailure(error);
+      }
+    },
+  };
 }
 
 function senderOf(client: RedisClient): RedisConnection['send'] {
@@ -158,6 +176,8 @@ const OPTIONS: OptionShape<RedisStoreOptions> = {
   client: anything,
   url: kind('a text', (value) => typeof value === 'string'),
   prefix: kind('a text', (value) => typeof value === 'string'),
+  openTimeoutMs: milliseconds,
+  required: flag,
   timeoutMs: milliseconds,
   restMs: milliseconds,
   local: withFunctions('a store', 'get', 'set'),
