@@ -1,4 +1,6 @@
+import type { Endpoint } from './catalog/endpoint.ts';
 import type { FactOrigin } from './catalog/fact-origin.ts';
+import { ratesAt } from './catalog/price-at.ts';
 import { settleUsage } from './core/stream/usage.ts';
 import type { NormalizedRequest } from './core/normalize/normalized-request.ts';
 import type { ActivePlugin } from './core/pipeline/choose-plugins.ts';
@@ -7,6 +9,8 @@ import type { OfferedTool } from './core/pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from './core/pipeline/plugin-context.ts';
 import { likelyPromptTokens } from './core/normalize/token-estimate.ts';
 import type { ExclusionReason, RoutePlan } from './core/selection/route-plan.ts';
+import { medianLatency, medianThroughput } from './core/selection/sort.ts';
+import type { World } from './core/selection/world.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 
@@ -22,8 +26,14 @@ export interface ExplainedStep {
   readonly why: string;
   /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
   readonly estimatedCostUsd?: number | undefined;
+  /** USD per million tokens, for a prompt of this length at this time; absent where nobody knows the price. */
+  readonly price?: { readonly prompt: number; readonly completion: number } | undefined;
   /** Where the price comes from; absent when the program declared it. */
   readonly priceOrigin?: FactOrigin | undefined;
+  /** Median of the milliseconds to the first token, measured here in the last five minutes; absent without any. */
+  readonly latencyMs?: number | undefined;
+  /** Median of the tokens per second after the first, measured likewise. */
+  readonly tokensPerSecond?: number | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
 }
@@ -86,7 +96,8 @@ export function explainPlan(
   plan: RoutePlan,
   request: NormalizedRequest,
   { plugins, tools, stages }: Participants,
-  coolingDown: (endpoint: RoutePlan['steps'][number]['endpoint']) => boolean,
+  world: World,
+  coolingDown: (endpoint: Endpoint) => boolean,
 ): Explanation {
   const { needs, created } = request;
   const promptTokens = likelyPromptTokens(needs.promptTokens);
@@ -108,7 +119,10 @@ export function explainPlan(
       why,
       estimatedCostUsd:
         settleUsage(endpoint, undefined, estimate).usage.cost_details?.upstream_inference_cost ?? undefined,
+      price: ratesOf(endpoint, promptTokens, created),
       priceOrigin: endpoint.origins?.price,
+      latencyMs: medianLatency(endpoint, world),
+      tokensPerSecond: medianThroughput(endpoint, world),
       coolingDown: coolingDown(endpoint),
     })),
     rejected: plan.rejected.map(({ endpoint, reason, detail, undeclared }) => ({
@@ -120,4 +134,9 @@ export function explainPlan(
       undeclared,
     })),
   };
+}
+
+function ratesOf({ price }: Endpoint, promptTokens: number, at: number): ExplainedStep['price'] {
+  const rates = price && ratesAt(price, { promptTokens, at });
+  return rates && { prompt: rates.prompt, completion: rates.completion };
 }

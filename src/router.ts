@@ -17,6 +17,7 @@ import type { DialectName } from './protocol/dialect.ts';
 import { parseChatRequest } from './protocol/parse-chat-request.ts';
 import { parseEmbeddingRequest } from './protocol/parse-embedding-request.ts';
 import type { Provider } from './providers/provider.ts';
+import { worldOf } from './runtime/attempt-loop.ts';
 import type { Execution } from './runtime/execution.ts';
 import { answerWhole } from './runtime/answer-whole.ts';
 import type { Batches } from './runtime/batches/batches.ts';
@@ -315,7 +316,13 @@ export function createRouter<
     const prepared = await prepare(body, options);
     const { plan, request, filtered } = await planPrepared(services, prepared);
     const participants = { ...prepared, stages: filtered.stages };
-    return explainPlan(plan, request, participants, (endpoint) => !records.admission(endpoint).ok);
+    return explainPlan(
+      plan,
+      request,
+      participants,
+      worldOf(services, undefined, 0),
+      (endpoint) => !records.admission(endpoint).ok,
+    );
   }
 
   const admission = new Concurrency(limits.concurrentRequests);

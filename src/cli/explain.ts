@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RouterError } from '../errors.ts';
-import type { Explanation } from '../explanation.ts';
+import type { ExplainedStep, Explanation } from '../explanation.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import { createRouter } from '../router.ts';
 import { type Command, type CommandIo, CommandError } from './command.ts';
@@ -56,12 +56,23 @@ async function readRequest(file: string, io: CommandIo): Promise<unknown> {
   }
 }
 
+const HEAD = ['', 'endpoint', 'model', 'estimate', 'per million in / out', 'measured', 'why'];
+
+/** What was measured in this process; nothing in one that has just begun. */
+function speedOf({ latencyMs, tokensPerSecond }: Pick<ExplainedStep, 'latencyMs' | 'tokensPerSecond'>): string {
+  const latency = latencyMs === undefined ? [] : [`${Math.round(latencyMs)} ms`];
+  const speed = tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens/s`];
+  return [...latency, ...speed].join(', ') || '-';
+}
+
 function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanation): readonly string[] {
-  const order = steps.map(({ tag, model, why, estimatedCostUsd, coolingDown }, index) => [
+  const order = steps.map(({ tag, model, why, estimatedCostUsd, price, coolingDown, ...measured }, index) => [
     String(index + 1),
     tag,
     model,
     estimatedCostUsd === undefined ? 'unknown' : `$${estimatedCostUsd.toFixed(6)}`,
+    price === undefined ? 'unknown' : `$${price.prompt} / $${price.completion}`,
+    speedOf(measured),
     coolingDown ? `${why}; cooling down` : why,
   ]);
   const out = rejected.map(({ tag, model, reason, detail }) => [
@@ -69,13 +80,18 @@ function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanati
     tag,
     model,
     '',
+    '',
+    '',
     detail === undefined ? `left out: ${reason}` : `left out: ${reason} (${detail})`,
   ]);
   return [
     `Requested: ${requested}`,
-    ...tableOf([['', 'endpoint', 'model', 'estimate', 'why'], ...order, ...out]),
+    ...tableOf([HEAD, ...order, ...out]),
     ...(order.length === 0 ? ['Nobody is left to ask: the request would fail.'] : []),
-    ...plugins.map(({ id, because, hooks }) => `Plugin ${id}: ${hooks.join(', ')} (${because})`),
+    ...plugins.flatMap(({ id, because, hooks, stages }) => [
+      `Plugin ${id}: ${hooks.join(', ')} (${because})`,
+      ...stages.map(({ summary }) => `  ${summary}`),
+    ]),
     ...serverTools.map(({ type, name }) => `Server tool ${type} as ${name}`),
   ];
 }

@@ -21,9 +21,18 @@ describe('signalbox explain', () => {
     expect([code, complained]).toEqual([0, []]);
     const text = printed.join('\n');
     expect(text).toContain('Requested: acme/a');
-    expect(text).toMatch(/1 +one +acme\/a +\$0\.0000\d\d +only endpoint/);
+    expect(text).toMatch(/1 +one +acme\/a +\$0\.0000\d\d +\$1 \/ \$2 +- +only endpoint/);
     expect(text).toMatch(/- +two +acme\/a +left out: context_length/);
     expect(text).toMatch(/Plugin response-healing: .*\(request\)/);
+  });
+
+  it('shows what plugins noted while they chose models', async () => {
+    using folder = temporaryFolder();
+    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(CONFIG));
+    writeFileSync(folder.file('request.json'), JSON.stringify({ ...REQUEST, model: 'router/auto' }));
+    const { printed } = await runIn(folder, 'explain', 'request.json');
+    const line = printed.findIndex((one) => one.startsWith('Plugin auto-router: onCandidates (model)'));
+    expect(printed[line + 1]).toMatch(/^ {2}\S/);
   });
 
   it('prints JSON for programs', async () => {

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
+import { createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { ProviderPreferences } from '../../src/protocol/provider-preferences.ts';
 import { type Asked, LONG_MS, TIMEOUTS, type Bench, ask, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
 import { PASSING_KINDS, anyScript } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';
+import { instant } from '../support/simulated.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
 
 const SLUGS = ['p0', 'p1', 'p2', 'p3'];
@@ -198,6 +200,7 @@ describe('explain', () => {
           tag: 'p1',
           why: 'only endpoint',
           estimatedCostUsd: 0.00022,
+          price: { prompt: 1, completion: 2 },
           coolingDown: false,
         },
       ],
@@ -231,5 +234,21 @@ describe('explain', () => {
   it('refuses what a call would refuse', async () => {
     const bench = benchOf({ p0: { behaves: { does: 'answer' } } });
     await expect(bench.router.explain({ model: 'acme/nobody', messages: [] })).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe('an explained step', () => {
+  it('has the price of the request, and the speed as soon as it was measured', async () => {
+    const models = { 'acme/one': { price: { prompt: 1, completion: 2 } }, 'acme/two': {} };
+    const router = createRouter({ providers: [instant({ models })], catalog: [] });
+    const request = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'Hello' }] };
+    const [before] = (await router.explain(request)).steps;
+    expect(before).toMatchObject({ price: { prompt: 1, completion: 2 }, why: 'only endpoint' });
+    expect([before?.latencyMs, before?.tokensPerSecond]).toEqual([undefined, undefined]);
+    expect((await router.explain({ ...request, model: 'acme/two' })).steps[0]?.price).toBeUndefined();
+    for await (const _ of router.stream(request)) continue;
+    const [after] = (await router.explain(request)).steps;
+    expect(after?.latencyMs).toBeGreaterThanOrEqual(0);
+    await router.close();
   });
 });

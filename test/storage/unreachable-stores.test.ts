@@ -36,7 +36,7 @@ async function silentServer(): Promise<AsyncDisposable & { readonly port: number
 }
 
 function routerOver(stores: { state?: StateStore; batches?: BatchesOptions }): Router {
-  return createRouter({ providers: [instant()], ...stores }) as Router;
+  return createRouter({ providers: [instant()], ...stores });
 }
 
 /** What the start of batches says, if it says it soon. */

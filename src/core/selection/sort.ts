@@ -45,12 +45,14 @@ function valueFor(
   }
 }
 
-function medianLatency(endpoint: Endpoint, world: World): number | undefined {
+/** Milliseconds to the first token; undefined where too little was measured. */
+export function medianLatency(endpoint: Endpoint, world: World): number | undefined {
   const record = world.record(endpoint);
   return record && latencyOf(record.performance, world.now, PREFERENCE_WINDOW_MS)?.p50;
 }
 
-function medianThroughput(endpoint: Endpoint, world: World): number | undefined {
+/** Tokens per second after the first; undefined where too little was measured. */
+export function medianThroughput(endpoint: Endpoint, world: World): number | undefined {
   const record = world.record(endpoint);
   return record && throughputOf(record.performance, world.now, PREFERENCE_WINDOW_MS)?.p50;
 }
