@@ -24,7 +24,7 @@ const NEEDS: Readonly<Record<string, string>> = {
 };
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
-const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json');
+const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith('.json'));
 
 /** The script that the installed package must pass. */
 function doorScript(opened: readonly string[]): string {

@@ -84,13 +84,6 @@ export function* batchProblems(
   { secrets }: ResolvedWebhooks,
   concurrentRequests: number,
 ): Generator<ConfigProblem> {
-  for (const [name, value] of Object.entries(limits) as [keyof BatchLimits, unknown][]) {
-    const path = `batches.limits.${name}`;
-    const least = name === 'keepFree' ? 0 : 1;
-    if (typeof value !== 'number' || !Number.isFinite(value) || value < least) {
-      yield { path, problem: `must be a number of at least ${least}, not ${String(value)}` };
-    }
-  }
   if (limits.keepFree >= concurrentRequests) {
     yield { path: 'batches.limits.keepFree', problem: 'must be less than limits.concurrentRequests' };
   }

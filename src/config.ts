@@ -1,5 +1,5 @@
 import type { EndpointDeclaration } from './catalog/endpoint.ts';
-import type { CatalogFacts } from './catalog/facts.ts';
+import { type CatalogFacts, NO_FACTS } from './catalog/facts.ts';
 import type { ModelInfo } from './catalog/model.ts';
 import type { RoutingPolicy } from './core/account.ts';
 import { DEFAULT_BACKOFF } from './core/fallback/backoff.ts';
@@ -31,6 +31,10 @@ import type { Plugin } from './core/pipeline/plugin.ts';
 import type { PluginDefault } from './core/pipeline/plugin-default.ts';
 import { registryProblems } from './core/pipeline/registry-problems.ts';
 import type { ServerToolDefinition } from './core/pipeline/server-tool.ts';
+import { optionProblems } from './core/options/option-kinds.ts';
+import { aliasLoops } from './configuration/alias-loops.ts';
+import { nodeProblems } from './configuration/node-version.ts';
+import { ROUTER_OPTIONS } from './configuration/router-options.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { defaultPlugins, defaultServerTools } from './plugins/defaults.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './protocol/limits.ts';
@@ -207,14 +211,21 @@ const SECRET_LENGTH = 43;
  *
  * @throws {@link ConfigError} with everything that is wrong with it at once.
  */
-export function resolveConfig(config: RouterConfig): ResolvedConfig {
+export function resolveConfig(given: RouterConfig): ResolvedConfig {
+  const faults = [...nodeProblems(), ...optionProblems<RouterConfig>(ROUTER_OPTIONS, given, '')];
+  const config = withoutFaults(given, faults);
+  const catalog = attempt(
+    () => (config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog)),
+    NO_FACTS,
+    faults,
+  );
   const environment = config.environment ?? systemEnvironment();
   const limits = over(DEFAULT_REQUEST_LIMITS, config.limits);
   const state = config.state ?? memoryStore({ now: environment.now });
   const resolved: ResolvedConfig = {
-    ...chooseProviders(config.providers, environment),
+    ...attempt(() => chooseProviders(config.providers, environment), NOBODY, faults),
     models: config.models ?? {},
-    catalog: config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog),
+    catalog,
     catalogMaxAgeDays: config.catalogMaxAgeDays ?? 30,
     aliases: config.aliases ?? {},
     presets: config.presets ?? {},
@@ -254,11 +265,33 @@ export function resolveConfig(config: RouterConfig): ResolvedConfig {
     environment,
   };
   const problems = [
-    ...findProblems(resolved),
+    ...faults,
+    ...findProblems(resolved, faults),
     ...limitsProblems(config.rateLimits, config.budgets, config.responseCache, resolved.sharesState),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
+}
+
+/** Nobody, while something else that is wrong is looked for. */
+const NOBODY = { providers: [], simulatedByDefault: false };
+
+/** The options without those that cannot be used, so that the rest is checked as well. */
+function withoutFaults(config: RouterConfig, faults: readonly ConfigProblem[]): RouterConfig {
+  if (faults.length === 0) return config;
+  const names = new Set(faults.map(({ path }) => /^\w*/.exec(path)?.[0]));
+  return Object.fromEntries(Object.entries(Object(config) as object).filter(([name]) => !names.has(name)));
+}
+
+/** What a part of the options gives, or something else while its faults are collected with those of the others. */
+function attempt<Part>(read: () => Part, otherwise: Part, faults: ConfigProblem[]): Part {
+  try {
+    return read();
+  } catch (error) {
+    if (!ConfigError.isInstance(error)) throw error;
+    faults.push(...error.problems);
+    return otherwise;
+  }
 }
 
 /** Who answers: those of the configuration, those of the environment, and in the end nobody real. */
@@ -277,8 +310,9 @@ function over<Options extends object>(defaults: Options, given: Partially<Option
   return { ...defaults, ...Object.fromEntries(set) };
 }
 
-function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
-  if (config.providers.length === 0) yield { path: 'providers', problem: 'must hold at least one provider' };
+function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]): Generator<ConfigProblem> {
+  if (config.providers.length === 0 && !known.some(({ path }) => path.startsWith('providers')))
+    yield { path: 'providers', problem: 'must hold at least one provider' };
   const slugs = new Set<string>();
   for (const [index, provider] of config.providers.entries()) {
     const path = `providers[${index}].slug`;
@@ -287,20 +321,9 @@ function* findProblems(config: ResolvedConfig): Generator<ConfigProblem> {
   }
   yield* embeddingProblems(config.providers);
   yield* registryProblems(config.plugins, config.pluginDefaults, config.serverTools);
-  if (!Number.isInteger(config.maxPluginDepth) || config.maxPluginDepth < 0) {
-    yield { path: 'maxPluginDepth', problem: `must be a whole number from 0 on, not ${config.maxPluginDepth}` };
-  }
   yield* corsProblems(config.cors);
-  for (const group of ['limits', 'timeouts', 'retryBudget', 'keepAlive'] as const) {
-    for (const [name, value] of Object.entries(config[group])) {
-      if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
-        yield { path: `${group}.${name}`, problem: `must be a number that is not negative, not ${String(value)}` };
-      }
-    }
-  }
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
-  if (!(config.catalogMaxAgeDays >= 0)) yield { path: 'catalogMaxAgeDays', problem: 'must be a number of days' };
-  if (config.fallback.maxAttempts < 1) yield { path: 'fallback.maxAttempts', problem: 'must be at least 1' };
+  yield* aliasLoops(config.aliases);
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
   }

@@ -1,4 +1,5 @@
 import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
+import { noteCopy } from './configuration/loaded-copies.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, normalizeChatRequest } from './core/normalize/normalize.ts';
 import { type TraceContext, traceContextOf } from './core/trace-context.ts';
@@ -160,6 +161,7 @@ export function createRouter<
   const { environment, facts, limits, endUsers, records, events } = services;
   listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  if (noteCopy() > 1) warn(events, LOADED_TWICE);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
   for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
@@ -359,6 +361,13 @@ const SIMULATED = {
   message:
     'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
     'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+} as const;
+
+const LOADED_TWICE = {
+  code: 'loaded_twice',
+  message:
+    'This process has loaded Signalbox more than once. The copies share no sessions, cooldowns or limits; see ' +
+    '"npm ls signalbox", and keep one.',
 } as const;
 
 function reportOf(execution: Execution): OpenedChat['cache'] {

@@ -6,7 +6,7 @@ interface Manifest {
 }
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Manifest;
-const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json');
+const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith('.json'));
 
 /** The source of the main door, with the lists of exports that it takes over as a whole. */
 function sourceOfMainDoor(): string {

@@ -26,6 +26,8 @@ export interface CommandIo {
   wait(ms: number): Promise<void>;
   /** Environment variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted when a command that runs until it is stopped should stop. Default: at SIGINT and SIGTERM. */
+  readonly stop?: AbortSignal | undefined;
 }
 
 /** Something that the person who called a command can put right. Its message is all that is printed. */

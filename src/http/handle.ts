@@ -9,7 +9,7 @@ import { warn } from '../runtime/warn.ts';
 import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
 import { readJsonBody } from './body.ts';
-import { negotiate, spell } from './brand.ts';
+import { type Spelling, negotiate, spell } from './brand.ts';
 import { cacheHeaders, cacheWish } from './cache-headers.ts';
 import { answerCatalog } from './catalog-operations.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
@@ -50,6 +50,7 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     }
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, headers);
+    if (operation.name === 'openapi') return await openApiReply(spelling, headers);
     if (operation.name === 'chat') speak(operation.dialect, context);
     const account = await authorize(call, 'inference', router.internals);
     if (account !== ANONYMOUS) context.account = account.id;
@@ -206,6 +207,17 @@ function catalogReply(
   const { services } = router.internals;
   const body = answerCatalog(services, operation, new URLSearchParams(call.query));
   return wholeReply(body, headers);
+}
+
+/** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
+async function openApiReply(spelling: Spelling, headers: HttpHeaders): Promise<HttpReply> {
+  const { openApiText } = await import('./openapi/text.ts');
+  return {
+    type: 'whole',
+    status: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: openApiText(spelling),
+  };
 }
 
 function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {

@@ -50,6 +50,9 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
       endpoints.some((one) => one.variant === name),
 };
 
+/** Names of the query parameters that filter. */
+export const MODEL_FILTERS: readonly string[] = Object.keys(FILTERS);
+
 /** Models that only make images, sounds or embeddings are listed when they are asked for. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
@@ -61,6 +64,9 @@ const ORDERS: Readonly<Record<string, (left: Served, right: Served) => number>> 
   'pricing-low-to-high': (left, right) => byNumber(lowestPrice(left), lowestPrice(right)),
   'pricing-high-to-low': (left, right) => byNumber(negated(lowestPrice(left)), negated(lowestPrice(right))),
 };
+
+/** Values of `sort`. */
+export const MODEL_ORDERS: readonly string[] = Object.keys(ORDERS);
 
 /** Answers `GET /models`, with the prices of a time in Unix seconds. Without `offset` and `limit` the list is complete. */
 export function listModels(facts: ListedFacts, query: URLSearchParams, at: number): ModelList {

@@ -10,7 +10,8 @@ export type Operation =
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
-  | { readonly name: 'providers' };
+  | { readonly name: 'providers' }
+  | { readonly name: 'openapi' };
 
 /** Operations on batches. */
 export type BatchOperation =
@@ -18,7 +19,7 @@ export type BatchOperation =
   | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
 
 /** Operations that only read the catalog. */
-export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' } | BatchOperation>;
+export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation>;
 
 /** True for an operation on batches. */
 export function isBatch(operation: Operation): operation is BatchOperation {
@@ -27,7 +28,8 @@ export function isBatch(operation: Operation): operation is BatchOperation {
 
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
-  return operation.name !== 'chat' && operation.name !== 'embeddings' && !isBatch(operation);
+  const { name } = operation;
+  return name !== 'chat' && name !== 'embeddings' && name !== 'openapi' && !isBatch(operation);
 }
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
@@ -70,6 +72,7 @@ const ROUTES: readonly Route[] = [
   },
   { method: 'GET', pattern: new RegExp(`^/models?/${SLUG}$`), operation: (slug) => ({ name: 'model', slug }) },
   { method: 'GET', pattern: /^\/providers$/, operation: () => ({ name: 'providers' }) },
+  { method: 'GET', pattern: /^\/openapi\.json$/, operation: () => ({ name: 'openapi' }) },
 ];
 
 const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };

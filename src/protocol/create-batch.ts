@@ -33,7 +33,8 @@ export const BATCH_FIELDS = ['endpoint', 'model', 'completion_window', 'callback
 export const MAX_CUSTOM_ID_LENGTH = 512;
 const MAX_URL_LENGTH = 2_048;
 
-const fieldsSchema = closed({
+/** Schema of {@link BatchFields}. */
+export const batchFieldsSchema = closed({
   endpoint: z.enum(BATCH_ENDPOINTS),
   model: nullish(identifier(1, MAX_MODEL_SLUG_LENGTH)),
   completion_window: nullish(z.literal('24h')),
@@ -46,14 +47,15 @@ const fieldsSchema = closed({
   ),
 });
 
-const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
+/** Schema of `custom_id`. */
+export const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
 
 /** Checks the fields that stand before `requests`. */
 export function parseBatchFields(fields: unknown): Checked<BatchFields> {
   if (!isJsonObject(fields)) {
     return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));
   }
-  const parsed = fieldsSchema.safeParse(fields, FIRST_PROBLEM);
+  const parsed = batchFieldsSchema.safeParse(fields, FIRST_PROBLEM);
   if (parsed.success) return passed(parsed.data);
   const { path, problem } = describeIssues(parsed.error.issues, fields);
   return failed(faultAt(path, problem));

@@ -1,4 +1,5 @@
-import type { ConfigProblem } from '../errors.ts';
+import { type OptionShape, optionProblems } from '../core/options/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../errors.ts';
 
 /** What can be wrong with the options of any provider that is asked over HTTP. */
 export interface CheckedOptions {
@@ -25,4 +26,26 @@ export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
     problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
   }
   return problems;
+}
+
+/**
+ * Refuses options that are not known, or not of their kind, together with what else is wrong with the provider.
+ *
+ * @param usual - Slug and address where the options name none.
+ * @param others - What else was found.
+ * @throws {@link ConfigError}
+ */
+export function checkProviderShape<Options>(
+  shape: OptionShape<Options>,
+  options: Options,
+  usual: { readonly slug?: string; readonly baseURL?: string } = {},
+  others: readonly ConfigProblem[] = [],
+): void {
+  const given = Object(options) as { slug?: unknown; baseURL?: unknown; apiKey?: unknown };
+  const slug = typeof given.slug === 'string' ? given.slug : (usual.slug ?? '?');
+  const problems = [...optionProblems(shape, options, `providers.${slug}`), ...others];
+  if (problems.length === 0) return;
+  const baseURL = typeof given.baseURL === 'string' ? given.baseURL : (usual.baseURL ?? 'https://provider.example');
+  const apiKey = typeof given.apiKey === 'string' ? given.apiKey : undefined;
+  throw new ConfigError([...problems, ...checkProviderOptions({ slug, baseURL, apiKey })]);
 }

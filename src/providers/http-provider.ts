@@ -150,6 +150,27 @@ export function httpProvider<const Model extends string = string>(
     });
   }
 
+  /** Lists models: every wire here has that under the same path, and nobody charges for it. */
+  async function check(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const accept = 'application/json';
+      const { response } = await api.send({
+        method: 'GET',
+        path: '/models',
+        accept,
+        signal,
+        maxBytes: MAX_WHOLE_BYTES,
+      });
+      response.cancel();
+      const { status } = response;
+      if (status === 401 || status === 403) return `refuses the key (${status})`;
+      // Servers without a list of models are there all the same.
+      return status < 400 || status === 404 || status === 405 ? undefined : `answers ${status}`;
+    } catch (error) {
+      return signal.aborted ? 'does not answer in time' : `cannot be reached: ${failureOf(error).message}`;
+    }
+  }
+
   const { embeddings } = options.codec;
   return {
     slug,
@@ -163,6 +184,7 @@ export function httpProvider<const Model extends string = string>(
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
     chat,
+    check,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
     ...(options.batches === undefined ? {} : { batches: options.batches(api, { codecFor, embeddings }) }),
     close: () => api.close(),

@@ -80,6 +80,11 @@ export interface Provider<Model extends string = string> extends CatalogProvider
    * Left out by providers that make none: they are then never asked.
    */
   embed?(call: EmbeddingCall): Promise<EmbeddingReply>;
+  /**
+   * Finds out whether the provider can be reached and takes its key, by a call that costs nothing. Resolves with what is
+   * wrong, or undefined when nothing is; never rejects. Left out by providers that have no such call.
+   */
+  check?(signal: AbortSignal): Promise<string | undefined>;
   /** The provider's own batch API. Left out by providers that have none: their batches are run request by request. */
   readonly batches?: NativeBatches | undefined;
   /** Frees connections. Called by `router.close()`. */

@@ -1,5 +1,6 @@
+import { type OptionShape, checkShape, wholeNumber } from '../core/options/option-kinds.ts';
 import type { Timer } from '../runtime/environment.ts';
-import { TaskPump, type TaskPumpOptions, runDueTasks } from './task-pump.ts';
+import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from './task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from './task-queue.ts';
 
 /** Options of {@link localQueue}. */
@@ -11,6 +12,8 @@ export interface LocalQueueOptions extends TaskPumpOptions {
   readonly pollMs?: number | undefined;
 }
 
+const OPTIONS: OptionShape<LocalQueueOptions> = { ...TASK_PUMP_OPTIONS, pollMs: wholeNumber(1) };
+
 const DEFAULT_POLL_MS = 5_000;
 /** A store that always sees something due must not keep the process busy. */
 const SHORTEST_WAIT_MS = 10;
@@ -20,6 +23,7 @@ const SHORTEST_WAIT_MS = 10;
  * elsewhere. Several processes may do so on the same store: every task is leased to one of them.
  */
 export function localQueue(options: LocalQueueOptions = {}): TaskQueueFactory {
+  checkShape<LocalQueueOptions>(OPTIONS, options, 'localQueue');
   return (ports) => new LocalQueue(ports, options);
 }
 

@@ -1,3 +1,4 @@
+import { type OptionShape, wholeNumber } from '../core/options/option-kinds.ts';
 import { backoffMs } from '../core/fallback/backoff.ts';
 import type { ClaimedTask } from '../storage/batch-store.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from './task-queue.ts';
@@ -9,6 +10,12 @@ export interface TaskPumpOptions {
   /** Milliseconds after which a task of a process that died is taken by another one. Default 30,000. */
   readonly leaseMs?: number | undefined;
 }
+
+/** Kinds of {@link TaskPumpOptions}. */
+export const TASK_PUMP_OPTIONS: OptionShape<TaskPumpOptions> = {
+  concurrency: wholeNumber(1),
+  leaseMs: wholeNumber(1),
+};
 
 /** Runs what is due until nothing is due any more, or until the time is up. */
 export async function runDueTasks(

@@ -1,3 +1,4 @@
+import { type OptionShape, callable, checkShape, wholeNumber } from '../core/options/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';
 import type { CounterChange, StateStore } from './state-store.ts';
@@ -10,8 +11,12 @@ export interface MemoryStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
+const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), now: callable };
+
 /** State in the memory of this process: fast, bounded, gone when the process ends. */
-export function memoryStore({ maxEntries = 10_000, now }: MemoryStoreOptions = {}): StateStore {
+export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
+  checkShape<MemoryStoreOptions>(OPTIONS, options, 'memoryStore');
+  const { maxEntries = 10_000, now } = options;
   const entries = new LRUCache<string, { value: JsonValue }>({
     max: maxEntries,
     ttlResolution: 0,

@@ -162,7 +162,17 @@ describe('what an endpoint must speak Messages for', () => {
   it('goes there, and the answer comes back in its own words', async () => {
     const fed = fedProvider({
       script: (call) =>
-        call.answer('Hi', { native: { id: 'msg_1', type: 'message', content: [{ type: 'hologram' }] } }),
+        call.answer('Hi', {
+          native: {
+            id: 'msg_1',
+            type: 'message',
+            role: 'assistant',
+            content: [{ type: 'hologram' }],
+            stop_reason: 'end_turn',
+            stop_sequence: null,
+            usage: { input_tokens: 1, output_tokens: 1 },
+          },
+        }),
     });
     const router = createRouter({ providers: [fedProvider({ slug: 'other' }), { ...fed, dialects: ['messages'] }] });
     const body = {

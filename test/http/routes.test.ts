@@ -21,6 +21,7 @@ describe('a path', () => {
     ['GET', '/models/acme%2Fone/endpoints/', { name: 'endpoints', slug: 'acme/one' }],
     ['GET', '/models/100%/endpoints', { name: 'endpoints', slug: '100%' }],
     ['GET', '/providers', { name: 'providers' }],
+    ['GET', '/openapi.json', { name: 'openapi' }],
   ])('of ours is found: %s %s', (method, path, operation) => {
     expect(matchRoute(method, path)).toEqual({ type: 'operation', operation });
   });

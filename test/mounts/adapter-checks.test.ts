@@ -2,6 +2,7 @@ import { adapterChecks, adapterControl } from 'signalbox/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { HOSTS } from '../support/hosts.ts';
 import type { Mounted } from '../support/mounts.ts';
+import { withDocumentedFetch } from '../support/openapi.ts';
 
 describe.each(Object.entries(HOSTS))('%s', (_name, mount) => {
   const control = adapterControl();
@@ -15,6 +16,6 @@ describe.each(Object.entries(HOSTS))('%s', (_name, mount) => {
   });
 
   it.each(adapterChecks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
-    await run(mounted.baseURL, control);
+    await withDocumentedFetch('/v1', () => run(mounted.baseURL, control));
   });
 });

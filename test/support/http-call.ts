@@ -1,4 +1,5 @@
 import { BodyError, type HttpCall, type HttpReply, type Router, handle } from 'signalbox';
+import { expectDocumented } from './openapi.ts';
 
 /** How a test calls. Bodies that are neither text nor bytes are written as JSON. */
 export interface CallInit {
@@ -65,11 +66,17 @@ export function httpCall(init: CallInit = {}): HttpCall {
   };
 }
 
-/** Calls a router and reads the answer to its end. */
+/** Calls a router and reads the answer to its end. What comes must be what the OpenAPI document says. */
 export async function send(router: Router, init: CallInit = {}): Promise<Answered> {
-  const reply = await handle(router, httpCall(init));
+  const call = httpCall(init);
+  const reply = await handle(router, call);
   if (reply === undefined) throw new Error('The call is not for the router');
-  return read(reply);
+  const answered = await read(reply);
+  const { status, headers, text } = answered;
+  if (status !== 204) {
+    expectDocumented({ method: call.method, path: call.path, status, contentType: headers['content-type'], text });
+  }
+  return answered;
 }
 
 /** Reads an answer to its end. */

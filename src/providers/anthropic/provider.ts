@@ -1,4 +1,5 @@
-import { ConfigError } from '../../errors.ts';
+import { checkProviderShape } from '../check-options.ts';
+import { ANTHROPIC_OPTIONS } from '../option-shapes.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
 import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
@@ -34,10 +35,9 @@ export function anthropic<const Models extends ModelTable = never>(
 ): Provider<ModelIds<Models>> {
   const { slug = 'anthropic', betas = [], models } = options;
   const apiKey = options.apiKey ?? readEnvironment(API_KEY_VARIABLE);
-  if (apiKey === undefined) {
-    const problem = `is missing: pass apiKey, or set ${API_KEY_VARIABLE} in the environment`;
-    throw new ConfigError([{ path: `providers.${slug}.apiKey`, problem }]);
-  }
+  const problem = `is missing: pass apiKey, or set ${API_KEY_VARIABLE} in the environment`;
+  const missing = apiKey === undefined ? [{ path: `providers.${slug}.apiKey`, problem }] : [];
+  checkProviderShape<AnthropicOptions>(ANTHROPIC_OPTIONS, options, { slug }, missing);
   const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
   const root = baseURL.replace(/\/+$/, '').replace(/\/v1$/, '');
   return httpProvider<ModelIds<Models>>({

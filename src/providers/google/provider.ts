@@ -1,7 +1,9 @@
 import type { ConfigProblem } from '../../errors.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
+import { GOOGLE_OPTIONS } from '../option-shapes.ts';
 import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import type { Provider } from '../provider.ts';
@@ -64,6 +66,7 @@ export interface GoogleOptions<Models extends ModelTable = ModelTable> extends O
 export function google<const Models extends ModelTable = never>(
   options: GoogleOptions<Models> = {},
 ): Provider<ModelIds<Models>> {
+  checkProviderShape<GoogleOptions>(GOOGLE_OPTIONS, options, { slug: 'google' });
   const bearer = options.authorization === 'bearer';
   const slug = options.slug ?? 'google';
   const baseURL = (options.baseURL ?? GEMINI_API).replace(/\/+$/, '');

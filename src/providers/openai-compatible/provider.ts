@@ -1,6 +1,8 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { ConfigProblem } from '../../errors.ts';
+import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
+import { OPENAI_COMPATIBLE_OPTIONS } from '../option-shapes.ts';
 import type { Provider } from '../provider.ts';
 import type { Transport } from '../transport/transport.ts';
 import { chatCompletionsCodec } from './codec.ts';
@@ -64,6 +66,7 @@ export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable>
 export function openaiCompatible<const Models extends ModelTable>(
   options: OpenAiCompatibleOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
+  checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
   const { batchWire = 'files', batchPriceFactor } = dialect;

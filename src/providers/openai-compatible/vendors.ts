@@ -1,4 +1,6 @@
-import { ConfigError } from '../../errors.ts';
+import type { ConfigProblem } from '../../errors.ts';
+import { checkProviderShape } from '../check-options.ts';
+import { AZURE_OPTIONS, CHAT_PROVIDER_OPTIONS } from '../option-shapes.ts';
 import type { Provider } from '../provider.ts';
 import { readEnvironment } from './environment.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
@@ -15,15 +17,11 @@ export type VendorFactory = <const Models extends ModelTable = never>(
 function vendor(preset: VendorPreset): VendorFactory {
   return <const Models extends ModelTable = never>(options: ChatProviderOptions<Models> = {}) => {
     const apiKey = options.apiKey ?? keyFromEnvironment(preset);
-    if (apiKey === undefined && preset.apiKeyVariables.length > 0) {
-      const variables = preset.apiKeyVariables.join(' or ');
-      throw new ConfigError([
-        {
-          path: `providers.${preset.slug}.apiKey`,
-          problem: `is missing: pass apiKey, or set ${variables} in the environment`,
-        },
-      ]);
-    }
+    const variables = preset.apiKeyVariables.join(' or ');
+    const path = `providers.${preset.slug}.apiKey`;
+    const problem = `is missing: pass apiKey, or set ${variables} in the environment`;
+    const missing = apiKey === undefined && variables !== '' ? [{ path, problem }] : [];
+    checkProviderShape<ChatProviderOptions>(CHAT_PROVIDER_OPTIONS, options, preset, missing);
     const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
     return openaiCompatible({
       ...options,
@@ -84,14 +82,16 @@ export function azure<const Models extends ModelTable>(
   options: AzureOptions<Models>,
 ): Provider<Extract<keyof Models, string>> {
   const { resource, ...rest } = options;
+  const problems: ConfigProblem[] = [];
   if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
-    throw new ConfigError([{ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' }]);
+    problems.push({ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' });
   }
   const apiKey = options.apiKey ?? readEnvironment('AZURE_OPENAI_API_KEY');
   if (apiKey === undefined) {
     const problem = 'is missing: pass apiKey, or set AZURE_OPENAI_API_KEY in the environment';
-    throw new ConfigError([{ path: 'providers.azure.apiKey', problem }]);
+    problems.push({ path: 'providers.azure.apiKey', problem });
   }
+  checkProviderShape<AzureOptions>(AZURE_OPTIONS, options, { slug: 'azure' }, problems);
   return openaiCompatible({
     ...rest,
     slug: 'azure',

@@ -1,4 +1,6 @@
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
+import { checkProviderShape } from '../check-options.ts';
+import { SIMULATED_OPTIONS } from '../option-shapes.ts';
 import type { Environment } from '../../runtime/environment.ts';
 import type { ModelTable } from '../openai-compatible/provider.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
@@ -44,6 +46,7 @@ export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
  * @throws {@link ConfigError} with everything that is wrong with them.
  */
 export function checkOptions(options: SimulatedOptions): void {
+  checkProviderShape(SIMULATED_OPTIONS, options, { slug: 'simulated' });
   const { slug = 'simulated', firstTokenMs = 0, tokensPerSecond = 0, failureRate = 0, failures = [] } = options;
   const problems: ConfigProblem[] = [];
   const check = (isRight: boolean, name: string, problem: string): void => {

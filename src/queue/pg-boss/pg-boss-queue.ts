@@ -1,5 +1,6 @@
+import { type OptionShape, checkShape, kind, text, wholeNumber } from '../../core/options/option-kinds.ts';
 import type { Timer } from '../../runtime/environment.ts';
-import { TaskPump, type TaskPumpOptions, runDueTasks } from '../task-pump.ts';
+import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from '../task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../task-queue.ts';
 import { type WakeCalls, openWakeCalls } from './boss.ts';
 
@@ -17,6 +18,17 @@ export interface PgBossQueueOptions extends TaskPumpOptions {
    */
   readonly pollMs?: number | undefined;
 }
+
+const OPTIONS: OptionShape<PgBossQueueOptions> = {
+  ...TASK_PUMP_OPTIONS,
+  connectionString: kind(
+    'an address that begins with postgres://',
+    (value) => typeof value === 'string' && /^postgres(?:ql)?:\/\//.test(value),
+  ),
+  schema: text,
+  queue: text,
+  pollMs: wholeNumber(1),
+};
 
 const DEFAULT_POLL_MS = 10_000;
 /** Milliseconds after which a call that found no room is made again. */
@@ -40,6 +52,7 @@ const NOW = 'now';
  * ```
  */
 export function pgBossQueue(options: PgBossQueueOptions): TaskQueueFactory {
+  checkShape<PgBossQueueOptions>(OPTIONS, options, 'pgBossQueue');
   return (ports) => new PgBossQueue(ports, options);
 }
 

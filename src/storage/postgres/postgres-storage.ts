@@ -1,3 +1,4 @@
+import { type OptionShape, anything, checkShape, flag, kind } from '../../core/options/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
 import type { BatchStore } from '../batch-store.ts';
 import { PostgresDatabase } from './database.ts';
@@ -39,6 +40,7 @@ export interface PostgresStorageOptions {
  * ```
  */
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
+  checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
   checkOptions(options);
   const { pool, connectionString = '', schema = 'signalbox', connections = 10, migrate: allowed = true } = options;
   const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000 } = options;
@@ -61,6 +63,16 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
     close: () => database.close(),
   };
 }
+
+const OPTIONS: OptionShape<PostgresStorageOptions> = {
+  pool: anything,
+  connectionString: kind('a text', (value) => typeof value === 'string'),
+  schema: kind('a text', (value) => typeof value === 'string'),
+  connections: anything,
+  migrate: flag,
+  statementTimeoutMs: anything,
+  connectTimeoutMs: anything,
+};
 
 function checkOptions(options: PostgresStorageOptions): void {
   const { pool, connectionString, schema } = options;

@@ -1,3 +1,12 @@
+import {
+  type OptionShape,
+  anything,
+  callable,
+  checkShape,
+  kind,
+  milliseconds,
+  withFunctions,
+} from '../../core/options/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
@@ -75,7 +84,9 @@ return { applied, unpack(sums) }`;
  * const router = createRouter({ providers, state: redisStore({ url: process.env.REDIS_URL }) });
  * ```
  */
-export function redisStore({ client, url, prefix = 'signalbox:', ...fallback }: RedisStoreOptions): StateStore {
+export function redisStore(options: RedisStoreOptions): StateStore {
+  checkShape<RedisStoreOptions>(OPTIONS, options, 'redisStore');
+  const { client, url, prefix = 'signalbox:', ...fallback } = options;
   checkOptions(client, url);
   let connecting: Promise<RedisConnection> | undefined;
   const connect = (): Promise<RedisConnection> =>
@@ -142,6 +153,17 @@ function lifeOf(ttlMs: number): string {
 function nothing(): Promise<void> {
   return Promise.resolve();
 }
+
+const OPTIONS: OptionShape<RedisStoreOptions> = {
+  client: anything,
+  url: kind('a text', (value) => typeof value === 'string'),
+  prefix: kind('a text', (value) => typeof value === 'string'),
+  timeoutMs: milliseconds,
+  restMs: milliseconds,
+  local: withFunctions('a store', 'get', 'set'),
+  warn: callable,
+  now: callable,
+};
 
 function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
   const problems: ConfigProblem[] = [];

@@ -1,3 +1,4 @@
+import { type OptionShape, anything, callable, checkShape } from '../../core/options/option-kinds.ts';
 import { ConfigError } from '../../errors.ts';
 import type { BatchStore } from '../batch-store.ts';
 import { SqliteConnection } from './connection.ts';
@@ -18,6 +19,8 @@ export interface SqliteStorageOptions {
 
 const BUSY_TIMEOUT_MS = 10_000;
 
+const OPTIONS: OptionShape<SqliteStorageOptions> = { file: anything, busyTimeoutMs: anything, now: callable };
+
 /**
  * Batches in one file, by the SQLite that Node has built in. What was published survives a crash of the process and of
  * the machine. Several processes of one machine may use the same file; it must be on a local disk.
@@ -29,11 +32,9 @@ const BUSY_TIMEOUT_MS = 10_000;
  * const storage = sqliteStorage({ file: 'batches.db' });
  * ```
  */
-export function sqliteStorage({
-  file,
-  busyTimeoutMs = BUSY_TIMEOUT_MS,
-  now = Date.now,
-}: SqliteStorageOptions): BatchStore {
+export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
+  checkShape<SqliteStorageOptions>(OPTIONS, options, 'sqliteStorage');
+  const { file, busyTimeoutMs = BUSY_TIMEOUT_MS, now = Date.now } = options;
   checkOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
   const connection = new SqliteConnection(file, busyTimeoutMs);

@@ -45,6 +45,9 @@ describe('a configuration of plugins and server tools', () => {
         timeouts: { pluginMs: -1, serverToolMs: Number.NaN },
       }),
     ).toEqual([
+      'maxPluginDepth must be a whole number from 0 on, not -1',
+      'timeouts.pluginMs must be a number of milliseconds that is not negative, not -1',
+      'timeouts.serverToolMs must be a number of milliseconds that is not negative, not NaN',
       'plugins[0].id must be 1 to 64 letters, digits and "-", not "a b"',
       'plugins[1].models[1] must be a slug such as "router/auto", not "nonsense"',
       'plugins[2].timeoutMs must be a number above 0, not 0',
@@ -56,9 +59,6 @@ describe('a configuration of plugins and server tools', () => {
       'serverTools[1].type must be unique, but "router:datetime" is there twice',
       'serverTools[2].type must be "router:" and lower-case letters or "_", not "router:Big"',
       'serverTools[3].type must not be "router:bash": chat completions always refuse it',
-      'maxPluginDepth must be a whole number from 0 on, not -1',
-      'timeouts.pluginMs must be a number that is not negative, not -1',
-      'timeouts.serverToolMs must be a number that is not negative, not NaN',
     ]);
   });
 

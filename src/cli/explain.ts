@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { RouterError } from '../errors.ts';
+import type { Explanation } from '../explanation.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import { createRouter } from '../router.ts';
+import { type Command, type CommandIo, CommandError } from './command.ts';
+import { CONFIG_HELP, loadConfig } from './load-config.ts';
+import { tableOf } from './table.ts';
+
+const USAGE = `<request.json> [options]
+
+Shows what a chat request would do, calling nobody: the endpoints in order and why, those that are left out and why,
+and the plugins and server tools that would take part.
+
+${CONFIG_HELP}
+  --json           Print it as JSON`;
+
+/** `signalbox explain`: shows the plan of a request. */
+export const explain: Command = {
+  name: 'explain',
+  summary: 'Show what a request would do, calling nobody',
+  usage: USAGE,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { config: { type: 'string' }, json: { type: 'boolean' } },
+      allowPositionals: true,
+    });
+    const [file, ...others] = positionals;
+    if (file === undefined || others.length > 0) throw new CommandError('Name one file with a request.');
+    const request = await readRequest(file, io);
+    const { config } = await loadConfig(io, values.config);
+    const router = createRouter(config);
+    try {
+      const explanation = await router.explain(request as ChatRequest);
+      const lines = values.json === true ? [JSON.stringify(explanation, undefined, 2)] : linesOf(explanation);
+      for (const line of lines) io.print(line);
+      return 0;
+    } catch (error) {
+      if (!RouterError.isInstance(error)) throw error;
+      throw new CommandError(`${file}: ${error.message}`);
+    } finally {
+      await router.close();
+    }
+  },
+};
+
+async function readRequest(file: string, io: CommandIo): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(resolve(io.folder, file), 'utf8')) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new CommandError(`${file} is not JSON: ${error.message}`);
+    throw new CommandError(`${file} cannot be read.`);
+  }
+}
+
+function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanation): readonly string[] {
+  const order = steps.map(({ tag, model, why, estimatedCostUsd, coolingDown }, index) => [
+    String(index + 1),
+    tag,
+    model,
+    estimatedCostUsd === undefined ? 'unknown' : `$${estimatedCostUsd.toFixed(6)}`,
+    coolingDown ? `${why}; cooling down` : why,
+  ]);
+  const out = rejected.map(({ tag, model, reason, detail }) => [
+    '-',
+    tag,
+    model,
+    '',
+    detail === undefined ? `left out: ${reason}` : `left out: ${reason} (${detail})`,
+  ]);
+  return [
+    `Requested: ${requested}`,
+    ...tableOf([['', 'endpoint', 'model', 'estimate', 'why'], ...order, ...out]),
+    ...(order.length === 0 ? ['Nobody is left to ask: the request would fail.'] : []),
+    ...plugins.map(({ id, because, hooks }) => `Plugin ${id}: ${hooks.join(', ')} (${because})`),
+    ...serverTools.map(({ type, name }) => `Server tool ${type} as ${name}`),
+  ];
+}

@@ -1,0 +1,106 @@
+import { type Server, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { nodeRouter } from '../../adapters/node.ts';
+import { type Router, createRouter } from '../router.ts';
+import { type Command, CommandError } from './command.ts';
+import { CONFIG_HELP, loadConfig } from './load-config.ts';
+
+const DEFAULT_PORT = 8787;
+const LOCAL = '127.0.0.1';
+/** Milliseconds that requests under way may take when the command is stopped. */
+const GRACE_MS = 10_000;
+
+const USAGE = `[options]
+
+Serves a router over HTTP under /v1 until it is stopped. Requests under way then get ${GRACE_MS / 1_000} seconds to end.
+
+${CONFIG_HELP}
+  --port <number>  Default: the variable PORT, or ${DEFAULT_PORT}; 0 for any that is free
+  --host <name>    Default: ${LOCAL}. Callers on other machines need credentials: see "authenticate".`;
+
+/** `signalbox serve`: serves a router. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Serve a router over HTTP',
+  usage: USAGE,
+  async run(args, io) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { config: { type: 'string' }, port: { type: 'string' }, host: { type: 'string' } },
+    });
+    const port = portOf(values.port ?? process.env['PORT'] ?? String(DEFAULT_PORT));
+    const host = values.host ?? LOCAL;
+    const { config, from } = await loadConfig(io, values.config);
+    const router = createRouter(config);
+    router.on('warning', ({ message }) => io.complain(message));
+    const server = createServer(nodeRouter(router, { basePath: '/v1' }));
+    const url = await listen(server, port, host);
+    for (const line of greeting(router, url, from)) io.print(line);
+    await stopped(io.stop);
+    await close(server, router);
+    io.print('Stopped.');
+    return 0;
+  },
+};
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
+  throw new CommandError(`The port must be a number from 0 to 65535, not "${text}".`);
+}
+
+async function listen(server: Server, port: number, host: string): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'somebody else listens there' : error.message;
+      reject(new CommandError(`Cannot listen at ${host}:${port}: ${reason}. Choose another --port or --host.`));
+    });
+    server.listen(port, host, resolve);
+  });
+  const { port: actual } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${actual}/v1`;
+}
+
+function greeting(router: Router, url: string, from: string): readonly string[] {
+  const { config } = router.internals;
+  const providers = config.providers.map(({ name, slug }) => name ?? slug).join(', ');
+  const model = config.simulatedByDefault ? 'simulated/small' : firstModel(router);
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  return [
+    `Signalbox listens at ${url}`,
+    `Configuration: ${from}`,
+    `Providers: ${providers}`,
+    ...(config.simulatedByDefault ? ['Answers are simulated: set a key such as OPENAI_API_KEY for real ones.'] : []),
+    ...(config.authenticate === undefined && !config.allowAnonymous
+      ? ['Callers: this machine only, without credentials']
+      : []),
+    `Try: curl ${url}/chat/completions -H 'content-type: application/json' -d '${body}'`,
+  ];
+}
+
+/** A model to try: the first that is declared, or one of a provider that takes any. */
+function firstModel(router: Router): string {
+  const { catalog } = router.internals.services.facts;
+  const [first] = catalog.models.keys();
+  return first ?? `${router.internals.config.providers[0]?.slug ?? 'provider'}/<model>`;
+}
+
+function stopped(stop: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop?.aborted === true) return resolve();
+    if (stop !== undefined) return stop.addEventListener('abort', () => resolve(), { once: true });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** Takes no new requests, lets those under way end, and then lets go of the connections to providers. */
+async function close(server: Server, router: Router): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+  await router.close();
+}

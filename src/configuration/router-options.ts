@@ -1,0 +1,222 @@
+import type { BatchesOptions, WebhooksOptions } from '../config-batches.ts';
+import type { Brand, Cors, KeepAlive, RouterConfig } from '../config.ts';
+import type { RoutingPolicy } from '../core/account.ts';
+import type { BackoffPolicy } from '../core/fallback/backoff.ts';
+import type { BreakerPolicy } from '../core/fallback/breaker.ts';
+import type { FallbackPolicy } from '../core/fallback/next-move.ts';
+import type { RetryBudgetPolicy } from '../core/fallback/retry-budget.ts';
+import {
+  type OptionShape,
+  amount,
+  anything,
+  callable,
+  either,
+  flag,
+  group,
+  having,
+  kind,
+  listOf,
+  mapOf,
+  milliseconds,
+  oneOf,
+  share,
+  text,
+  wholeNumber,
+  withFunctions,
+} from '../core/options/option-kinds.ts';
+import type { PluginDefault } from '../core/pipeline/plugin-default.ts';
+import type { SelectionPolicy } from '../core/selection/world.ts';
+import type { RequestLimits } from '../protocol/limits.ts';
+import type { MaxPrice } from '../protocol/provider-preferences.ts';
+import type { BatchLimits } from '../runtime/batches/limits.ts';
+import type { RouterEvents } from '../runtime/events.ts';
+import type { Timeouts } from '../runtime/timeouts.ts';
+import { budgets, rateLimits, responseCache } from './limit-options.ts';
+import { modelInfo, modelTable } from './model-options.ts';
+
+const count = wholeNumber(0);
+const positive = wholeNumber(1);
+const texts = listOf(text);
+
+/** What the router needs of a provider; a provider may have more for itself. */
+const provider = having(
+  'a provider, such as openai() makes one',
+  { slug: text, models: modelTable, chat: callable },
+  { name: text, embed: callable, check: callable, close: callable, dataCollection: flag, zeroDataRetention: flag },
+);
+
+const plugin = having(
+  'a plugin',
+  { id: text, whenItThrows: text },
+  {
+    parseOptions: callable,
+    models: texts,
+    runsUnasked: callable,
+    onRequest: callable,
+    onCandidates: callable,
+    onAttempt: callable,
+    onChunks: callable,
+    onResult: callable,
+    close: callable,
+  },
+);
+
+const serverTool = having(
+  'a server tool',
+  { type: text, describe: callable, execute: callable },
+  {
+    parseOptions: callable,
+    native: callable,
+    nameOf: callable,
+    innerTools: callable,
+    maxUses: callable,
+    close: callable,
+  },
+);
+
+const maxPrice = either(amount, text);
+
+const policy = group<RoutingPolicy>({
+  only: texts,
+  ignore: texts,
+  dataCollection: oneOf<NonNullable<RoutingPolicy['dataCollection']>>({ allow: true, deny: true }),
+  zeroDataRetention: flag,
+  enforceDistillableText: flag,
+  maxPrice: group<MaxPrice>({
+    prompt: maxPrice,
+    completion: maxPrice,
+    request: maxPrice,
+    image: maxPrice,
+    audio: maxPrice,
+  }),
+});
+
+const batchLimits = group<BatchLimits>({
+  bytes: positive,
+  requests: positive,
+  uploads: positive,
+  uploadMs: positive,
+  perBatch: positive,
+  perProvider: positive,
+  concurrency: positive,
+  keepFree: count,
+  itemTries: positive,
+  windowMs: positive,
+  retentionMs: positive,
+  leaseMs: positive,
+  sliceMs: positive,
+  sweepMs: positive,
+});
+
+const fallback = group<FallbackPolicy>({
+  maxAttempts: positive,
+  triesPerEndpoint: positive,
+  backoff: group<BackoffPolicy>({ baseMs: milliseconds, capMs: milliseconds }),
+  maxWaitMs: milliseconds,
+});
+
+const limits = group<RequestLimits>({
+  bodyBytes: count,
+  depth: count,
+  nodes: count,
+  messages: count,
+  tools: count,
+  toolSchemaLength: count,
+  embeddingInputs: count,
+  embeddingTokens: count,
+  bodyTimeoutMs: milliseconds,
+  writeStallMs: milliseconds,
+  concurrentRequests: count,
+});
+
+const timeouts = group<Timeouts>({
+  connectMs: milliseconds,
+  firstTokenMs: milliseconds,
+  answerMs: milliseconds,
+  idleMs: milliseconds,
+  totalMs: milliseconds,
+  pluginMs: milliseconds,
+  serverToolMs: milliseconds,
+});
+
+/** Every option of a router. Equal to {@link RouterConfig}: an option that is in one of them only does not compile. */
+export const ROUTER_OPTIONS: OptionShape<RouterConfig> = {
+  providers: listOf(provider),
+  models: mapOf(modelInfo),
+  catalog: anything,
+  catalogMaxAgeDays: kind('a number of days', (value) => typeof value === 'number' && value >= 0),
+  aliases: mapOf(either(text, texts)),
+  presets: mapOf(mapOf(anything)),
+  defaultModel: text,
+  plugins: listOf(plugin),
+  pluginDefaults: listOf(
+    group<PluginDefault>({ id: text, options: mapOf(anything), enabled: flag, preventOverrides: flag }, ['id']),
+  ),
+  maxPluginDepth: count,
+  serverTools: listOf(serverTool),
+  policy,
+  authenticate: callable,
+  allowAnonymous: flag,
+  cors: group<Cors>({ origins: anything }),
+  brand: oneOf<Brand>({ router: true, openrouter: true }),
+  limits,
+  timeouts,
+  fallback,
+  breaker: group<BreakerPolicy>({
+    failureRatio: share,
+    minimumCalls: count,
+    openMs: milliseconds,
+    maxOpenMs: milliseconds,
+    probes: positive,
+  }),
+  retryBudget: group<RetryBudgetPolicy>({ ratio: amount, floor: amount }),
+  selection: group<SelectionPolicy>({
+    unknownCapability: oneOf<SelectionPolicy['unknownCapability']>({ allow: true, exclude: true }),
+    toolSupport: oneOf<SelectionPolicy['toolSupport']>({ exclude: true, prefer: true }),
+  }),
+  maxCooldownMs: milliseconds,
+  stickyTtlMs: milliseconds,
+  keepAlive: group<KeepAlive>({ firstMs: milliseconds, everyMs: milliseconds }),
+  state: withFunctions('a store, such as redisStore() makes one', 'get', 'set', 'delete', 'increment'),
+  rateLimits,
+  budgets,
+  responseCache,
+  batches: group<BatchesOptions>({
+    storage: withFunctions('a storage, such as sqliteStorage() makes one', 'open', 'claimItems'),
+    queue: kind('what a queue such as localQueue() gives', (value) => typeof value === 'function'),
+    accountOf: callable,
+    limits: batchLimits,
+    failPoint: callable,
+  }),
+  webhooks: group<WebhooksOptions>({
+    secrets: listOf(kind('a text', (value) => typeof value === 'string')),
+    ports: listOf(positive),
+    allowedHosts: texts,
+    createTransport: callable,
+  }),
+  identitySecret: text,
+  docsUrl: text,
+  on: group<RouterEvents>({
+    request: callable,
+    attempt_start: callable,
+    attempt: callable,
+    plugin_start: callable,
+    plugin: callable,
+    tool_start: callable,
+    tool: callable,
+    health: callable,
+    result: callable,
+    error: callable,
+    warning: callable,
+    batch: callable,
+  }),
+  environment: withFunctions(
+    'an environment, such as fakeEnvironment() makes one',
+    'now',
+    'wallClock',
+    'random',
+    'randomText',
+    'setTimer',
+    'clearTimer',
+  ),
+};

@@ -1,0 +1,194 @@
+import type { DialectName } from '../../protocol/dialect.ts';
+import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
+import type { Operation } from '../routes.ts';
+import {
+  BATCHES_QUERY,
+  BATCH_PATH,
+  CALL_HEADERS,
+  COUNT_QUERY,
+  CREATE_BATCH_HEADERS,
+  MODELS_QUERY,
+  MODEL_PATH,
+} from './parameters.ts';
+import { BODY_ERRORS, COMMON_ERRORS, type ErrorStatus, UPSTREAM_ERRORS, errors, success } from './responses.ts';
+
+/** One operation of the document, and where it stands. */
+export interface DocumentedOperation {
+  readonly method: 'get' | 'post' | 'delete';
+  readonly path: string;
+  readonly operation: object;
+}
+
+const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
+const BATCH_ERRORS = [...COMMON_ERRORS, 401, 403, 409, 429] as const;
+
+/** Says that an operation may be called without credentials. */
+const PUBLIC = { security: [] };
+
+function body(schema: ComponentName): object {
+  return { requestBody: { required: true, content: { 'application/json': { schema: reference(schema) } } } };
+}
+
+function asks(
+  operationId: string,
+  summary: string,
+  request: ComponentName,
+  answer: { readonly schema: ComponentName; readonly events?: ComponentName },
+  error: 'Error' | 'MessagesError' | 'ResponsesError' = 'Error',
+): object {
+  const { schema, ...streamed } = answer;
+  return {
+    operationId,
+    summary,
+    parameters: CALL_HEADERS,
+    ...body(request),
+    responses: {
+      200: success('The answer.', schema, { ...streamed, generated: true }),
+      ...errors(MODEL_ERRORS, error),
+    },
+  };
+}
+
+function reads(
+  operationId: string,
+  summary: string,
+  schema: ComponentName,
+  parameters: readonly object[] = [],
+): object {
+  const responses = { 200: success('What was asked for.', schema), ...errors(COMMON_ERRORS, 'Error') };
+  return { operationId, summary, ...PUBLIC, parameters, responses };
+}
+
+function manages(
+  operationId: string,
+  summary: string,
+  schema: ComponentName,
+  parameters: readonly object[],
+  statuses: readonly ErrorStatus[] = BATCH_ERRORS,
+): object {
+  const responses = { 200: success('The batch, or the batches.', schema), ...errors(statuses, 'Error') };
+  return { operationId, summary, parameters, responses };
+}
+
+/** Chat, and the shapes besides it in which callers may ask. */
+const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
+  messages: {
+    method: 'post',
+    path: '/messages',
+    operation: asks(
+      'createMessage',
+      'Ask a model in the shape of Anthropic’s Messages.',
+      'MessagesRequest',
+      { schema: 'MessagesResult', events: 'MessagesEvent' },
+      'MessagesError',
+    ),
+  },
+  responses: {
+    method: 'post',
+    path: '/responses',
+    operation: asks(
+      'createResponse',
+      'Ask a model in the shape of OpenAI’s Responses. Nothing is stored.',
+      'ResponsesRequest',
+      { schema: 'ResponsesResult', events: 'ResponsesEvent' },
+      'ResponsesError',
+    ),
+  },
+};
+
+/** Every operation of {@link Operation}: one that is missing does not compile. */
+const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
+  chat: {
+    method: 'post',
+    path: '/chat/completions',
+    operation: asks('createChatCompletion', 'Ask a model.', 'ChatRequest', {
+      schema: 'ChatResult',
+      events: 'ChatChunk',
+    }),
+  },
+  embeddings: {
+    method: 'post',
+    path: '/embeddings',
+    operation: asks('createEmbeddings', 'Turn texts into vectors.', 'EmbeddingRequest', { schema: 'EmbeddingResult' }),
+  },
+  batch_create: {
+    method: 'post',
+    path: '/batches',
+    operation: {
+      operationId: 'createBatch',
+      summary: 'Ask many things at once. All other fields stand before `requests`.',
+      parameters: CREATE_BATCH_HEADERS,
+      ...body('NewBatch'),
+      responses: {
+        202: success('The batch, which is about to be validated.', 'Batch'),
+        ...errors([...COMMON_ERRORS, ...BODY_ERRORS, 502], 'Error'),
+      },
+    },
+  },
+  batch_list: {
+    method: 'get',
+    path: '/batches',
+    operation: manages('listBatches', 'List batches, the newest first.', 'BatchList', BATCHES_QUERY),
+  },
+  batch_retrieve: {
+    method: 'get',
+    path: '/batches/{id}',
+    operation: manages('retrieveBatch', 'Get a batch, with its results when it is completed.', 'Batch', BATCH_PATH),
+  },
+  batch_delete: {
+    method: 'delete',
+    path: '/batches/{id}',
+    operation: manages('deleteBatch', 'Delete a batch that has ended.', 'DeletedBatch', BATCH_PATH),
+  },
+  batch_cancel: {
+    method: 'post',
+    path: '/batches/{id}/cancel',
+    operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
+  },
+  models: { method: 'get', path: '/models', operation: reads('listModels', 'List models.', 'ModelList', MODELS_QUERY) },
+  models_count: {
+    method: 'get',
+    path: '/models/count',
+    operation: reads('countModels', 'Count models.', 'ModelCount', COUNT_QUERY),
+  },
+  model: {
+    method: 'get',
+    path: '/models/{author}/{slug}',
+    operation: reads('retrieveModel', 'Get a model.', 'OneModel', MODEL_PATH),
+  },
+  endpoints: {
+    method: 'get',
+    path: '/models/{author}/{slug}/endpoints',
+    operation: reads('listEndpoints', 'List who serves a model.', 'EndpointList', MODEL_PATH),
+  },
+  providers: {
+    method: 'get',
+    path: '/providers',
+    operation: reads('listProviders', 'List providers.', 'ProviderList'),
+  },
+  openapi: {
+    method: 'get',
+    path: '/openapi.json',
+    operation: {
+      operationId: 'getOpenApi',
+      summary: 'This document.',
+      ...PUBLIC,
+      responses: {
+        200: { description: 'This document.', content: { 'application/json': { schema: { type: 'object' } } } },
+        ...errors(COMMON_ERRORS, 'Error'),
+      },
+    },
+  },
+};
+
+/** Everything that the router answers. */
+export const DOCUMENTED: readonly DocumentedOperation[] = [
+  OPERATIONS.chat,
+  ...Object.values(DIALECT_OPERATIONS),
+  ...Object.values(OPERATIONS).filter((one) => one !== OPERATIONS.chat),
+  {
+    method: 'get',
+    path: '/model/{author}/{slug}',
+    operation: reads('retrieveModelToo', 'Get a model; another spelling of the path.', 'OneModel', MODEL_PATH),
+  },
+];

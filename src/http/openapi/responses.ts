@@ -1,0 +1,124 @@
+import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
+
+/** What each status of an error means (contract: errors). 405, 415 and 431 come from HTTP itself. */
+const MEANINGS = {
+  400: 'The request is malformed, or one of its fields is wrong; the message names it.',
+  401: 'Credentials are missing or not valid.',
+  402: 'Credits or quota do not suffice.',
+  403: 'Not permitted: by scope, by a guardrail, or because the model or provider is not allowed.',
+  404: 'There is no such model, batch or endpoint, or nothing is left that may serve the request.',
+  405: 'The path does not take this method; `Allow` says which it takes.',
+  408: 'The operation took too long.',
+  409: 'The state of the batch, or an earlier request with the same idempotency key, does not allow it.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON, or compressed in a way that is not understood.',
+  422: 'The request is well formed and cannot be carried out.',
+  429: 'Too many requests; `Retry-After` says when to come again.',
+  431: 'The headers are too large.',
+  500: 'A fault inside the router.',
+  502: 'The provider failed.',
+  503: 'Not available at the moment.',
+  504: 'The provider did not answer in time, in the words of this wire.',
+  524: 'The provider did not answer in time.',
+  529: 'The provider is overloaded.',
+} as const;
+
+/** Status of an error. */
+export type ErrorStatus = keyof typeof MEANINGS;
+
+/** Statuses that any path may answer with. */
+export const COMMON_ERRORS = [400, 404, 405, 431, 500, 503] as const satisfies readonly ErrorStatus[];
+
+/** Statuses of operations that need credentials and take a body. */
+export const BODY_ERRORS = [401, 402, 403, 408, 409, 413, 415, 422, 429] as const satisfies readonly ErrorStatus[];
+
+/** Statuses of operations that call providers. */
+export const UPSTREAM_ERRORS = [502, 504, 524, 529] as const satisfies readonly ErrorStatus[];
+
+/** Headers of answers. */
+export const HEADERS = {
+  RequestId: { description: 'Names the call, also when it failed.', schema: { type: 'string' } },
+  GenerationId: { description: 'Id of the answer, as in its body.', schema: { type: 'string', pattern: '^gen-' } },
+  RetryAfter: { description: 'Seconds to wait before another try.', schema: { type: 'integer', minimum: 0 } },
+  ShouldRetry: { description: '`false` when the same request cannot succeed.', schema: { const: 'false' } },
+  Allow: { description: 'Methods that the path takes.', schema: { type: 'string' } },
+} as const;
+
+function header(name: keyof typeof HEADERS): object {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const MEANT = { 'X-Request-Id': header('RequestId') };
+const GENERATED = { ...MEANT, 'X-Generation-Id': header('GenerationId') };
+
+/** The answer to an operation that went well. */
+export function success(
+  description: string,
+  schema: ComponentName,
+  { events, generated = false }: { readonly events?: ComponentName; readonly generated?: boolean } = {},
+): object {
+  return {
+    description,
+    headers: generated ? GENERATED : MEANT,
+    content: {
+      'application/json': { schema: reference(schema) },
+      ...(events === undefined
+        ? {}
+        : {
+            'text/event-stream': {
+              schema: {
+                type: 'string',
+                description:
+                  'Server-sent events. The data of each is JSON, except the last, `[DONE]`, where the wire has it. ' +
+                  'Comments keep a quiet stream open.',
+                'x-event-schema': reference(events),
+              },
+            },
+          }),
+    },
+  };
+}
+
+/** Shapes of error answers. */
+type ErrorSchema = Extract<ComponentName, 'Error' | 'MessagesError' | 'ResponsesError'>;
+
+/** Answers to an operation that failed, by status. */
+export function errors(
+  statuses: readonly ErrorStatus[],
+  schema: ErrorSchema,
+): Readonly<Record<string, { readonly $ref: string }>> {
+  const sorted = [...new Set(statuses)].sort((left, right) => left - right);
+  return Object.fromEntries(
+    sorted.map((status) => [status, { $ref: `#/components/responses/${nameOf(schema, status)}` }]),
+  );
+}
+
+function nameOf(schema: ErrorSchema, status: number | string): string {
+  return `${schema}${status}`;
+}
+
+/** Every answer that {@link errors} refers to. */
+export function errorResponses(): Readonly<Record<string, object>> {
+  const schemas = ['Error', 'MessagesError', 'ResponsesError'] as const;
+  return Object.fromEntries(
+    schemas.flatMap((schema) =>
+      Object.entries(MEANINGS).map(([status, description]) => [
+        nameOf(schema, status),
+        errorResponse(Number(status), description, schema),
+      ]),
+    ),
+  );
+}
+
+function errorResponse(status: number, description: string, schema: ErrorSchema): object {
+  return {
+    description,
+    headers: {
+      ...GENERATED,
+      ...(status === 405 ? { Allow: header('Allow') } : {}),
+      ...(status === 429 || status >= 500 ? { 'Retry-After': header('RetryAfter') } : {}),
+      'X-Should-Retry': header('ShouldRetry'),
+    },
+    content: { 'application/json': { schema: reference(schema) } },
+  };
+}

@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import { chatRequestSchema } from '../chat-request.ts';
+import { batchFieldsSchema, customIdSchema } from '../create-batch.ts';
+import { embeddingRequestSchema, multimodalInputSchema } from '../embedding-request.ts';
+import { jsonObject } from '../fields.ts';
+import { messageSchema } from '../message.ts';
+import { messagesRequestSchema } from '../messages/messages-request.ts';
+import { pluginEntrySchema } from '../plugins.ts';
+import { providerPreferencesSchema } from '../provider-preferences.ts';
+import { reasoningOptionsSchema } from '../reasoning.ts';
+import { responseFormatSchema } from '../response-format.ts';
+import { responsesRequestSchema } from '../responses/responses-request.ts';
+import { toolChoiceSchema, toolSchema } from '../tools.ts';
+import { batchListSchema, batchSchema, deletedBatchSchema } from '../wire/batch.ts';
+import { chatChunkSchema, chatResultSchema } from '../wire/chat.ts';
+import { embeddingResultSchema } from '../wire/embeddings.ts';
+import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
+import { messagesErrorSchema, messagesEventSchema, messagesResultSchema } from '../wire/messages.ts';
+import {
+  endpointListSchema,
+  modelCardSchema,
+  modelCountSchema,
+  modelListSchema,
+  oneModelSchema,
+  providerListSchema,
+} from '../wire/models.ts';
+import { responsesErrorSchema, responsesEventSchema, responsesResultSchema } from '../wire/responses.ts';
+import { usageSchema } from '../wire/usage.ts';
+
+const tokens = z.array(z.int().min(0)).min(1);
+
+/** An embedding request with its input, which is checked by hand when it comes in: there may be very many tokens. */
+const embeddingRequest = embeddingRequestSchema.extend({
+  input: z.union([
+    z.string().min(1),
+    z.array(z.string().min(1)).min(1),
+    tokens,
+    z.array(tokens).min(1),
+    multimodalInputSchema.shape.input.min(1),
+  ]),
+});
+
+/** A new batch with its requests, which are read one by one when it comes in. */
+const batchRequest = batchFieldsSchema.extend({
+  requests: z.array(z.looseObject({ custom_id: customIdSchema, body: jsonObject })).min(1),
+});
+
+/** Bodies that callers send, and their parts that are told apart. */
+const REQUESTS = {
+  ChatRequest: chatRequestSchema,
+  Message: messageSchema,
+  Tool: toolSchema,
+  ToolChoice: toolChoiceSchema,
+  ResponseFormat: responseFormatSchema,
+  ReasoningOptions: reasoningOptionsSchema,
+  ProviderPreferences: providerPreferencesSchema,
+  PluginEntry: pluginEntrySchema,
+  MessagesRequest: messagesRequestSchema,
+  ResponsesRequest: responsesRequestSchema,
+  EmbeddingRequest: embeddingRequest,
+  NewBatch: batchRequest,
+} satisfies Record<string, z.ZodType>;
+
+/** Bodies that callers get, and their parts that are told apart. */
+const ANSWERS = {
+  ChatResult: chatResultSchema,
+  ChatChunk: chatChunkSchema,
+  Usage: usageSchema,
+  RouterMetadata: routerMetadataSchema,
+  Error: errorBodySchema,
+  ErrorDetail: errorDetailSchema,
+  Availability: availabilitySchema,
+  MessagesResult: messagesResultSchema,
+  MessagesEvent: messagesEventSchema,
+  MessagesError: messagesErrorSchema,
+  ResponsesResult: responsesResultSchema,
+  ResponsesEvent: responsesEventSchema,
+  ResponsesError: responsesErrorSchema,
+  EmbeddingResult: embeddingResultSchema,
+  Batch: batchSchema,
+  BatchList: batchListSchema,
+  DeletedBatch: deletedBatchSchema,
+  Model: modelCardSchema,
+  ModelList: modelListSchema,
+  ModelCount: modelCountSchema,
+  OneModel: oneModelSchema,
+  EndpointList: endpointListSchema,
+  ProviderList: providerListSchema,
+} satisfies Record<string, z.ZodType>;
+
+/** Name of a schema among the components of the OpenAPI document. */
+export type ComponentName = keyof typeof REQUESTS | keyof typeof ANSWERS;
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** The reference to a component. */
+export function reference(name: ComponentName): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** JSON Schemas (2020-12, as OpenAPI 3.1 has them) of everything that goes over the wire. */
+export function componentSchemas(): Readonly<Record<ComponentName, JsonSchema>> {
+  const schemas = { ...written(REQUESTS, 'input'), ...written(ANSWERS, 'output') };
+  return schemas as Record<ComponentName, JsonSchema>;
+}
+
+function written(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'output'): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  const { schemas: all } = z.toJSONSchema(registry, {
+    io,
+    // A rule that is a function has no words here; what it refuses is answered with a 400 that says so.
+    unrepresentable: 'any',
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => {
+      // Answers may get new members in minor versions: clients must pass over what they do not know.
+      if (io === 'output' && jsonSchema.additionalProperties === false) {
+        delete jsonSchema.additionalProperties;
+      }
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(all).map(([id, { $schema: _dialect, $id: _place, ...schema }]) => [id, schema as JsonSchema]),
+  );
+}

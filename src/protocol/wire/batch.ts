@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import {
+  BATCH_ENDPOINTS,
+  BATCH_STATUSES,
+  type Batch,
+  type BatchItemError,
+  type BatchList,
+  type BatchRequestCounts,
+  type BatchResultItem,
+  type DeletedBatch,
+} from '../batch.ts';
+import { errorTypeSchema } from './error.ts';
+import { usageSchema } from './usage.ts';
+import { anyJson, count, seconds, wireObject } from './wire-object.ts';
+
+const counts = wireObject<BatchRequestCounts>({ total: count, completed: count, failed: count }, {});
+
+const itemError = wireObject<BatchItemError>(
+  { message: z.string(), param: z.string().nullable(), type: z.string().nullable() },
+  { error_type: z.union([errorTypeSchema, z.enum(['batch_expired', 'batch_cancelled'])]) },
+);
+
+const resultItem = wireObject<BatchResultItem>(
+  {
+    id: z.string().regex(/^batch_req_/),
+    custom_id: z.string(),
+    response: z.object({ status_code: count, request_id: z.string(), body: anyJson }).nullable(),
+    error: itemError.nullable(),
+  },
+  {},
+);
+
+/** Schema of {@link Batch}. */
+export const batchSchema = wireObject<Batch>(
+  {
+    id: z.string().regex(/^batch_/),
+    object: z.literal('batch'),
+    endpoint: z.enum(BATCH_ENDPOINTS),
+    model: z.string(),
+    completion_window: z.literal('24h'),
+    status: z.enum(BATCH_STATUSES),
+    created_at: seconds,
+    finalized_at: seconds.nullable(),
+    expires_at: seconds.nullable(),
+    provider: z.string().nullable(),
+    request_counts: counts,
+    usage: usageSchema.nullable(),
+    results: z.array(resultItem).nullable(),
+    error: z.object({ message: z.string() }).nullable(),
+  },
+  {},
+);
+
+/** Schema of {@link BatchList}. */
+export const batchListSchema = wireObject<BatchList>(
+  {
+    object: z.literal('list'),
+    data: z.array(batchSchema),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  },
+  {},
+);
+
+type Upstream = NonNullable<DeletedBatch['deletion']['upstream']>;
+
+/** Schema of {@link DeletedBatch}. */
+export const deletedBatchSchema = wireObject<DeletedBatch>(
+  {
+    id: z.string(),
+    object: z.literal('batch'),
+    deletion: wireObject<DeletedBatch['deletion']>(
+      { router: z.literal('deleted') },
+      {
+        upstream: wireObject<Upstream>(
+          { provider: z.string(), status: z.enum(['deleted', 'unsupported', 'failed']) },
+          {},
+        ),
+      },
+    ),
+  },
+  {},
+);

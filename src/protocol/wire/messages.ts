@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import type { MessagesErrorBody, MessagesErrorType, StopReason } from '../messages/messages-result.ts';
+import { availabilitySchema, errorMetadataSchema, errorTypeSchema, routerMetadataSchema } from './error.ts';
+import { costDetailsSchema } from './usage.ts';
+import { count, wireObject, words } from './wire-object.ts';
+
+const stopReason = words<StopReason>({
+  end_turn: true,
+  max_tokens: true,
+  stop_sequence: true,
+  tool_use: true,
+  pause_turn: true,
+  refusal: true,
+  model_context_window_exceeded: true,
+});
+
+/** Open, like everything here that a provider of this wire may have written itself. */
+const usage = z.looseObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count.nullable().optional(),
+  cache_creation_input_tokens: count.nullable().optional(),
+  cost: z.number().optional(),
+  cost_details: costDetailsSchema.optional(),
+  is_byok: z.boolean().optional(),
+  estimated: z.boolean().optional(),
+});
+
+/** Schema of the answer to `POST /messages`. Open: a provider that speaks this wire answers in its own words. */
+export const messagesResultSchema = z.looseObject({
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(z.looseObject({ type: z.string() })),
+  stop_reason: z.union([stopReason, z.string()]).nullable(),
+  stop_sequence: z.string().nullable(),
+  usage,
+  provider: z.string().optional(),
+  router_metadata: routerMetadataSchema.optional(),
+});
+
+/** Schema of the data of an event of a stream on this wire. */
+export const messagesEventSchema = z.looseObject({ type: z.string() });
+
+const errorType = words<MessagesErrorType>({
+  invalid_request_error: true,
+  authentication_error: true,
+  billing_error: true,
+  permission_error: true,
+  not_found_error: true,
+  conflict_error: true,
+  request_too_large: true,
+  rate_limit_error: true,
+  timeout_error: true,
+  overloaded_error: true,
+  api_error: true,
+});
+
+/** Schema of {@link MessagesErrorBody}. */
+export const messagesErrorSchema = wireObject<MessagesErrorBody>(
+  {
+    type: z.literal('error'),
+    error: wireObject<MessagesErrorBody['error']>(
+      { type: errorType, message: z.string().min(1) },
+      {
+        details: z.object({ error_code: z.literal('thread_unsupported_request'), unsupported: z.array(z.string()) }),
+        error_type: errorTypeSchema,
+        availability: availabilitySchema,
+        metadata: errorMetadataSchema,
+      },
+    ),
+    request_id: z.string().nullable(),
+  },
+  { router_metadata: routerMetadataSchema },
+);

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { runIn } from '../support/command.ts';
+import { listen } from '../support/mounts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+/** The built program, serving. */
+interface Serving extends AsyncDisposable {
+  readonly url: string;
+  /** Everything that was printed so far. */
+  printed(): string;
+  /** Sends a signal, and gives the exit code. */
+  end(signal: NodeJS.Signals): Promise<unknown>;
+}
+
+async function serving(folder: string, ...args: readonly string[]): Promise<Serving> {
+  const { PATH } = process.env;
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', ...args], {
+    cwd: folder,
+    env: { PATH },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exit = once(child, 'exit');
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  while (!printed.includes('Try: ')) await Promise.race([once(child.stdout ?? child, 'data'), failed(exit)]);
+  return {
+    url: /listens at (\S+)/.exec(printed)?.[1] ?? '',
+    printed: () => printed,
+    async end(signal) {
+      child.kill(signal);
+      const [code] = (await exit) as [unknown];
+      return code;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+async function failed(exit: Promise<unknown[]>): Promise<never> {
+  const [code] = await exit;
+  throw new Error(`The program ended with ${String(code)}`);
+}
+
+function ask(url: string, fields: object = {}): Promise<Response> {
+  return fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], model: 'simulated/small', ...fields }),
+  });
+}
+
+describe('signalbox serve', () => {
+  it('answers without configuration and keys, says that it simulates, and ends well at SIGTERM', async () => {
+    using folder = temporaryFolder();
+    await using program = await serving(folder.path);
+    expect(program.printed()).toContain('Configuration: the environment');
+    expect(program.printed()).toContain('Answers are simulated');
+    expect(program.printed()).toContain('Callers: this machine only, without credentials');
+    expect((await ask(program.url, { max_tokens: 3 })).status).toBe(200);
+    expect((await fetch(`${program.url}/openapi.json`)).status).toBe(200);
+    expect(await program.end('SIGTERM')).toBe(0);
+    expect(program.printed()).toContain('Stopped.');
+  });
+
+  it('ends the answers that are under way before it goes', async () => {
+    using folder = temporaryFolder();
+    const config = { providers: [{ use: 'simulated', firstTokenMs: 50, tokensPerSecond: 100 }] };
+    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(config));
+    await using program = await serving(folder.path);
+    const answer = await ask(program.url, { stream: true, max_tokens: 20 });
+    const ended = program.end('SIGINT');
+    expect(await answer.text()).toMatch(/data: \[DONE\]\n\n$/);
+    expect(await ended).toBe(0);
+  });
+
+  it('says in one line why it cannot begin', async () => {
+    using folder = temporaryFolder();
+    await using other = await listen(createServer());
+    const { port } = new URL(other.baseURL);
+    const taken = await runIn(folder, 'serve', '--port', port);
+    expect([taken.code, taken.complained]).toEqual([
+      1,
+      [
+        `signalbox serve: Cannot listen at 127.0.0.1:${port}: somebody else listens there. Choose another --port or --host.`,
+      ],
+    ]);
+    const wrong = await runIn(folder, 'serve', '--port', 'http');
+    expect([wrong.code, wrong.complained]).toEqual([
+      1,
+      ['signalbox serve: The port must be a number from 0 to 65535, not "http".'],
+    ]);
+    writeFileSync(folder.file('signalbox.config.json'), '{"timeout":{}}');
+    const refused = await runIn(folder, 'serve', '--port', '0');
+    expect(refused.code).toBe(1);
+    expect(refused.complained.join()).toContain('timeout is not an option; did you mean "timeouts"?');
+  });
+});
