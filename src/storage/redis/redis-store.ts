@@ -14,6 +14,7 @@ import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.
 import type { StateStore } from '../state-store.ts';
 import { redisFailure } from './failure.ts';
 import { connectIoredis } from './ioredis.ts';
+import type { RedisConnection } from './redis-connection.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
@@ -31,12 +32,6 @@ export interface RedisStoreOptions extends LocalFallbackOptions {
   readonly url?: string | undefined;
   /** Beginning of every key. Default `signalbox:`. */
   readonly prefix?: string | undefined;
-}
-
-/** A connection: how to send a command, and how to let go of it. */
-export interface RedisConnection {
-  readonly send: (command: string[]) => Promise<unknown>;
-  readonly close: () => Promise<void>;
 }
 
 /** Adds to a number and keeps its time; what is no number, or not there, becomes one with a time of its own. */
