@@ -19,24 +19,24 @@ const MODELS: readonly string[] = [FUSION, FUSION_FLASH];
  * whether a question is worth a panel; `tool_choice: 'required'` decides for it. Needs {@link fusionTool} among the
  * server tools. When a whole panel fails, so does the request, with 502.
  */
-export function fusion(teamOptions: FusionOptions = {}): Plugin<FusionPluginOptions> {
-  checkShape(FUSION_OPTIONS, teamOptions, 'fusion');
-  const { presets: teams = {} } = teamOptions;
+export function fusion(options: FusionOptions = {}): Plugin<FusionPluginOptions> {
+  checkShape(FUSION_OPTIONS, options, 'fusion');
+  const { presets: teams = {} } = options;
   return definePlugin<FusionPluginOptions>({
     id: 'fusion',
     models: MODELS,
     whenItThrows: 'fail',
     parseOptions: parseFusionPluginOptions,
 
-    onRequest(request, options, context) {
+    onRequest(request, wish, context) {
       if (!context.serverTools.has(FUSION_TOOL)) throw notRegistered();
       context.stage({ summary: `offered ${FUSION_TOOL} to the model` });
-      return { type: 'continue', change: { serverTools: withFusion(request, options) } };
+      return { type: 'continue', change: { serverTools: withFusion(request, wish) } };
     },
 
-    onCandidates(targets, request, options, context) {
+    onCandidates(targets, request, wish, context) {
       return targets.flatMap((target) =>
-        MODELS.includes(target.model) ? resolve(target, request, options, context, teams) : [target],
+        MODELS.includes(target.model) ? resolve(target, request, wish, context, teams) : [target],
       );
     },
   });
