@@ -1,6 +1,7 @@
 import { type Account, type RouterConfig, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
+import { answer, batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { chatBody, send } from '../support/http-call.ts';
 import { ask, instant } from '../support/simulated.ts';
 
@@ -68,6 +69,30 @@ describe('an account whose limits mean nothing', () => {
     expect((await send(router, { path: '/batches', body: batch })).status).toBe(503);
     expect((await router.batches.list({ account })).data).toEqual([]);
     expect(warnings.filter((text) => text.startsWith('account:'))).toHaveLength(1);
+  });
+});
+
+describe('an account that a running batch finds', () => {
+  it('keeps the batch waiting while its limits mean nothing, and runs it when they are right', async () => {
+    const warnings: string[] = [];
+    let found: Account = { id: 'anonymous', budget: { limitUsd: Number.NaN } };
+    let calls = 0;
+    const scene = batchScene({
+      providers: [batchProvider('up', () => ((calls += 1), answer('ok')))],
+      on: { warning: ({ code, message }) => warnings.push(`${code}: ${message}`) },
+      budgets: { unknownPrice: 'allow' },
+      batches: { accountOf: () => found },
+    });
+    const { id } = await scene.router.batches.create(chatBatch(2));
+    await scene.router.batches.start();
+    await scene.advance(60_000);
+    expect(calls).toBe(0);
+    expect(warnings.filter((text) => text.startsWith('account:'))[0]).toContain('budget.limitUsd');
+    expect((await scene.router.batches.retrieve(id)).finalized_at).toBeNull();
+    found = { id: 'anonymous', budget: { limitUsd: 1 } };
+    const done = await scene.ended(id);
+    expect([done.status, done.request_counts, calls]).toEqual(['completed', { total: 2, completed: 2, failed: 0 }, 2]);
+    await scene.router.close();
   });
 });
 
