@@ -23,7 +23,9 @@ export function recordsOf(content: Content): Records {
       const rest = after !== undefined && start === 0 ? [] : all.slice(start);
       const found = rest.filter(
         ({ status, createdAt }) =>
-          (statuses === undefined || statuses.includes(status)) && createdAt > createdAfter && createdAt < createdBefore,
+          (statuses === undefined || statuses.includes(status)) &&
+          createdAt > createdAfter &&
+          createdAt < createdBefore,
       );
       return Promise.resolve({ batches: found.slice(0, limit), more: found.length > limit });
     },
