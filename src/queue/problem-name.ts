@@ -21,11 +21,13 @@ function nameOf(error: unknown): string | undefined {
 }
 
 function codeOf(error: unknown): string | undefined {
-  const parts = fieldOf(error, 'errors');
-  const [code] = [error, ...(Array.isArray(parts) ? (parts as readonly unknown[]) : []), fieldOf(error, 'cause')]
-    .map((one) => plain(fieldOf(one, 'code')) ?? plain(fieldOf(one, 'reason')))
-    .filter((one) => one !== undefined);
-  return code;
+  const several = fieldOf(error, 'errors');
+  const all = [error, ...(Array.isArray(several) ? (several as readonly unknown[]) : []), fieldOf(error, 'cause')];
+  for (const one of all) {
+    const code = plain(fieldOf(one, 'code')) ?? plain(fieldOf(one, 'reason'));
+    if (code !== undefined) return code;
+  }
+  return undefined;
 }
 
 function wordsOf(error: unknown): string | undefined {

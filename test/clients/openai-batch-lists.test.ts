@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { APIConnectionError } from 'openai';
 import { createServer } from 'node:http';
 import { type Batch, type BatchList, type BatchStore, type FailPoint, type Provider, createRouter } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
@@ -158,7 +158,7 @@ describe('a batch through the openai package', () => {
       };
       const first = await serve({ storage: sqliteStorage({ file }), failPoint });
       const request = first.client.post<Batch>('/batches', options);
-      const broken = expect(request).rejects.toThrow(OpenAI.APIConnectionError);
+      const broken = expect(request).rejects.toThrow(APIConnectionError);
       await death;
       await first[Symbol.asyncDispose]();
       await broken;

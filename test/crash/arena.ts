@@ -278,9 +278,14 @@ class Arena {
   }
 
   /** Writes down what is done to a process, or to all. What is not over by itself is ended by whoever began it. */
-  #strikes(kind: Blow['kind'], process: number | undefined, tookMs = 0): Blow {
+  #strikes(kind: Blow['kind'], pid: number | undefined, tookMs = 0): Blow {
     const now = Date.now();
-    const blow: Blow = { kind, process, from: now - tookMs, to: kind === 'kill' || kind === 'stall' ? now : Infinity };
+    const blow: Blow = {
+      kind,
+      process: pid,
+      from: now - tookMs,
+      to: kind === 'kill' || kind === 'stall' ? now : Infinity,
+    };
     this.#blows.push(blow);
     return blow;
   }

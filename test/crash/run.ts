@@ -96,7 +96,7 @@ async function allOrNothing<const Arenas extends readonly Promise<ArenaReport>[]
   arenas: Arenas,
 ): Promise<{ [Place in keyof Arenas]: ArenaReport }> {
   try {
-    return (await Promise.all(arenas)) as { [Place in keyof Arenas]: ArenaReport };
+    return await Promise.all(arenas);
   } catch (error) {
     console.log(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
     await postgres[Symbol.asyncDispose]();

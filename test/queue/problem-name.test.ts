@@ -10,7 +10,8 @@ function coded(code: string, message = `cannot reach ${ADDRESS}`): Error {
 
 /** As pg-boss copies errors of its workers. */
 function copied(error: Error): object {
-  return { ...error, message: error.message, stack: error.stack, queue: 'signalbox-tasks' };
+  const { message, stack } = error;
+  return Object.assign({}, error, { message, stack, queue: 'signalbox-tasks' });
 }
 
 describe('what is told of an error', () => {
