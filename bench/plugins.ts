@@ -1,3 +1,4 @@
+import type { PluginCase } from './plugins/plugin-case.ts';
 import { compressionCases } from './plugins/compression.ts';
 import { healingCases } from './plugins/healing.ts';
 import { routingCases } from './plugins/routing.ts';
@@ -6,11 +7,6 @@ import { routingCases } from './plugins/routing.ts';
  * What the plugins' own work costs, in microseconds of CPU, and how good it is where that can be counted.
  * Usage: npm run bench:plugins
  */
-export interface PluginCase {
-  readonly name: string;
-  /** One round of the work. */
-  readonly run: () => unknown;
-}
 
 const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...routingCases()];
 /** Milliseconds that each case is run for. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Writes the public surface of every door to `etc/`, so that a change of it shows in a review. With `--check` it writes
- * nothing and fails when a report no longer fits. Needs a build. Usage: npm run api | npm run check:api
+ * nothing and fails when a report no longer fits. In both cases every export must have a comment. Needs a build. Usage: npm run api | npm run check:api
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const checks = process.argv.includes('--check');
@@ -59,6 +59,12 @@ function configOf(name: string, types: string, temporary: string): ExtractorConf
   });
 }
 
+/** Exports that say nothing about themselves. */
+function withoutComment(name: string): readonly string[] {
+  const report = readFileSync(join(root, 'etc', `${name}.api.md`), 'utf8');
+  return [...report.matchAll(/^\/\/ @\w+ \(undocumented\)\n(.*)$/gm)].map(([, line]) => `  ${name}: ${line}`);
+}
+
 const temporary = mkdtempSync(join(tmpdir(), 'signalbox-api-'));
 try {
   const configs = doors().map(({ name, types }) => ({ name, config: configOf(name, types, temporary) }));
@@ -67,6 +73,7 @@ try {
   const additionalEntryPoints = configs.map(({ config }) => config.mainEntryPointFilePath);
   const compilerState = CompilerState.create(first.config, { additionalEntryPoints });
   const changed: string[] = [];
+  const undocumented: string[] = [];
   for (const { name, config } of configs) {
     const { apiReportChanged } = Extractor.invoke(config, {
       compilerState,
@@ -76,10 +83,15 @@ try {
       },
     });
     if (apiReportChanged) changed.push(name);
+    undocumented.push(...withoutComment(name));
   }
   console.log(`${configs.length} reports, ${changed.length} ${checks ? 'out of date' : 'changed'}`);
   if (checks && changed.length > 0) {
     console.error(`The public surface of ${changed.join(', ')} changed. If that is meant: npm run api`);
+    process.exitCode = 1;
+  }
+  if (undocumented.length > 0) {
+    console.error(`These exports have no comment:\n${undocumented.join('\n')}`);
     process.exitCode = 1;
   }
 } finally {

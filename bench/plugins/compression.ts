@@ -2,7 +2,7 @@ import { mostTokens } from '../../src/core/normalize/token-ceiling.ts';
 import { countMessage } from '../../src/plugins/context-compression/count-message.ts';
 import { type Compressed, middleOut } from '../../src/plugins/context-compression/middle-out.ts';
 import type { Message } from '../../src/protocol/message.ts';
-import type { PluginCase } from '../plugins.ts';
+import type { PluginCase } from './plugin-case.ts';
 
 const SENTENCE = 'The committee discussed the budget for another hour and then agreed on it. ';
 

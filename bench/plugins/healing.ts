@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Healed, heal } from '../../src/plugins/response-healing/heal.ts';
 import { type HealingCase, healingCases as readCases } from '../../test/support/healing-cases.ts';
-import type { PluginCase } from '../plugins.ts';
+import type { PluginCase } from './plugin-case.ts';
 
 const ROWS = Array.from({ length: 200 }, (_, id) => ({ id, name: `Item ${id}`, note: 'Some words about it.' }));
 

@@ -3,13 +3,20 @@ import { createServer } from 'node:http';
 import { createRouter, providersFromEnvironment, simulated } from 'signalbox';
 import { findCatalog } from 'signalbox/catalog';
 import { expressRouter } from 'signalbox/express';
+import { sqliteStorage } from 'signalbox/sqlite';
 
 const NO_KEYS = 'Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY and start again for real answers.';
 
 const real = providersFromEnvironment();
 // The simulated provider is there in any case, so that the lines printed below work with and without keys.
 // Models and prices that are known: those of a lock file ("npx signalbox catalog refresh"), or of genai-prices.
-const router = createRouter({ providers: [...real, simulated()], catalog: await findCatalog() });
+const router = createRouter({
+  providers: [...real, simulated()],
+  catalog: await findCatalog(),
+  // Batches survive whatever happens to this process.
+  batches: { storage: sqliteStorage({ file: process.env['BATCHES_FILE'] ?? 'signalbox.db' }) },
+});
+await router.batches.start();
 const app = express();
 app.use('/v1', expressRouter(router));
 

@@ -4,6 +4,8 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
 import { type Router, createRouter } from '../router.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import { batchesIn } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
@@ -18,7 +20,9 @@ Serves a router over HTTP under /v1 until it is stopped. Requests under way then
 
 ${CONFIG_HELP}
   --port <number>  Default: the variable PORT, or ${DEFAULT_PORT}; 0 for any that is free
-  --host <name>    Default: ${LOCAL}. Callers on other machines need credentials: see "authenticate".`;
+  --host <name>    Default: ${LOCAL}. Callers on other machines need credentials: see "authenticate".
+  --batches <file> SQLite file that keeps batches, where the configuration names no storage. Default: signalbox.db in
+                   this folder; "memory" keeps them only while this runs.`;
 
 /** `signalbox serve`: serves a router. */
 export const serve: Command = {
@@ -28,16 +32,23 @@ export const serve: Command = {
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
-      options: { config: { type: 'string' }, port: { type: 'string' }, host: { type: 'string' } },
+      options: {
+        config: { type: 'string' },
+        port: { type: 'string' },
+        host: { type: 'string' },
+        batches: { type: 'string' },
+      },
     });
     const port = portOf(values.port ?? process.env['PORT'] ?? String(DEFAULT_PORT));
     const host = values.host ?? LOCAL;
     const { config, from } = await loadConfig(io, values.config);
-    const router = createRouter(config);
+    const { batches, kept } = batchesIn(config.batches, values.batches, io);
+    const router = createRouter({ ...config, batches });
     router.on('warning', ({ message }) => io.complain(message));
     const server = createServer(nodeRouter(router, { basePath: '/v1' }));
     const url = await listen(server, port, host);
-    for (const line of greeting(router, url, from)) io.print(line);
+    await startBatches(router, server);
+    for (const line of greeting(router, url, { from, kept })) io.print(line);
     await stopped(io.stop);
     await close(server, router);
     io.print('Stopped.');
@@ -63,7 +74,21 @@ async function listen(server: Server, port: number, host: string): Promise<strin
   return `http://${host.includes(':') ? `[${host}]` : host}:${actual}/v1`;
 }
 
-function greeting(router: Router, url: string, from: string): readonly string[] {
+/** Runs batches, also those that an earlier process left. */
+async function startBatches(router: Router, server: Server): Promise<void> {
+  try {
+    await router.batches.start();
+  } catch (error) {
+    await close(server, router);
+    throw StorageError.isInstance(error) ? new CommandError(`Batches cannot be kept: ${error.message}`) : error;
+  }
+}
+
+function greeting(
+  router: Router,
+  url: string,
+  { from, kept }: { readonly from: string; readonly kept: string },
+): readonly string[] {
   const { config } = router.internals;
   const providers = config.providers.map(({ name, slug }) => name ?? slug).join(', ');
   const model = config.simulatedByDefault ? 'simulated/small' : firstModel(router);
@@ -72,6 +97,7 @@ function greeting(router: Router, url: string, from: string): readonly string[] 
     `Signalbox listens at ${url}`,
     `Configuration: ${from}`,
     `Providers: ${providers}`,
+    `Batches: ${kept}`,
     ...(config.simulatedByDefault ? ['Answers are simulated: set a key such as OPENAI_API_KEY for real ones.'] : []),
     ...(config.authenticate === undefined && !config.allowAnonymous
       ? ['Callers: this machine only, without credentials']

@@ -11,8 +11,11 @@ export type JsonPart =
       readonly type: 'item';
       readonly index: number;
       readonly value: unknown;
-      /** The member that is to be kept as it was written, as bytes of valid JSON, where the item has it. */
-      readonly member?: Uint8Array | undefined;
+      /**
+       * The member that is to be kept as it was written, where the item has it: valid JSON, as bytes, or as the text that
+       * was parsed where that is long and making it once more would cost.
+       */
+      readonly member?: Uint8Array | string | undefined;
     };
 
 /** The JSON object that is read. */
@@ -54,6 +57,9 @@ export class UnknownField extends JsonStreamError {
     this.field = field;
   }
 }
+
+/** Bytes of a member from which its text is kept: short texts wait longer, and bytes cost less while they wait. */
+const LONG = 64 * 1024;
 
 /** Bytes of everything before the array. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -145,8 +151,9 @@ export class JsonStream {
     } else {
       const { from, to } = member;
       const value = JSON.parse(`${text(0, from)}null${text(to, bytes.byteLength)}`) as Record<string, unknown>;
-      value[this.#options.member] = JSON.parse(text(from, to));
-      this.#parts.push({ type: 'item', index, value, member: bytes.subarray(from, to) });
+      const json = text(from, to);
+      value[this.#options.member] = JSON.parse(json);
+      this.#parts.push({ type: 'item', index, value, member: to - from > LONG ? json : bytes.subarray(from, to) });
     }
     this.#items += 1;
   }

@@ -82,6 +82,38 @@ describe('signalbox serve', () => {
     expect(await ended).toBe(0);
   });
 
+  it('keeps batches in a file, and goes on with them when it begins again', async () => {
+    using folder = temporaryFolder();
+    let id = '';
+    {
+      await using program = await serving(folder.path);
+      expect(program.printed()).toContain('Batches: signalbox.db');
+      const body = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 3 };
+      const created = await fetch(`${program.url}/batches`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          endpoint: '/v1/chat/completions',
+          model: 'simulated/small',
+          requests: [{ custom_id: 'one', body }],
+        }),
+      });
+      ({ id } = (await created.json()) as { id: string });
+      expect(await program.end('SIGTERM')).toBe(0);
+    }
+    await using program = await serving(folder.path);
+    const statusOf = async (): Promise<unknown> =>
+      ((await (await fetch(`${program.url}/batches/${id}`)).json()) as { status: unknown }).status;
+    await expect.poll(statusOf).toBe('completed');
+  });
+
+  it('says where batches cannot be kept', async () => {
+    using folder = temporaryFolder();
+    const { code, complained } = await runIn(folder, 'serve', '--port', '0', '--batches', 'not/there/batches.db');
+    expect(code).toBe(1);
+    expect(complained.join()).toContain('signalbox serve: Batches cannot be kept: ');
+  });
+
   it('says in one line why it cannot begin', async () => {
     using folder = temporaryFolder();
     await using other = await listen(createServer());

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readProjectFile } from '../support/source-files.ts';
 import { runProgram } from '../support/run-program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SERVERS = ['express', 'fastify', 'fetch', 'node'] as const;
@@ -16,13 +17,13 @@ const PROGRAMS = {
   'custom-plugin/main.ts': [/answered by simulated\/small\n/, /answered by simulated\/large\n$/],
   'batch-with-webhook/main.ts': [/^202: batch_/, /The webhook says batch\.completed/, /green: 200\n$/],
 } as const;
-/** Run by tests of their own: as a provider, in Next.js, by `npm start`, with PostgreSQL and Redis, and beside the page that shows it. */
-const ELSEWHERE = ['custom-provider', 'next-app', 'quickstart', 'multi-instance', 'observability'];
+/** Run by tests of their own: as a provider, in Next.js, with PostgreSQL and Redis, and beside the page that shows it. */
+const ELSEWHERE = ['custom-provider', 'next-app', 'multi-instance', 'observability'];
 
 async function started(server: ChildProcess): Promise<string> {
   if (server.stdout === null) throw new Error('The server has no output');
   for await (const line of createInterface({ input: server.stdout })) {
-    const port = /Listening on port (\d+)/.exec(line)?.[1];
+    const port = /(?:Listening on port |listens at http:\/\/127\.0\.0\.1:)(\d+)/.exec(line)?.[1];
     if (port !== undefined) return `http://127.0.0.1:${port}`;
   }
   throw new Error('The server said no port');
@@ -32,7 +33,7 @@ describe('the examples', () => {
   const folders = readdirSync(join(root, 'examples'));
 
   it('each have a short README and a test', () => {
-    const tested = [...SERVERS, ...Object.keys(PROGRAMS).map((file) => file.split('/')[0]), ...ELSEWHERE];
+    const tested = ['quickstart', ...SERVERS, ...Object.keys(PROGRAMS).map((file) => file.split('/')[0]), ...ELSEWHERE];
     expect(new Set(folders)).toEqual(new Set(tested));
     for (const folder of folders) {
       expect(existsSync(join(root, 'examples', folder, 'README.md'))).toBe(true);
@@ -63,6 +64,26 @@ describe('the examples', () => {
       });
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+    } finally {
+      server.kill('SIGTERM');
+      await ended;
+    }
+  });
+
+  it('quickstart prints a line to type, and works off batches', async () => {
+    using folder = temporaryFolder();
+    const env = { ...process.env, PORT: '0', BATCHES_FILE: folder.file('batches.db') };
+    const server = spawn(process.execPath, ['examples/quickstart/server.ts'], { cwd: root, env });
+    const ended = once(server, 'exit');
+    try {
+      const url = `${await started(server)}/v1/batches`;
+      const request = { custom_id: 'one', body: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 3 } };
+      const body = { endpoint: '/v1/chat/completions', model: 'simulated/small', requests: [request] };
+      const headers = { 'content-type': 'application/json' };
+      const created = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      const { id } = (await created.json()) as { id: string };
+      const ask = async () => (await fetch(`${url}/${id}`)).json();
+      await expect.poll(ask).toMatchObject({ status: 'completed' });
     } finally {
       server.kill('SIGTERM');
       await ended;

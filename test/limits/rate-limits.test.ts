@@ -79,7 +79,7 @@ describe('requests per minute', () => {
     const environment = fakeEnvironment();
     const models = { 'acme/one': {}, 'acme/vectors': { outputModalities: ['embeddings'] as const } };
     const router = createRouter({
-      providers: [simulated({ environment, models, pace: 'instant' } as never)],
+      providers: [simulated({ environment, models })],
       environment,
       rateLimits: { requestsPerMinute: 0 },
     });

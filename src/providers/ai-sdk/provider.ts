@@ -36,8 +36,9 @@ import { failureOfThrown } from './thrown-failure.ts';
 import { decodeWhole } from './whole-answer.ts';
 
 /**
- * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK knows: Bedrock,
- * Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of the SDK.
+ * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK
+ * knows: Bedrock, Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of
+ * the SDK.
  *
  * Routing, retries, fallbacks, timeouts and accounting are the router's: models by themselves never retry.
  *
@@ -57,6 +58,12 @@ import { decodeWhole } from './whole-answer.ts';
 export function fromAiSdk<const Models extends AiSdkModelTable>(
   options: AiSdkOptions<Models>,
 ): Provider<Extract<keyof Models, string>>;
+/**
+ * A provider made of one model of the Vercel AI SDK.
+ *
+ * @param options - `id` is the model's name here; by default it is made of the model's own provider and id.
+ * @throws {@link ConfigError} when it is not a model of a version that is understood.
+ */
 export function fromAiSdk<const Id extends string = string>(
   model: AiSdkUpstream,
   options?: AiSdkModelOptions<Id>,

@@ -71,7 +71,7 @@ export class DraftWriter {
       throw errorOfFault(faultAt(place, inspection.problem));
     }
     this.#checkModel(body['model'], `${at}.model`);
-    const written = request instanceof UploadedRequest ? request.bodyBytes : JSON.stringify(body);
+    const written = request instanceof UploadedRequest ? request.bodyAsWritten : JSON.stringify(body);
     this.#slice.push({ index, customId, body: written });
     this.#count += 1;
     this.#length += written.length;
@@ -118,7 +118,7 @@ export class DraftWriter {
 }
 
 function textOf(body: string | Uint8Array): string {
-  return typeof body === 'string' ? body : DECODER.decode(body).trim();
+  return (typeof body === 'string' ? body : DECODER.decode(body)).trim();
 }
 
 const DECODER = new TextDecoder();

@@ -29,8 +29,10 @@ export function accountStatements(schema: string) {
         WHERE account = :account AND id = :batchId AND stage = 'draft' RETURNING 1),
       added AS (
         INSERT INTO ${items} (account, batch_id, position, custom_id, custom_key, body)
-        SELECT :account, :batchId, given.position, given.custom_id, sha256(convert_to(given.custom_id, 'UTF8')), given.body
-        FROM draft, unnest(:positions::integer[], :customIds::text[], :bodies::text[]) AS given (position, custom_id, body)
+        SELECT :account, :batchId, given.position, given.custom_id, sha256(convert_to(given.custom_id, 'UTF8')),
+          convert_from(substr(:bodies::bytea, given.start, given.length), 'UTF8')
+        FROM draft, unnest(:positions::integer[], :customIds::text[], :starts::integer[], :lengths::integer[])
+          AS given (position, custom_id, start, length)
         ON CONFLICT (account, batch_id, custom_key) DO NOTHING RETURNING 1)
       SELECT (SELECT count(*) FROM draft) AS drafts, (SELECT count(*) FROM added) AS added`,
     findDuplicate: `SELECT items.position AS first, given.position AS second

@@ -12,6 +12,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 import type { StateStore } from '../state-store.ts';
 import { connectIoredis } from './ioredis.ts';
+import type { RedisConnection } from './redis-connection.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
@@ -29,12 +30,6 @@ export interface RedisStoreOptions extends LocalFallbackOptions {
   readonly url?: string | undefined;
   /** Beginning of every key. Default `signalbox:`. */
   readonly prefix?: string | undefined;
-}
-
-/** A connection: how to send a command, and how to let go of it. */
-export interface RedisConnection {
-  readonly send: (command: string[]) => Promise<unknown>;
-  readonly close: () => Promise<void>;
 }
 
 /** Adds to a number and keeps its time; what is no number, or not there, becomes one with a time of its own. */
