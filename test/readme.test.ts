@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROUTER_OPTIONS } from '../src/configuration/router-options.ts';
 import { readProjectFile } from './support/source-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -35,6 +36,12 @@ describe('the README', () => {
       .map((match) => match[1] ?? '')
       .filter((link) => !link.includes('://'));
     expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+  });
+
+  it('lists every option', () => {
+    const listed = /## Options\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? '';
+    const names = [...listed.matchAll(/`(\w+)`/g)].map((match) => match[1]);
+    expect(new Set(names)).toEqual(new Set(Object.keys(ROUTER_OPTIONS)));
   });
 
   it.each(blocks.map((block, index) => [index + 1, titleOf(block), block] as const))(

@@ -23,12 +23,27 @@ export interface ServerRequest {
   readonly timeoutMs?: number | undefined;
 }
 
+/** An answer that did not come, or only part of it, or that the server cannot answer right now: later it may. */
+export class UnansweredError extends CommandError {
+  /** True when the server was there and began to answer, so that its address is right. */
+  readonly isReached: boolean;
+  /** Milliseconds after which the server wants to be asked again. */
+  readonly retryAfterMs: number;
+
+  constructor(message: string, isReached: boolean, retryAfterMs = 0) {
+    super(message);
+    this.isReached = isReached;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 /** A server that has batches. */
 export interface BatchServer {
   /**
    * Asks for a batch.
    *
-   * @throws {@link CommandError} when the server cannot be reached, answers with an error, or knows no batches.
+   * @throws {@link UnansweredError} when the server cannot be reached, breaks off, or cannot answer right now.
+   * @throws {@link CommandError} when the server answers with another error, or knows no batches.
    */
   ask(request: ServerRequest): Promise<Batch>;
 }
@@ -67,8 +82,9 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
   const key = io.environment['SIGNALBOX_API_KEY'];
   const own: Record<string, string> = key === undefined || key === '' ? {} : { authorization: `Bearer ${key}` };
 
-  async function send({ path, method, headers, body, timeoutMs = TIMEOUT_MS }: ServerRequest): Promise<Response> {
-    let response: Response;
+  async function send({ path, method, headers, body, timeoutMs = TIMEOUT_MS }: ServerRequest): Promise<string> {
+    let response: Response | undefined;
+    let text: string;
     try {
       response = await fetch(`${base?.replace(/\/+$/, '') ?? ''}${path}`, {
         method: method ?? 'GET',
@@ -76,26 +92,35 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
         signal: AbortSignal.timeout(timeoutMs),
         ...(body === undefined ? {} : { body, duplex: 'half' }),
       });
+      text = await response.text();
     } catch (error) {
-      throw new CommandError(`${base} cannot be reached: ${reasonOf(error)}`);
+      if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
+      const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} broke off`;
+      throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
     }
-    if (response.ok) return response;
-    throw new CommandError(`The server answered ${response.status}: ${messageOf(await response.text())}`);
+    const { ok, status } = response;
+    if (ok) return text;
+    const message = `The server answered ${status}: ${messageOf(text)}`;
+    if (status !== 429 && status < 500) throw new CommandError(message);
+    throw new UnansweredError(message, true, secondsOf(response.headers.get('retry-after')) * 1_000);
   }
 
   return {
     async ask(request) {
-      const json = parse(await (await send(request)).text());
+      const json = parse(await send(request));
       if (isJsonObject(json) && json['object'] === 'batch') return json as unknown as Batch;
       throw new CommandError(`${base} is not the base URL of a router: it did not answer with a batch.`);
     },
   };
 }
 
+function secondsOf(text: string | null): number {
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : 0;
+}
+
 /** What went wrong, told by what is behind it: `fetch` itself says little. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof CommandError) throw error.cause;
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }
 

@@ -1,9 +1,11 @@
 import { SERVER_HELP, batchArguments, batchServer } from './batch-client.ts';
 import { type Command, CommandError } from './command.ts';
+import { PATIENCE_MINUTES, patientServer } from './patient-server.ts';
 
 const USAGE = `<id> [options]
 
-Prints the results of a completed batch, one per line, in the order of its requests.
+Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
+before all of them are here: when the answer breaks off it is asked for again, for ${PATIENCE_MINUTES} minutes.
 
 ${SERVER_HELP}`;
 
@@ -17,7 +19,7 @@ export const batchesResults: Command = {
   usage: USAGE,
   async run(args, io) {
     const { name, values } = batchArguments(args, 'the id of a batch', []);
-    const server = batchServer(values.url, io);
+    const server = patientServer(batchServer(values.url, io), io);
     const { results, status, error } = await server.ask({
       path: `/batches/${encodeURIComponent(name)}`,
       timeoutMs: DOWNLOAD_MS,

@@ -1,10 +1,12 @@
 import type { Batch } from '../protocol/batch.ts';
 import { batchArguments, batchServer, SERVER_HELP } from './batch-client.ts';
 import { type Command, CommandError } from './command.ts';
+import { PATIENCE_MINUTES, patientServer } from './patient-server.ts';
 
 const USAGE = `<id> [options]
 
 Shows how far a batch is until it has ended. The exit code is 0 when it is completed, and 1 when it ended otherwise.
+A server that goes away meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
 ${SERVER_HELP}`;
@@ -22,8 +24,9 @@ export const batchesWatch: Command = {
     const { name, values } = batchArguments(args, 'the id of a batch', ['every']);
     const seconds = Number(values.every ?? DEFAULT_SECONDS);
     if (!(seconds > 0)) throw new CommandError(`--every must be a number of seconds, not "${values.every ?? ''}".`);
-    const server = batchServer(values.url, io);
-    for (let before = ''; ;) {
+    let before = '';
+    const server = patientServer(batchServer(values.url, io), io, () => (before = ''));
+    for (;;) {
       const batch = await server.ask({ path: `/batches/${encodeURIComponent(name)}` });
       const line = progressLine(batch);
       if (line !== before) io.progress(line);

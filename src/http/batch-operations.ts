@@ -86,9 +86,9 @@ const NOT_DURABLE = {
     'Pass batches: { storage } to createRouter.',
 };
 
-/** Reads the query of `GET /batches` (gaps 8.6). */
+/** Reads the query of `GET /batches` (gaps 8.6). OpenAI's packages write lists with brackets. */
 function listOptions(query: URLSearchParams): ListBatchesOptions {
-  const status = query.getAll('status').map((word) => {
+  const status = [...query.getAll('status'), ...query.getAll('status[]')].map((word) => {
     if ((BATCH_STATUSES as readonly string[]).includes(word)) return word as BatchStatus;
     throw invalid(`status must be one of ${BATCH_STATUSES.join(', ')}`);
   });

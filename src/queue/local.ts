@@ -1,5 +1,6 @@
 import { type OptionShape, checkShape, wholeNumber } from '../core/options/option-kinds.ts';
 import type { Timer } from '../runtime/environment.ts';
+import { problemName } from './problem-name.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from './task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from './task-queue.ts';
 
@@ -83,7 +84,7 @@ class LocalQueue implements TaskQueue {
       }
       nextMs = await store.nextTaskIn();
     } catch (error) {
-      onProblem(`The batch store cannot be asked for tasks (${error instanceof Error ? error.name : typeof error})`);
+      onProblem(`The batch store cannot be asked for tasks (${problemName(error)})`);
     }
     if (this.#pump !== pump) return;
     // Without room nothing can be taken before a task ends, which wakes the queue by itself.

@@ -1,6 +1,7 @@
 import { type OptionShape, wholeNumber } from '../core/options/option-kinds.ts';
 import { backoffMs } from '../core/fallback/backoff.ts';
 import type { ClaimedTask } from '../storage/batch-store.ts';
+import { problemName } from './problem-name.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from './task-queue.ts';
 
 /** Bounds of a queue. */
@@ -164,8 +165,7 @@ export class TaskPump {
     };
   }
 
-  /** The name of an error, not its words: they may repeat a request. */
   #complain(what: string, error: unknown): void {
-    this.#ports.onProblem(`${what} (${error instanceof Error ? error.name : typeof error})`);
+    this.#ports.onProblem(`${what} (${problemName(error)})`);
   }
 }

@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type BatchStore, FAIL_POINTS, type FailPoint } from 'signalbox';
-import { type Evidence, type Findings, check } from './check.ts';
+import type { Blow } from './blows.ts';
+import { ACCOUNT, type Evidence, type Findings, check } from './check.ts';
 import { type Action, SIZES, type Order, type Story, type WorkerSetup, storyTo } from './stories.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -33,6 +34,8 @@ export interface ArenaOptions {
   /** Milliseconds for everything to come to its end afterwards. */
   readonly drainMs: number;
   readonly random: () => number;
+  /** Program of the workers. */
+  readonly program?: string;
 }
 
 /** What happened. */
@@ -45,6 +48,8 @@ export interface ArenaReport {
   readonly requests: number;
   readonly upstreamCalls: number;
   readonly deliveries: number;
+  /** Webhooks at whose arrival the batch could be read. */
+  readonly looks: number;
   /** How often each place was reached, and how often a worker was killed or paused there. */
   readonly points: ReadonlyMap<FailPoint, { reached: number; kill: number; pause: number }>;
 }
@@ -56,6 +61,8 @@ interface Worker {
   onHit: (() => void) | undefined;
   /** Key of the batch that it was last told to create. */
   key: string;
+  /** The pause that lasts. */
+  pause: Blow | undefined;
 }
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
@@ -70,9 +77,17 @@ const LOOK_MS = 100;
 /** Milliseconds after which a pause ends although others are not done. */
 const PATIENCE_MS = 15_000;
 
-/** Lets workers run on a store, strikes them, lets them come to an end, and checks everything. */
+/** Milliseconds in which a worker must have started; the database may be away at the beginning. */
+const START_MS = 60_000;
+
+/**
+ * Lets workers run on a store, strikes them, lets them come to an end, and checks everything.
+ *
+ * @throws Error at once when a worker cannot start.
+ */
 export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
-  await using upstream = await startUpstream(options.random);
+  const look = async (id: string): Promise<string | undefined> => (await options.store.find(ACCOUNT, id))?.status;
+  await using upstream = await startUpstream(options.random, look);
   const arena = new Arena(options, upstream.url);
   try {
     await options.store.open();
@@ -84,8 +99,9 @@ export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
   const { points, kills, pauses, restarts } = arena;
   const findings = await check({ ...arena.evidence(), upstream });
   const requests = [...arena.batches.values()].reduce((sum, { story }) => sum + SIZES[story], 0);
-  const upstreamCalls = [...upstream.calls.values()].reduce((sum, calls) => sum + calls, 0);
+  const upstreamCalls = [...upstream.calls.values()].reduce((sum, { length }) => sum + length, 0);
   const { length: deliveries } = upstream.webhooks;
+  const { length: looks } = upstream.webhooks.filter(({ seen }) => seen !== undefined);
   return {
     findings,
     kills,
@@ -95,6 +111,7 @@ export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
     requests,
     upstreamCalls,
     deliveries,
+    looks,
     points,
   };
 }
@@ -111,6 +128,7 @@ class Arena {
   readonly #stored = new Map<string, string[]>();
   readonly #heard = new Map<string, string[]>();
   readonly #exits: string[] = [];
+  readonly #blows: Blow[] = [];
   /** When something was ordered last. */
   readonly #ordered = new Map<string, number>();
   readonly #toCancel = new Set<string>();
@@ -119,6 +137,7 @@ class Arena {
   #begun = { kill: 0, pause: 0 };
   #keys = 0;
   #spawned = 0;
+  #isOver = false;
 
   constructor(options: ArenaOptions, upstream: string) {
     this.#options = options;
@@ -128,8 +147,9 @@ class Arena {
   }
 
   evidence(): Omit<Evidence, 'upstream'> {
-    const { store } = this.#options;
-    return { store, batches: this.batches, stored: this.#stored, heard: this.#heard, exits: this.#exits };
+    const { store, leaseMs } = this.#options;
+    const [stored, heard, exits, blows] = [this.#stored, this.#heard, this.#exits, this.#blows];
+    return { store, leaseMs, batches: this.batches, stored, heard, exits, blows };
   }
 
   async strike(): Promise<void> {
@@ -141,7 +161,10 @@ class Arena {
   async #restart({ times, run }: NonNullable<ArenaOptions['restart']>): Promise<void> {
     while (this.restarts < times) {
       await sleep(4_000 + 4_000 * this.#options.random());
+      if (this.#isOver) return;
+      const blow = this.#strikes('restart', undefined);
       await run();
+      blow.to = Date.now();
       this.restarts += 1;
     }
   }
@@ -161,6 +184,7 @@ class Arena {
   }
 
   async end(): Promise<void> {
+    this.#isOver = true;
     process.off('exit', this.#killAll);
     const left = [...this.#workers];
     this.#killAll();
@@ -188,6 +212,8 @@ class Arena {
         await sleep(this.#options.leaseMs * 1.6);
         if (this.#options.patient === true) await this.#othersAreDone(worker);
         worker.child.kill('SIGCONT');
+        if (worker.pause !== undefined) worker.pause.to = Date.now();
+        worker.pause = undefined;
         this.pauses += 1;
       }
     }
@@ -202,7 +228,7 @@ class Arena {
 
   #next(): Action | undefined {
     const { kills, pauses, random } = this.#options;
-    if (Date.now() > this.#endsAt) return undefined;
+    if (this.#isOver || Date.now() > this.#endsAt) return undefined;
     const left = { kill: kills - this.#begun.kill, pause: pauses - this.#begun.pause };
     const all = left.kill + left.pause;
     if (all <= 0) return undefined;
@@ -244,8 +270,24 @@ class Arena {
   async #strikeBlindly(worker: Worker, action: Action): Promise<void> {
     this.#create(worker, 'plain');
     await sleep(300 * this.#options.random());
-    if (action === 'kill') worker.doomed = true;
+    if (action === 'kill') {
+      worker.doomed = true;
+      this.#strikes('kill', worker.child.pid);
+    } else worker.pause ??= this.#strikes('pause', undefined);
     worker.child.kill(action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+  }
+
+  /** Writes down what is done to a process, or to all. What is not over by itself is ended by whoever began it. */
+  #strikes(kind: Blow['kind'], pid: number | undefined, tookMs = 0): Blow {
+    const now = Date.now();
+    const blow: Blow = {
+      kind,
+      process: pid,
+      from: now - tookMs,
+      to: kind === 'kill' || kind === 'stall' ? now : Infinity,
+    };
+    this.#blows.push(blow);
+    return blow;
   }
 
   #create(worker: Worker, story: Story): void {
@@ -277,28 +319,37 @@ class Arena {
     const queue = queues[this.#spawned % queues.length] ?? 'local';
     this.#spawned += 1;
     const whole: WorkerSetup = { unfenced: false, queue, ...setup, leaseMs, upstream: this.#upstream };
-    const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
+    const { program = WORKER } = this.#options;
+    const child = spawn(process.execPath, [program, JSON.stringify(whole)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const worker: Worker = { child, doomed: false, onHit: undefined, key: '' };
+    const worker: Worker = { child, doomed: false, onHit: undefined, key: '', pause: undefined };
     this.#workers.add(worker);
     const said: string[] = [];
     child.stderr?.on('data', (text: Buffer) => said.push(String(text)));
     // An order may come too late for a worker that was struck.
     child.on('error', () => undefined);
+    let isReady = false;
     child.on('exit', (code, signal) => {
       this.#workers.delete(worker);
-      if (!worker.doomed) this.#exits.push(`a worker ended with ${signal ?? code}: ${said.join('').slice(-2_000)}`);
+      if (isReady && !worker.doomed) this.#exits.push(`a worker ended with ${signal ?? code}: ${lastOf(said)}`);
     });
-    await new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      if (child.stdout === null) return;
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        if (line === 'ready') resolve();
-        else this.#hear(worker, line.split(' '));
-      });
-    });
-    return worker;
+    const timeout = new AbortController();
+    const end = await Promise.race([
+      new Promise<string | undefined>((resolve) => {
+        child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`));
+        if (child.stdout === null) return;
+        createInterface({ input: child.stdout }).on('line', (line) => {
+          if (line === 'ready') resolve(undefined);
+          else this.#hear(worker, line.split(' '));
+        });
+      }),
+      sleep(START_MS, 'it was not ready in time', { signal: timeout.signal }).catch(() => undefined),
+    ]);
+    timeout.abort();
+    isReady = end === undefined;
+    if (isReady || this.#isOver) return worker;
+    throw new Error(`Workers cannot start: ${end}. They need the built package (npm run build). ${lastOf(said)}`);
   }
 
   #hear(worker: Worker, [word, name = '', ...more]: readonly string[]): void {
@@ -311,6 +362,8 @@ class Arena {
       worker.doomed = action === 'kill';
       const seen = this.points.get(name as FailPoint);
       if (seen !== undefined) seen[action] += 1;
+      const blow = this.#strikes(action, worker.child.pid);
+      if (action === 'pause') worker.pause ??= blow;
       worker.onHit?.();
     }
     if (word === 'stored') {
@@ -321,8 +374,16 @@ class Arena {
       const line = `${Date.now() - this.#beganAt} ms, process ${worker.child.pid}: ${more.join(' ')}`;
       this.#heard.set(name, [...(this.#heard.get(name) ?? []), line]);
     }
+    if (word === 'stalled') this.#stalled(worker, Number(more[0]));
     if (word === 'made') this.#made(name, more[0] ?? '');
     if (word === 'cancelled') this.#toCancel.delete(name);
+  }
+
+  /** A process that was paused notices that too. */
+  #stalled({ child: { pid } }: Worker, tookMs: number): void {
+    const from = Date.now() - tookMs - LOOK_MS;
+    const wasPaused = this.#blows.some((blow) => blow.kind === 'pause' && blow.process === pid && blow.to >= from);
+    if (!wasPaused) this.#strikes('stall', undefined, tookMs);
   }
 
   #made(key: string, id: string): void {
@@ -338,6 +399,10 @@ class Arena {
 
 function tell({ child }: Worker, order: Order): void {
   if (child.connected) child.send(order, () => undefined);
+}
+
+function lastOf(said: readonly string[]): string {
+  return said.join('').trim().slice(-2_000);
 }
 
 function isOver({ exitCode, signalCode }: ChildProcess): boolean {

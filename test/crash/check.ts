@@ -1,4 +1,6 @@
 import type { BatchStore, StoredOutcome } from 'signalbox';
+import type { Blow } from './blows.ts';
+import { earlyEvents, lateCalls, unexplainedCalls } from './check-calls.ts';
 import { SIZES, type Story, textOf } from './stories.ts';
 import type { CrashUpstream } from './upstream.ts';
 
@@ -14,6 +16,9 @@ export interface Evidence {
   readonly heard: ReadonlyMap<string, readonly string[]>;
   /** Ends of processes that the test did not cause. */
   readonly exits: readonly string[];
+  /** What was done to processes. */
+  readonly blows: readonly Blow[];
+  readonly leaseMs: number;
 }
 
 /** What a check found. */
@@ -25,11 +30,18 @@ export interface Findings {
   readonly givenUp: number;
   /** Upstream calls beyond one for each request. */
   readonly repeatedCalls: number;
+  /** Those of them that follow from nothing that happened. */
+  readonly unexplained: readonly string[];
+  /** Upstream calls for batches that had been cancelled or had expired. */
+  readonly late: readonly string[];
+  /** Events about ends that nobody could read yet. */
+  readonly early: readonly string[];
   /** What is known about each batch of which something was lost or doubled. */
   readonly histories: readonly string[];
 }
 
-const ACCOUNT = 'anonymous';
+/** Account of all batches of the crash test. */
+export const ACCOUNT = 'anonymous';
 const ENDS: Readonly<Record<Story, readonly string[]>> = {
   plain: ['completed'],
   native: ['completed'],
@@ -41,9 +53,11 @@ const ENDS: Readonly<Record<Story, readonly string[]>> = {
 /** Looks through the store and both logs for anything that was lost or that happened twice. */
 export async function check(evidence: Evidence): Promise<Findings> {
   const { store, upstream, batches, exits } = evidence;
+  const calls = { ...evidence, calls: upstream.calls };
   const lost: string[] = [];
   const doubled: string[] = [];
   const histories: string[] = [];
+  const late: string[] = [];
   let givenUp = 0;
   const ids = new Set<string>();
   for (const [key, { story, id }] of batches) {
@@ -57,13 +71,25 @@ export async function check(evidence: Evidence): Promise<Findings> {
     lost.push(...found.lost);
     doubled.push(...found.doubled);
     givenUp += found.givenUp;
+    late.push(...(await lateCalls(calls, store, ACCOUNT, { key, id, story })));
     if (found.lost.length + found.doubled.length > 0) histories.push(await historyOf(evidence, key, id));
   }
   for (const id of await allIds(store)) if (!ids.has(id)) doubled.push(`${id}: was created, and nobody was told`);
   const tasks = await store.nextTaskIn();
   if (tasks !== undefined) lost.push(`there is still something to be done, in ${tasks} ms`);
-  const repeatedCalls = [...upstream.calls.values()].reduce((sum, calls) => sum + calls - 1, 0);
-  return { lost, doubled, exits, givenUp, repeatedCalls, histories };
+  const repeatedCalls = [...upstream.calls.values()].reduce((sum, { length }) => sum + length - 1, 0);
+  const unexplained = unexplainedCalls(calls);
+  return {
+    lost,
+    doubled,
+    exits,
+    givenUp,
+    repeatedCalls,
+    unexplained,
+    late,
+    early: earlyEvents(upstream.webhooks),
+    histories,
+  };
 }
 
 async function checkBatch({ store, upstream, stored }: Evidence, key: string, story: Story, id: string) {

@@ -14,8 +14,6 @@ import { type ArenaReport, runArena } from './arena.ts';
  */
 const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
 const begun = Date.now();
-/** Calls that one worker has under way, at most. */
-const AT_A_TIME = 32;
 const leaseMs = 1_000;
 const common = { leaseMs, blind: 0.25, strikeMs: 300_000, drainMs: 120_000 };
 console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
@@ -30,7 +28,7 @@ const stores = {
 };
 let healthy = true;
 
-const [onPostgres, onSqlite] = await Promise.all([
+const [onPostgres, onSqlite] = await allOrNothing([
   runArena({
     ...common,
     setup: { store: 'postgres', where: postgres.connectionString },
@@ -70,19 +68,21 @@ for (const point of FAIL_POINTS) {
 }
 demand(kills >= 200 && pauses >= 100 && onPostgres.restarts >= 20, 'there were fewer blows than there should be');
 
-const twin = await runArena({
-  ...common,
-  setup: { store: 'sqlite', where: folder.file('unfenced.db'), unfenced: true },
-  store: stores['SQLite without fencing'],
-  workers: 3,
-  kills: 0,
-  pauses: 2,
-  points: ['run.answered'],
-  patient: true,
-  blind: 0,
-  drainMs: 10_000,
-  random: seededRandom(seed + 2),
-});
+const [twin] = await allOrNothing([
+  runArena({
+    ...common,
+    setup: { store: 'sqlite', where: folder.file('unfenced.db'), unfenced: true },
+    store: stores['SQLite without fencing'],
+    workers: 3,
+    kills: 0,
+    pauses: 2,
+    points: ['run.answered'],
+    patient: true,
+    blind: 0,
+    drainMs: 10_000,
+    random: seededRandom(seed + 2),
+  }),
+]);
 console.log(`\nSQLite without fencing, ${twin.pauses} pauses: ${twin.findings.doubled.length} doubled. For example:`);
 for (const finding of twin.findings.doubled.slice(0, 3)) console.log(`  ${finding}`);
 demand(twin.findings.doubled.length > 0, 'the checks do not find what a store without fencing doubles');
@@ -91,6 +91,20 @@ for (const store of Object.values(stores)) await store.close();
 console.log(`\n${healthy ? 'Passed' : 'FAILED'} after ${Math.round((Date.now() - begun) / 1_000)} s.`);
 process.exitCode = healthy ? 0 : 1;
 
+/** Ends everything at once when the workers of one cannot start. */
+async function allOrNothing<const Arenas extends readonly Promise<ArenaReport>[]>(
+  arenas: Arenas,
+): Promise<{ [Place in keyof Arenas]: ArenaReport }> {
+  try {
+    return await Promise.all(arenas);
+  } catch (error) {
+    console.log(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
+    await postgres[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+    process.exit(1);
+  }
+}
+
 function demand(holds: boolean, complaint: string): void {
   if (holds) return;
   healthy = false;
@@ -98,14 +112,18 @@ function demand(holds: boolean, complaint: string): void {
 }
 
 function describe(name: string, { findings, ...report }: ArenaReport): void {
-  const { lost, doubled, exits, givenUp, repeatedCalls } = findings;
+  const { lost, doubled, exits, givenUp, repeatedCalls, unexplained, late, early } = findings;
   console.log(`\n${name}: ${report.kills} kills, ${report.pauses} pauses, ${report.restarts} restarts`);
   console.log(`  ${report.batches} batches, ${report.requests} requests, ${report.upstreamCalls} upstream calls`);
   console.log(`  ${repeatedCalls} calls repeated, ${givenUp} requests given up, ${report.deliveries} webhooks sent`);
   console.log(`  ${lost.length} lost, ${doubled.length} doubled, ${exits.length} exits`);
-  for (const finding of [...exits, ...doubled, ...lost].slice(0, 20)) console.log(`    ${finding}`);
+  console.log(`  ${unexplained.length} calls repeated for no reason, ${late.length} after the end of their batch`);
+  console.log(`  ${early.length} ends told before they could be read, of ${report.looks} that were looked at`);
+  for (const finding of [...exits, ...doubled, ...lost, ...unexplained, ...late, ...early].slice(0, 20))
+    console.log(`    ${finding}`);
   for (const history of findings.histories.slice(0, 10)) console.log(`    ${history.replaceAll('\n', '\n    ')}`);
   demand(lost.length + doubled.length + exits.length + givenUp === 0, `${name} broke its promise`);
-  const blows = report.kills + report.pauses + report.restarts;
-  demand(repeatedCalls <= blows * AT_A_TIME, `${name} repeated more calls than can have been under way`);
+  demand(unexplained.length === 0, `${name} repeated calls that no kill, pause or restart explains`);
+  demand(late.length === 0, `${name} ran requests of batches that had been cancelled or had expired`);
+  demand(early.length === 0 && report.looks > 0, `${name} told of ends that could not be read`);
 }

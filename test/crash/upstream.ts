@@ -2,13 +2,30 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
+/** A call of a request. */
+export interface CrashCall {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** The process that made it. */
+  readonly process: number;
+}
+
+/** A webhook that came. */
+export interface CrashWebhook {
+  readonly id: string;
+  readonly body: string;
+  readonly accepted: boolean;
+  /** Status of the batch at this moment; undefined when the store could not be read. */
+  readonly seen: string | undefined;
+}
+
 /** What the workers of the crash test call, and the logs of it. */
 export interface CrashUpstream extends AsyncDisposable {
   readonly url: string;
-  /** How often each request came. */
-  readonly calls: ReadonlyMap<string, number>;
+  /** The calls of each request, in the order in which they came. */
+  readonly calls: ReadonlyMap<string, readonly CrashCall[]>;
   /** Webhooks, in the order in which they came; those that were turned away too. */
-  readonly webhooks: readonly { readonly id: string; readonly body: string; readonly accepted: boolean }[];
+  readonly webhooks: readonly CrashWebhook[];
 }
 
 /** Milliseconds that an answer takes, at most. */
@@ -16,24 +33,33 @@ const ANSWER_MS = 12;
 /** Milliseconds that one takes while a batch is to be cancelled. */
 const SLOW_MS = 400;
 
-/** Starts a {@link CrashUpstream}. */
-export async function startUpstream(random: () => number): Promise<CrashUpstream> {
-  const calls = new Map<string, number>();
-  const webhooks: { id: string; body: string; accepted: boolean }[] = [];
+/**
+ * Starts a {@link CrashUpstream}.
+ *
+ * @param look - Reads the status of a batch, as a client would that was just told of its end.
+ */
+export async function startUpstream(
+  random: () => number,
+  look: (id: string) => Promise<string | undefined>,
+): Promise<CrashUpstream> {
+  const calls = new Map<string, CrashCall[]>();
+  const webhooks: CrashWebhook[] = [];
   const turnedAway = new Set<string>();
 
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
+    void text(request).then(async (body) => {
       const path = request.url ?? '';
       if (path.startsWith('/webhook/')) {
         const id = String(request.headers['webhook-id']);
         const accepted = path !== '/webhook/deferred' || turnedAway.has(id);
         turnedAway.add(id);
-        webhooks.push({ id, body, accepted });
+        const seen = await look((JSON.parse(body) as { data: { id: string } }).data.id).catch(() => undefined);
+        webhooks.push({ id, body, accepted, seen });
         response.writeHead(accepted ? 204 : 500).end();
         return;
       }
-      calls.set(body, (calls.get(body) ?? 0) + 1);
+      const call = { at: Date.now(), process: Number(request.headers['x-process']) };
+      calls.set(body, [...(calls.get(body) ?? []), call]);
       const index = Number(body.split('/')[1]);
       // The batch's time ends before these are answered.
       if (path === '/expire' && index > 1) return;

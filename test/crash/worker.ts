@@ -14,6 +14,8 @@ import { unfenced } from './unfenced.ts';
  */
 const setup = JSON.parse(process.argv[2] ?? '{}') as WorkerSetup;
 const POLL_MS = 150;
+/** Milliseconds between two looks at the clock. */
+const LOOK_MS = 25;
 /** Batches of the story `expire` have this much time. */
 const WINDOW_MS = 2_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -84,6 +86,7 @@ const upstream: Provider = {
     const text = lastText(request);
     const response = await fetch(`${setup.upstream}/${endpoint.model.split('/')[1] ?? ''}`, {
       method: 'POST',
+      headers: { 'x-process': `${process.pid}` },
       body: text,
       signal,
     });
@@ -179,6 +182,14 @@ process.on('message', (order: Order) => {
   }
 });
 process.on('disconnect', () => process.exit());
+
+// A machine that is busy with other things may give a process no time for longer than a lease lasts.
+let lookedAt = performance.now();
+setInterval(() => {
+  const gapMs = performance.now() - lookedAt;
+  lookedAt += gapMs;
+  if (gapMs > leaseMs / 3) say('stalled', '*', Math.ceil(gapMs));
+}, LOOK_MS).unref();
 
 for (;;) {
   try {

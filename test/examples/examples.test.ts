@@ -10,6 +10,7 @@ import { runProgram } from '../support/run-program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const README = readProjectFile('README.md');
 const SERVERS = ['express', 'fastify', 'fetch', 'node'] as const;
 /** Examples that run by themselves, and what they print. */
 const PROGRAMS = {
@@ -76,7 +77,17 @@ describe('the examples', () => {
     const server = spawn(process.execPath, ['examples/quickstart/server.ts'], { cwd: root, env });
     const ended = once(server, 'exit');
     try {
-      const url = `${await started(server)}/v1/batches`;
+      const address = await started(server);
+      // The line of the README, which is for this server.
+      const [, path = '', typed = ''] =
+        /curl http:\/\/127\.0\.0\.1:8787(\S+)[^']*'[^']+'[^']*'([^']+)'/.exec(README) ?? [];
+      const answer = await fetch(`${address}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: typed,
+      });
+      expect(answer.status).toBe(200);
+      const url = `${address}/v1/batches`;
       const request = { custom_id: 'one', body: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 3 } };
       const body = { endpoint: '/v1/chat/completions', model: 'simulated/small', requests: [request] };
       const headers = { 'content-type': 'application/json' };

@@ -40,10 +40,10 @@ describe('an account whose limits mean nothing', () => {
     ['a period that is none', { keyId: 'k', keyBudget: { limitUsd: 1, period: 'hour' } }, 'keyBudget.period must be'],
   ])('gets a 503 and a warning that says why: %s', async (_name, limits, why) => {
     const { router, account, warnings, asked } = bench(limits);
-    const answer = await send(router, { body: chatBody({ model: 'simulated/small' }) });
-    expect([answer.status, answer.headers['x-should-retry']]).toEqual([503, 'false']);
-    expect(answer.text).toContain('only the operator of this router can mend');
-    expect(answer.text).not.toContain('US dollars');
+    const refused = await send(router, { body: chatBody({ model: 'simulated/small' }) });
+    expect([refused.status, refused.headers['x-should-retry']]).toEqual([503, 'false']);
+    expect(refused.text).toContain('only the operator of this router can mend');
+    expect(refused.text).not.toContain('US dollars');
     await expect(router.chat(REQUEST, { account })).rejects.toMatchObject({ status: 503, errorType: 'server' });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^account: The limits of the account "acme" cannot be used/);
@@ -87,7 +87,7 @@ describe('an account that a running batch finds', () => {
     await scene.router.batches.start();
     await scene.advance(60_000);
     expect(calls).toBe(0);
-    expect(warnings.filter((text) => text.startsWith('account:'))[0]).toContain('budget.limitUsd');
+    expect(warnings.find((text) => text.startsWith('account:'))).toContain('budget.limitUsd');
     expect((await scene.router.batches.retrieve(id)).finalized_at).toBeNull();
     found = { id: 'anonymous', budget: { limitUsd: 1 } };
     const done = await scene.ended(id);

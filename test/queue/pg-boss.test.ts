@@ -92,6 +92,16 @@ describe('pg-boss', () => {
       request_counts: { completed: 3 },
     });
     await dying.router.close().catch(() => {});
+
+    const told = dying.problems.filter((problem) => problem.startsWith('pg-boss or its database'));
+    expect(told.length).toBeGreaterThan(0);
+    // Names and codes, whatever shape pg-boss gives its errors: no addresses, and never just what type of thing it is.
+    for (const problem of told)
+      expect(problem).toMatch(/ \((?:\w*[Ee]rror|AggregateError|[A-Z0-9]{5,})(?:, [\w ]+)*\)$/);
+    const { username, searchParams } = new URL(server.connectionString);
+    for (const secret of [username, searchParams.get('host') ?? 'postgres://']) {
+      expect(told.join('\n')).not.toContain(secret);
+    }
   });
 
   it('that cannot start because its database is away is started again', async () => {

@@ -1,5 +1,6 @@
 import { type OptionShape, checkShape, kind, text, wholeNumber } from '../../core/options/option-kinds.ts';
 import type { Timer } from '../../runtime/environment.ts';
+import { problemName } from '../problem-name.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from '../task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../task-queue.ts';
 import { type WakeCalls, openWakeCalls } from './boss.ts';
@@ -133,10 +134,7 @@ class PgBossQueue implements TaskQueue {
     }, pollMs);
   }
 
-  /** The name of an error, not its words: they may hold the address of the database. */
   #complain(error: unknown): void {
-    this.#ports.onProblem(
-      `pg-boss or its database has a problem (${error instanceof Error ? error.name : typeof error})`,
-    );
+    this.#ports.onProblem(`pg-boss or its database has a problem (${problemName(error)})`);
   }
 }

@@ -6,6 +6,12 @@ const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
 const RECORD = 'record, total, completed, failed';
+/**
+ * The small indexes are named, because SQLite would read the whole batch by its primary key: a worker that claims a few
+ * requests at a time would pass over all that are done, each time.
+ */
+const OPEN_ITEMS = 'items INDEXED BY items_open';
+const HELD_ITEMS = 'items INDEXED BY items_held';
 
 /** Everything that is asked on behalf of an account. Each names the account; a test looks at every one. */
 export const ACCOUNT_STATEMENTS = {
@@ -56,7 +62,7 @@ export const ACCOUNT_STATEMENTS = {
 
   claimItems: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND position IN (
-      SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
+      SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
     RETURNING position, custom_id, attempts`,
@@ -68,16 +74,16 @@ export const ACCOUNT_STATEMENTS = {
       ORDER BY position LIMIT :limit)
     RETURNING position, custom_id, attempts`,
   readBody: `SELECT body FROM requests WHERE ${OF_BATCH} AND position = :position`,
-  renewItems: `UPDATE items SET lease_until = :now + :leaseMs
+  renewItems: `UPDATE ${HELD_ITEMS} SET lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
-  releaseItems: `UPDATE items SET attempts = attempts - 1, token = NULL, lease_until = 0
+  releaseItems: `UPDATE ${HELD_ITEMS} SET attempts = attempts - 1, token = NULL, lease_until = 0
     WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
   mayStore: `SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling')`,
   settleHeld: `UPDATE items SET failed = :failed, token = NULL, lease_until = 0
     WHERE ${OF_BATCH} AND position = :position AND failed IS NULL AND token = :token AND lease_until > :now`,
   settleOpen: `UPDATE items SET failed = 1, token = NULL, lease_until = 0
     WHERE ${OF_BATCH} AND position = :position AND failed IS NULL`,
-  pageOpen: `SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL
+  pageOpen: `SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL
       AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})
     ORDER BY position LIMIT :limit`,
   insertOutcome: `INSERT INTO outcomes (account, batch_id, position, outcome)

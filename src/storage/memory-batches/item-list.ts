@@ -1,0 +1,99 @@
+import { DuplicateCustomIdError, type StoredItem, type StoredOutcome } from '../batch-store.ts';
+import { type Lease, free, holds } from './lease.ts';
+
+/** A request, who holds it, and what became of it. */
+export interface Item extends StoredItem, Lease {
+  attempts: number;
+  outcome?: StoredOutcome | undefined;
+}
+
+/**
+ * The requests of one batch. What a worker asks for again and again costs as much as there are requests under way, not
+ * as many as the batch has: those that nobody ever claimed lie behind a mark, and those that somebody did are kept apart
+ * until they have their outcome.
+ */
+export class ItemList {
+  readonly #items: Item[] = [];
+  readonly #indexes = new Map<string, number>();
+  /** Requests that were claimed and have no outcome. */
+  readonly #begun = new Set<Item>();
+  /** Every request before this place was claimed, or has an outcome. */
+  #fresh = 0;
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** @throws {@link DuplicateCustomIdError} */
+  add({ index, customId, body }: StoredItem): void {
+    const first = this.#indexes.get(customId);
+    if (first !== undefined) throw new DuplicateCustomIdError(first, index);
+    this.#indexes.set(customId, index);
+    this.#items.push({ index, customId, body, attempts: 0, leaseUntil: 0 });
+  }
+
+  at(index: number): Item | undefined {
+    return this.#items[index];
+  }
+
+  /** Requests after an index, in their order. */
+  page(after: number, limit: number): readonly Item[] {
+    return this.#items.slice(after + 1, after + 1 + limit);
+  }
+
+  /** Outcomes after an index, in their order. */
+  outcomes(after = -1, limit = Infinity): readonly StoredOutcome[] {
+    const found: StoredOutcome[] = [];
+    for (let index = after + 1; index < this.#items.length && found.length < limit; index += 1) {
+      const outcome = this.#items[index]?.outcome;
+      if (outcome !== undefined) found.push(outcome);
+    }
+    return found;
+  }
+
+  /** Requests that have no outcome. */
+  open(): readonly Item[] {
+    return this.#items.filter(({ outcome }) => outcome === undefined);
+  }
+
+  /** The first requests that have no outcome and that nobody holds. */
+  idle(limit: number, now: number): readonly Item[] {
+    const given = [...this.#begun].filter(({ leaseUntil }) => leaseUntil <= now);
+    const all = [...given, ...this.#neverClaimed(limit)];
+    return all.sort((left, right) => left.index - right.index).slice(0, limit);
+  }
+
+  /** Those of the named requests that have no outcome and that nobody holds. */
+  idleOf(indexes: readonly number[], limit: number, now: number): readonly Item[] {
+    const named = [...new Set(indexes)].sort((left, right) => left - right).flatMap((index) => this.at(index) ?? []);
+    return named.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now).slice(0, limit);
+  }
+
+  claim(item: Item, token: string, leaseUntil: number): void {
+    item.attempts += 1;
+    item.token = token;
+    item.leaseUntil = leaseUntil;
+    this.#begun.add(item);
+  }
+
+  /** Requests that a token holds. */
+  held(token: string, now: number): readonly Item[] {
+    return [...this.#begun].filter((item) => holds(item, token, now));
+  }
+
+  settle(item: Item, outcome: StoredOutcome): void {
+    item.outcome = outcome;
+    free(item);
+    this.#begun.delete(item);
+  }
+
+  #neverClaimed(limit: number): readonly Item[] {
+    const found: Item[] = [];
+    for (let place = this.#fresh; place < this.#items.length && found.length < limit; place += 1) {
+      const item = this.#items[place];
+      if (item !== undefined && item.outcome === undefined && !this.#begun.has(item)) found.push(item);
+      else if (found.length === 0) this.#fresh = place + 1;
+    }
+    return found;
+  }
+}

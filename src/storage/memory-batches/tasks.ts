@@ -1,0 +1,75 @@
+import { isTerminal } from '../../core/batch/machine.ts';
+import type { BatchStore } from '../batch-store.ts';
+import type { Content } from './content.ts';
+import { free } from './lease.ts';
+
+/** What is to be done, and what is over. */
+export type Tasks = Pick<
+  BatchStore,
+  'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'
+>;
+
+/** Makes {@link Tasks} in memory. */
+export function tasksOf(content: Content, now: () => number): Tasks {
+  const { entries, tasks, keys } = content;
+  return {
+    claimTasks({ limit, leaseMs, token }) {
+      const time = now();
+      const due = tasks
+        .all()
+        .filter(({ runAt, leaseUntil }) => runAt <= time && leaseUntil <= time)
+        .sort((left, right) => left.runAt - right.runAt)
+        .slice(0, limit);
+      return Promise.resolve(
+        due.map((task) => {
+          task.attempts += 1;
+          task.token = token;
+          task.leaseUntil = time + leaseMs;
+          const { leaseUntil: _, ...claimed } = task;
+          return { ...claimed, token };
+        }),
+      );
+    },
+
+    renewTask(claimed, leaseMs) {
+      const task = tasks.held(claimed, now());
+      if (task !== undefined) task.leaseUntil = now() + leaseMs;
+      return Promise.resolve(task !== undefined);
+    },
+
+    finishTask(claimed) {
+      const isHeld = tasks.held(claimed, now()) !== undefined;
+      if (isHeld) tasks.delete(claimed);
+      return Promise.resolve(isHeld);
+    },
+
+    rescheduleTask(claimed, { afterMs, memo, reset = false }) {
+      const task = tasks.held(claimed, now());
+      if (task === undefined) return Promise.resolve(false);
+      task.runAt = now() + afterMs;
+      task.memo = memo ?? task.memo;
+      if (reset) task.attempts = 0;
+      free(task);
+      return Promise.resolve(true);
+    },
+
+    nextTaskIn() {
+      let next = Infinity;
+      for (const { runAt, leaseUntil } of tasks.all()) next = Math.min(next, Math.max(runAt, leaseUntil));
+      return Promise.resolve(next === Infinity ? undefined : Math.max(0, next - now()));
+    },
+
+    sweep({ draftMs, limit }) {
+      const time = now();
+      keys.expire(time);
+      const over = entries
+        .all()
+        .filter(({ record, touchedAt }) =>
+          record === undefined ? touchedAt <= time - draftMs : isTerminal(record.status) && record.deleteAt <= time,
+        )
+        .slice(0, limit);
+      for (const { account, batchId } of over) content.delete(account, batchId);
+      return Promise.resolve(over.length);
+    },
+  };
+}

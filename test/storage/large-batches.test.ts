@@ -1,0 +1,80 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import type { BatchStore } from '../../src/storage/batch-store.ts';
+import { memoryStorage } from '../../src/storage/memory-storage.ts';
+import { MIGRATIONS } from '../../src/storage/sqlite/schema.ts';
+import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
+import { STATEMENTS } from '../../src/storage/sqlite/statements.ts';
+import { ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/material.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const SMALL = 200;
+const LARGE = 60_000;
+/** Requests that are left when the time of a step is taken. */
+const LEFT = 100;
+const STEP = 4;
+const AT_ONCE = 2_000;
+/** Times that a step may take longer in the large batch, and milliseconds that a clock may be wrong. */
+const FACTOR = 3;
+const CLOCK_MS = 0.5;
+
+async function step(store: BatchStore, token: string, limit: number): Promise<void> {
+  const claimed = await store.claimItems(ACCOUNT, BATCH, { limit, leaseMs: LONG_MS, token });
+  await store.renewItems(ACCOUNT, BATCH, token, LONG_MS);
+  const outcomes = claimed.map(({ index }) => answered(index));
+  expect(await store.storeOutcomes(ACCOUNT, BATCH, token, outcomes)).toHaveLength(limit);
+  await store.releaseItems(ACCOUNT, BATCH, token);
+  const last = (claimed.at(-1)?.index ?? 0) - 1;
+  expect(await store.outcomes(ACCOUNT, BATCH, last, 1)).toHaveLength(1);
+  expect(await store.items(ACCOUNT, BATCH, last, 1)).toHaveLength(1);
+}
+
+/** The least milliseconds that a worker needs for a few requests near the end of a batch of a size. */
+async function stepMs(store: BatchStore, items: number): Promise<number> {
+  await store.open();
+  await makeBatch(store, { items });
+  for (let left = items - LEFT; left > 0; left -= AT_ONCE) await step(store, `fast-${left}`, Math.min(left, AT_ONCE));
+  let least = Infinity;
+  for (let number = 0; number < LEFT / STEP; number += 1) {
+    const begun = performance.now();
+    await step(store, `slow-${number}`, STEP);
+    least = Math.min(least, performance.now() - begun);
+  }
+  expect(await store.claimItems(ACCOUNT, BATCH, { limit: 1, leaseMs: LONG_MS, token: 'late' })).toEqual([]);
+  await store.close();
+  return least;
+}
+
+describe('a batch of 60,000 requests', () => {
+  it('costs as much per request in memory as a small one', async () => {
+    const small = await stepMs(memoryStorage(), SMALL);
+    expect(await stepMs(memoryStorage(), LARGE)).toBeLessThan(small * FACTOR + CLOCK_MS);
+  });
+
+  it('costs as much per request in a file as a small one', async () => {
+    using folder = temporaryFolder();
+    const small = await stepMs(sqliteStorage({ file: folder.file('small.db') }), SMALL);
+    expect(await stepMs(sqliteStorage({ file: folder.file('large.db') }), LARGE)).toBeLessThan(
+      small * FACTOR + CLOCK_MS,
+    );
+  });
+});
+
+describe('the statements that workers repeat', () => {
+  const database = new DatabaseSync(':memory:');
+  for (const migration of MIGRATIONS) database.exec(migration);
+
+  it.each([
+    ['claimItems', 'items_open'],
+    ['pageOpen', 'items_open'],
+    ['renewItems', 'items_held'],
+    ['releaseItems', 'items_held'],
+  ] as const)('%s reads only what %s has', (name, index) => {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name].replaceAll(/:\w+/g, '1')}`).all();
+    const steps = plan.map(({ detail }) => String(detail));
+    expect(steps.some((detail) => detail.startsWith(`SEARCH items USING INDEX ${index}`))).toBe(true);
+    // Otherwise a batch is read by its primary key, which is only cheap with the position in it.
+    const byKey = steps.filter((detail) => detail.includes('items USING PRIMARY KEY'));
+    expect(byKey.every((detail) => detail.includes('position=?'))).toBe(true);
+  });
+});
