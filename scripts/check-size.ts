@@ -9,7 +9,7 @@ import { brotliCompressSync } from 'node:zlib';
  * Kilobytes are a thousand bytes.
  */
 const BUDGETS = [
-  { what: 'everything the default entry exports', names: '*', kilobytes: 320 },
+  { what: 'everything the default entry exports', names: '*', kilobytes: 330 },
   { what: 'createRouter', names: '{ createRouter }', kilobytes: 290 },
   { what: 'verifyWebhook, for a receiver', names: '{ verifyWebhook }', kilobytes: 90 },
 ] as const;

@@ -1,4 +1,5 @@
-import { type ResolvedConfig, type RouterConfig, resolveConfig } from './config.ts';
+import { type ResolvedConfig, resolveConfig } from './config.ts';
+import type { RouterConfig } from './router-config.ts';
 import { noteCopy } from './configuration/loaded-copies.ts';
 import { ANONYMOUS, type Account } from './core/account.ts';
 import { type RequestContext, normalizeChatRequest } from './core/normalize/normalize.ts';

@@ -1,5 +1,5 @@
 import { apiKeys } from '../auth/api-keys.ts';
-import type { RouterConfig } from '../config.ts';
+import type { RouterConfig } from '../router-config.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { nearName } from '../protocol/near-name.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { RouterConfig } from '../config.ts';
+import type { RouterConfig } from '../router-config.ts';
 import { ConfigError } from '../errors.ts';
 import { type CommandIo, CommandError } from './command.ts';
 import { readJsonConfig } from './json-config.ts';

@@ -1,5 +1,5 @@
 import type { BatchesOptions, WebhooksOptions } from '../config-batches.ts';
-import type { Brand, Cors, KeepAlive, RouterConfig } from '../config.ts';
+import type { Brand, Cors, KeepAlive, RouterConfig } from '../router-config.ts';
 import type { BackoffPolicy } from '../core/fallback/backoff.ts';
 import type { BreakerPolicy } from '../core/fallback/breaker.ts';
 import type { FallbackPolicy } from '../core/fallback/next-move.ts';

@@ -1,5 +1,5 @@
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import type { Cors } from '../config.ts';
+import type { Cors } from '../router-config.ts';
 import { ANONYMOUS, type Account, type Scope, hasScope } from '../core/account.ts';
 import { RouterError } from '../errors.ts';
 import type { Environment } from '../runtime/environment.ts';

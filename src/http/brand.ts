@@ -1,4 +1,4 @@
-import type { Brand } from '../config.ts';
+import type { Brand } from '../router-config.ts';
 import type { HttpCall } from './exchange.ts';
 
 /** How names are spelled in one answer. */

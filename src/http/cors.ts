@@ -1,4 +1,4 @@
-import type { Cors } from '../config.ts';
+import type { Cors } from '../router-config.ts';
 import { RouterError } from '../errors.ts';
 import { shortened } from '../protocol/echo.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';

@@ -1,4 +1,4 @@
-import type { KeepAlive } from '../config.ts';
+import type { KeepAlive } from '../router-config.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
 import type { Environment } from '../runtime/environment.ts';
 import type { Frames } from './exchange.ts';

@@ -6,7 +6,7 @@ import type { EmbeddingCodec } from './embedding-codec.ts';
 import { EncodeError } from './encode-error.ts';
 import type { NativeBatches, NativeItem } from './native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
-import { failedReply } from './provider.ts';
+import { failedReply } from './provider-reply.ts';
 
 /** How a provider's requests are written and answers read, for its batch API. */
 export interface BatchCodecs {

@@ -16,14 +16,8 @@ import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from './native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import { MAX_WHOLE_BYTES } from './plain-body.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-  failedReply,
-} from './provider.ts';
+import { type EmbeddingCall, type Provider, type ProviderCall } from './provider.ts';
+import { type EmbeddingReply, type ProviderReply, failedReply } from './provider-reply.ts';
 import { serialize } from './serialize.ts';
 import { TransportError, type TransportResponse, readText } from './transport/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';

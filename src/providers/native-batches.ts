@@ -4,7 +4,7 @@ import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-em
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { BatchEndpoint } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { EmbeddingReply, ProviderReply } from './provider.ts';
+import type { EmbeddingReply, ProviderReply } from './provider-reply.ts';
 
 /** A request of a batch, as a provider's batch API gets it. */
 export interface NativeItem {

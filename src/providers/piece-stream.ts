@@ -2,7 +2,7 @@ import { failure } from '../core/fallback/failure.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 import { linger } from './linger.ts';
 import { PlainBody } from './plain-body.ts';
-import type { PieceStream } from './provider.ts';
+import type { PieceStream } from './provider-reply.ts';
 import { type SseEvent, SseReader } from './sse.ts';
 import { TransportError, type TransportResponse } from './transport/transport.ts';
 

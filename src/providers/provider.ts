@@ -1,14 +1,11 @@
 import type { CatalogProvider } from '../catalog/catalog-provider.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { AttemptFailure } from '../core/fallback/failure.ts';
-import type { UpstreamEmbeddings } from '../core/embeddings/upstream-embeddings.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalized-embedding-request.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { StreamPiece } from '../core/stream/pieces.ts';
-import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
+import type { EmbeddingReply, ProviderReply } from './provider-reply.ts';
 
 /** One upstream call, as a provider gets it. */
 export interface ProviderCall {
@@ -38,29 +35,6 @@ export interface CallProgress {
   readonly sending: (body: () => JsonValue) => void;
 }
 
-/** The pieces of a stream, as they come. */
-export interface PieceStream {
-  /**
-   * The pieces that arrived since the last call, waiting for some if there are none; undefined at the end.
-   * An empty list means that bytes came which mean nothing by themselves, such as a keep-alive comment.
-   * Failures of the connection come as a piece; a rejection counts as a fault of the adapter.
-   */
-  read(): Promise<readonly StreamPiece[] | undefined>;
-  /** Ends the call and frees its connection. May be called more than once, and after the end. */
-  cancel(): void;
-}
-
-/** How a provider answers. A whole answer to a request for a stream, and the reverse, is fine: the router converts. */
-export type ProviderReply =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: UpstreamResult }
-  | { readonly type: 'stream'; readonly stream: PieceStream };
-
-/** How a provider answers a call for embeddings. */
-export type EmbeddingReply =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'embedded'; readonly result: UpstreamEmbeddings };
-
 /**
  * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the
  * list of checks that every provider must pass.
@@ -89,9 +63,4 @@ export interface Provider<Model extends string = string> extends CatalogProvider
   readonly batches?: NativeBatches | undefined;
   /** Frees connections. Called by `router.close()`. */
   close?(): Promise<void>;
-}
-
-/** A reply that says that the call failed. */
-export function failedReply(failure: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
-  return { type: 'failed', failure };
 }

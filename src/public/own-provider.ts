@@ -1,14 +1,7 @@
 /** Public surface: what a provider of your own is made of. */
-export { failedReply } from '../providers/provider.ts';
-export type {
-  CallProgress,
-  EmbeddingCall,
-  EmbeddingReply,
-  PieceStream,
-  Provider,
-  ProviderCall,
-  ProviderReply,
-} from '../providers/provider.ts';
+export { failedReply } from '../providers/provider-reply.ts';
+export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../providers/provider.ts';
+export type { EmbeddingReply, PieceStream, ProviderReply } from '../providers/provider-reply.ts';
 export type { Catalog } from '../catalog/catalog.ts';
 export { failure } from '../core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';

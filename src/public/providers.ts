@@ -25,7 +25,7 @@ export type {
   ChatProviderOptions,
   ModelTable,
   OpenAiCompatibleOptions,
-} from '../providers/openai-compatible/provider.ts';
+} from '../providers/openai-compatible/options.ts';
 export type { Dialect, EmbeddingDialect } from '../providers/openai-compatible/dialect.ts';
 export type { BatchPath } from '../providers/openai-compatible/native-batches.ts';
 export type { NativeDialect } from '../providers/openai-compatible/native-dialects.ts';

@@ -1,7 +1,8 @@
 /** Public surface: the router itself, its configuration and its errors. */
 export { createRouter } from '../router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router.ts';
-export type { Brand, Cors, KeepAlive, ResolvedConfig, RouterConfig } from '../config.ts';
+export type { ResolvedConfig } from '../config.ts';
+export type { Brand, Cors, KeepAlive, RouterConfig } from '../router-config.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../model-names.ts';
 export type {
   ExplainedPlugin,

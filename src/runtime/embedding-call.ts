@@ -3,7 +3,8 @@ import type { UpstreamEmbeddings } from '../core/embeddings/upstream-embeddings.
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import { FAILURE_RULES } from '../core/fallback/failure-rules.ts';
 import type { ReportedUsage } from '../core/stream/pieces.ts';
-import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../providers/provider.ts';
+import type { CallProgress, EmbeddingCall, Provider } from '../providers/provider.ts';
+import type { EmbeddingReply } from '../providers/provider-reply.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
 import type { AttemptCall, CallResult, Reported } from './attempt-call.ts';

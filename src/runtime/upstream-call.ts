@@ -5,14 +5,8 @@ import { type StreamPiece, commits } from '../core/stream/pieces.ts';
 import { scatter } from '../core/stream/scatter.ts';
 import { StreamTracker } from '../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
-import {
-  type CallProgress,
-  type PieceStream,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-  failedReply,
-} from '../providers/provider.ts';
+import { type CallProgress, type Provider, type ProviderCall } from '../providers/provider.ts';
+import { type PieceStream, type ProviderReply, failedReply } from '../providers/provider-reply.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import type { Environment } from './environment.ts';
 import type { CallResult, Reported } from './attempt-call.ts';

@@ -2,7 +2,8 @@ import { apiKeys } from '../auth/api-keys.ts';
 import { failure } from '../core/fallback/failure.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 import { escapeText } from '../core/stream/pieces.ts';
-import type { Provider, ProviderCall, ProviderReply } from '../providers/provider.ts';
+import type { Provider, ProviderCall } from '../providers/provider.ts';
+import type { ProviderReply } from '../providers/provider-reply.ts';
 import { type Router, createRouter } from '../router.ts';
 
 /** A call that a check holds in its hand: the provider's side of it. */

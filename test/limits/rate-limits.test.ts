@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/core/account.ts';
 import { RouterError } from '../../src/errors.ts';
-import type { RouterConfig } from '../../src/config.ts';
+import type { RouterConfig } from '../../src/router-config.ts';
 import { apiKeys } from '../../src/auth/api-keys.ts';
 import { resolveConfig } from '../../src/config.ts';
 import { createRouter } from '../../src/router.ts';

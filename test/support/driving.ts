@@ -3,7 +3,7 @@ import type { ChatChunk } from '../../src/protocol/chunk.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { RouterMetadata } from '../../src/protocol/metadata.ts';
 import { RouterError } from '../../src/errors.ts';
-import type { RouterConfig } from '../../src/config.ts';
+import type { RouterConfig } from '../../src/router-config.ts';
 import { type CallOptions, type Router, createRouter } from '../../src/router.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import { type FakeEnvironment, fakeEnvironment } from '../../src/testing/fake-environment.ts';

@@ -8,16 +8,16 @@ import {
 import { type AdvisorOptions, parseAdvisorOptions } from '../../protocol/inner-model-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import {
-  type HelperToolOptions,
   askHelper,
+  HELPER_TOOL_OPTIONS,
   helperModel,
   helperName,
+  type HelperToolOptions,
   textFunction,
 } from '../inner-call/helper-model.ts';
 import { STRONG } from '../inner-call/rank-models.ts';
 import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
 import { earlierAdvice, transcriptOf } from './transcript.ts';
-import { HELPER_TOOL_OPTIONS } from '../option-shapes.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You advise another model that works on a task and has come to a point where it wants a second opinion. Give clear, ' +

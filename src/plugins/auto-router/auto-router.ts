@@ -1,6 +1,6 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { callable, checkShape, listOf, type OptionShape, text } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import {
   type AutoRouterEntry,
@@ -18,7 +18,7 @@ import { costBandOf } from './cost-band.ts';
 import { promptOf } from './prompt-text.ts';
 import { type RankingSource, catalogScores } from './ranking.ts';
 import { describeChoice } from './stage.ts';
-import { AUTO_ROUTER_OPTIONS } from '../option-shapes.ts';
+import { positive } from '../option-kinds.ts';
 
 /** Options of {@link autoRouter} and {@link autoBetaRouter}. */
 export interface AutoRouterOptions {
@@ -32,6 +32,13 @@ export interface AutoRouterOptions {
   readonly maxModels?: number | undefined;
 }
 
+const OPTIONS: OptionShape<AutoRouterOptions> = {
+  classify: callable,
+  rank: callable,
+  defaultModels: listOf(text),
+  maxModels: positive,
+};
+
 /**
  * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): classifies the prompt,
  * takes the models that the request can use and its caller allows, keeps those in the cost band, and ranks them by how
@@ -39,13 +46,13 @@ export interface AutoRouterOptions {
  * goes on with the default order, and the stage says so; when nothing is left, it is a 404.
  */
 export function autoRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
-  checkShape(AUTO_ROUTER_OPTIONS, options, 'autoRouter');
+  checkShape(OPTIONS, options, 'autoRouter');
   return modelRouter('auto-router', 'router/auto', parseAutoRouterOptions, options);
 }
 
 /** The plugin `auto-beta-router`, which resolves `router/auto-beta`: the same without `pin_model` (gaps 5.2). */
 export function autoBetaRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
-  checkShape(AUTO_ROUTER_OPTIONS, options, 'autoBetaRouter');
+  checkShape(OPTIONS, options, 'autoBetaRouter');
   return modelRouter('auto-beta-router', 'router/auto-beta', parseAutoBetaRouterOptions, options);
 }
 

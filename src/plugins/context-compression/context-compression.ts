@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { amount, callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../core/pipeline/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/compression-options.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -10,7 +10,7 @@ import { type PromptFit, markShortened } from './candidates.ts';
 import { type CountedMessage, type TokenCounter, countMessage } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
 import { isSmall, onlyDraws, promptRoom, tokensBesideMessages } from './prompt-room.ts';
-import { CONTEXT_COMPRESSION_OPTIONS } from '../option-shapes.ts';
+import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Options of {@link contextCompression}. */
 export interface ContextCompressionOptions {
@@ -35,6 +35,14 @@ export interface ContextCompressionOptions {
   readonly whenItThrows?: 'fail' | 'skip' | undefined;
 }
 
+const OPTIONS: OptionShape<ContextCompressionOptions> = {
+  countTokens: callable,
+  tokenFactor: callable,
+  imageTokens: amount,
+  maxMessages: callable,
+  whenItThrows: whenItThrowsKind,
+};
+
 /** What a request says about compression. */
 export interface ContextCompressionRequestOptions {
   /** There is only one way to compress, and it is the default. */
@@ -50,7 +58,7 @@ const ID = 'context-compression';
  * `transforms: []`. Register it behind plugins that add to the prompt.
  */
 export function contextCompression(options: ContextCompressionOptions = {}): Plugin<ContextCompressionRequestOptions> {
-  checkShape(CONTEXT_COMPRESSION_OPTIONS, options, 'contextCompression');
+  checkShape(OPTIONS, options, 'contextCompression');
   const { tokenFactor = usualFactor, imageTokens = 1_600, maxMessages = usualMaximum } = options;
   /** Messages are frozen while plugins run, so what was counted once stays right. */
   const estimates = new WeakMap<Message, CountedMessage>();

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
 import type { RequestChange } from '../../core/pipeline/request-change.ts';
 import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
 import {
@@ -20,7 +20,7 @@ import type { FileAnnotation } from './file-annotations.ts';
 import { fileParts } from './file-parts.ts';
 import { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
-import { FILE_PARSER_OPTIONS } from '../option-shapes.ts';
+import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
 
 /** Options of {@link fileParser}. */
 export interface FileParserOptions {
@@ -38,6 +38,15 @@ export interface FileParserOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const OPTIONS: OptionShape<FileParserOptions> = {
+  reader: pdfReaderKind,
+  ocr: withFunctions('an OCR engine, such as mistralOcr() makes one', 'read'),
+  store: withFunctions('a store of files, such as memoryFileLibrary() makes one', 'find'),
+  outbound: outboundKind,
+  maxBytes: positive,
+  timeoutMs: milliseconds,
+};
+
 /**
  * The plugin `file-parser` (contract: plugin objects; gaps 5.6): makes text of PDFs for models that do not read them.
  * Takes part in every request with files that some endpoint cannot take, asked or not.
@@ -47,7 +56,7 @@ export interface FileParserOptions {
  * and are read by the OCR engine, or without one on this machine, where it does not.
  */
 export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRequestOptions, FileSession> {
-  checkShape(FILE_PARSER_OPTIONS, options, 'fileParser');
+  checkShape(OPTIONS, options, 'fileParser');
   const { maxBytes = 50_000_000, timeoutMs = 120_000, store } = options;
   const ocr = options.ocr ?? mistralOcrFromEnvironment();
   const engines = { reader: options.reader ?? localPdfReader({ maxBytes }), ocr };

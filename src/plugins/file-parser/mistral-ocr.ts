@@ -1,4 +1,12 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import {
+  amount,
+  checkShape,
+  headerText,
+  httpAddress,
+  milliseconds,
+  type OptionShape,
+  text,
+} from '../../core/options/option-kinds.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../providers/base64.ts';
 import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
@@ -6,7 +14,7 @@ import type { Transport } from '../../providers/transport/transport.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { OcrEngine } from '../ports/ocr-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { MISTRAL_OCR_OPTIONS } from '../option-shapes.ts';
+import { transportKind } from '../option-kinds.ts';
 
 /** Options of {@link mistralOcr}. */
 export interface MistralOcrOptions {
@@ -23,6 +31,15 @@ export interface MistralOcrOptions {
   readonly transport?: Transport | undefined;
 }
 
+const OPTIONS: OptionShape<MistralOcrOptions> = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: text,
+  pricePerPage: amount,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+};
+
 /** Bytes of an answer: text of a thousand pages and some pictures. */
 const MAX_BYTES = 64_000_000;
 const VARIABLE = 'MISTRAL_API_KEY';
@@ -33,7 +50,7 @@ const VARIABLE = 'MISTRAL_API_KEY';
  * @throws {@link ConfigError} when an option cannot be right.
  */
 export function mistralOcr(options: MistralOcrOptions): OcrEngine {
-  checkShape(MISTRAL_OCR_OPTIONS, options, 'mistralOcr', ['apiKey']);
+  checkShape(OPTIONS, options, 'mistralOcr', ['apiKey']);
   const { baseURL = 'https://api.mistral.ai', model = 'mistral-ocr-latest', pricePerPage = 0.002 } = options;
   const apiKey = new Secret(options.apiKey);
   const url = new URL(`${baseURL.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/ocr`);

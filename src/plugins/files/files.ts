@@ -1,11 +1,10 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
 import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
 import { RouterError } from '../../errors.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseFilesOptions } from '../../protocol/server-tool-options.ts';
 import { type FileLibrary, FileLibraryFull } from '../ports/file-library.ts';
 import { runFileOperation } from './file-operations.ts';
-import { FILES_TOOL_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {
@@ -13,12 +12,16 @@ export interface FilesToolOptions {
   readonly library?: FileLibrary | undefined;
 }
 
+const OPTIONS: OptionShape<FilesToolOptions> = {
+  library: withFunctions('a library of files, such as memoryFileLibrary() makes one', 'find', 'list', 'add'),
+};
+
 /**
  * The server tool `router:files` (gaps 2.1): the model lists, reads, writes and edits text files of the account. An
  * edit makes a new file with an id of its own; nothing is ever overwritten or deleted.
  */
 export function filesTool(options: FilesToolOptions = {}): ServerToolDefinition {
-  checkShape(FILES_TOOL_OPTIONS, options, 'filesTool');
+  checkShape(OPTIONS, options, 'filesTool');
   const { library } = options;
   return defineServerTool<object>({
     type: 'router:files',

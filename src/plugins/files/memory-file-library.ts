@@ -1,7 +1,7 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
 import { type FileCard, type FileLibrary, FileLibraryFull } from '../ports/file-library.ts';
 import type { StoredFile } from '../ports/file-store.ts';
-import { MEMORY_FILE_LIBRARY_OPTIONS } from '../option-shapes.ts';
+import { count } from '../option-kinds.ts';
 
 /** Options of {@link memoryFileLibrary}. */
 export interface MemoryFileLibraryOptions {
@@ -15,6 +15,13 @@ export interface MemoryFileLibraryOptions {
   readonly now?: (() => number) | undefined;
 }
 
+const OPTIONS: OptionShape<MemoryFileLibraryOptions> = {
+  maxBytes: count,
+  maxFiles: count,
+  maxAccounts: count,
+  now: callable,
+};
+
 interface Kept {
   readonly card: FileCard;
   readonly file: StoredFile;
@@ -22,7 +29,7 @@ interface Kept {
 
 /** Keeps files in the memory of this process, for tests and for programs of one process. They are gone when it ends. */
 export function memoryFileLibrary(options: MemoryFileLibraryOptions = {}): FileLibrary {
-  checkShape(MEMORY_FILE_LIBRARY_OPTIONS, options, 'memoryFileLibrary');
+  checkShape(OPTIONS, options, 'memoryFileLibrary');
   const { maxBytes = 20_000_000, maxFiles = 1_000, maxAccounts = 1_000, now = Date.now } = options;
   const accounts = new Map<string, Map<string, Kept>>();
 

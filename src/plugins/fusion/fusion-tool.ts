@@ -1,4 +1,12 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import {
+  checkShape,
+  group,
+  listOf,
+  milliseconds,
+  type OptionKind,
+  type OptionShape,
+  text,
+} from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -18,8 +26,7 @@ import { citationsOf } from './citations.ts';
 import { errorOfLoss, failedCall, lostModels, reasonOfLoss } from './failures.ts';
 import { type MemberAnswer, type PanelOutcome, askPanel, isRefused } from './panel.ts';
 import { PANEL_INSTRUCTIONS, panelMessage, questionOf } from './question.ts';
-import { type ChosenTeam, type FusionTeams, DEFAULT_PRESET, chooseTeam } from './team.ts';
-import { FUSION_OPTIONS } from '../option-shapes.ts';
+import { type ChosenTeam, type FusionTeam, type FusionTeams, DEFAULT_PRESET, chooseTeam } from './team.ts';
 
 /** Options of `fusion` and {@link fusionTool}. Give both the same. */
 export interface FusionOptions {
@@ -34,6 +41,15 @@ export interface FusionOptions {
   /** Milliseconds that the analyst may take. Default 90,000. */
   readonly analystTimeoutMs?: number | undefined;
 }
+
+const teamKind: OptionKind = group<FusionTeam>({ analysisModels: listOf(text), model: text });
+
+/** Options of `fusion` and `fusionTool`. */
+export const FUSION_OPTIONS: OptionShape<FusionOptions> = {
+  presets: group<FusionTeams>({ 'general-high': teamKind, 'general-budget': teamKind, 'general-fast': teamKind }),
+  memberTimeoutMs: milliseconds,
+  analystTimeoutMs: milliseconds,
+};
 
 /** Type of the tool. */
 export const FUSION_TOOL = 'router:fusion';

@@ -5,9 +5,8 @@ import type { PlanContext } from '../../core/pipeline/plugin-context.ts';
 import { RouterError } from '../../errors.ts';
 import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
+import { FUSION_OPTIONS, FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
 import { type FusionTeams, outerModels } from './team.ts';
-import { FUSION_OPTIONS } from '../option-shapes.ts';
 
 const FUSION = 'router/fusion';
 const FUSION_FLASH = 'router/fusion-flash';

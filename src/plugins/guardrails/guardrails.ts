@@ -1,7 +1,7 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { PluginContext } from '../../core/pipeline/plugin-context.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { anything, checkShape, flag, oneOf, type OptionShape, text } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { ConfigError, RouterError } from '../../errors.ts';
 import { type Guardrail, parseGuardrailOptions } from '../../protocol/guardrail-options.ts';
@@ -13,7 +13,6 @@ import { visitAnswer } from './answer-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
 import { Scan } from './scan.ts';
 import { blockingError, stagesOf } from './verdict.ts';
-import { GUARDRAILS_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link guardrails}. */
 export interface GuardrailsOptions {
@@ -36,6 +35,15 @@ export interface GuardrailsOptions {
   readonly streams?: 'refuse' | 'unscanned' | undefined;
 }
 
+/** Rules are checked by their schema. */
+const OPTIONS: OptionShape<GuardrailsOptions> = {
+  rules: anything,
+  id: text,
+  prepared: flag,
+  answers: flag,
+  streams: oneOf<NonNullable<GuardrailsOptions['streams']>>({ refuse: true, unscanned: true }),
+};
+
 /** Rules of one request, ready. */
 interface ReadyRules {
   readonly requests: readonly Detector[];
@@ -55,7 +63,7 @@ interface Seen {
  * @throws {@link ConfigError} when a rule cannot be right.
  */
 export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, Seen> {
-  checkShape(GUARDRAILS_OPTIONS, options, 'guardrails');
+  checkShape(OPTIONS, options, 'guardrails');
   const { id = 'guardrails', rules = [], prepared = false, streams = 'refuse' } = options;
   const checked = parseGuardrailOptions({ rules } as unknown as JsonObject);
   if (!checked.ok) throw new ConfigError([{ path: `guardrails.${checked.path}`, problem: checked.problem }]);

@@ -1,4 +1,4 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
 import {
   type ServerToolDefinition,
   type ToolContext,
@@ -12,7 +12,6 @@ import { reasonOfFailure } from '../inner-call/read-answer.ts';
 import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
 import { openaiImages } from './openai-images.ts';
 import { anyImageModel, imageModel, routerImages } from './router-images.ts';
-import { IMAGE_GENERATION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link imageGenerationTool}. */
 export interface ImageGenerationToolOptions {
@@ -24,6 +23,11 @@ export interface ImageGenerationToolOptions {
   /** Milliseconds that one call may take. Default 200,000. */
   readonly timeoutMs?: number | undefined;
 }
+
+const OPTIONS: OptionShape<ImageGenerationToolOptions> = {
+  generator: withFunctions('a service that makes images, such as openaiImages() makes one', 'generate'),
+  timeoutMs: milliseconds,
+};
 
 /** What a request says about `router:image_generation`: a model, and options that go to it as they are. */
 export interface ImageGenerationOptions {
@@ -39,7 +43,7 @@ export interface ImageGenerationOptions {
 export function imageGenerationTool(
   options: ImageGenerationToolOptions = {},
 ): ServerToolDefinition<ImageGenerationOptions> {
-  checkShape(IMAGE_GENERATION_OPTIONS, options, 'imageGenerationTool');
+  checkShape(OPTIONS, options, 'imageGenerationTool');
   const generator = options.generator ?? generatorFromEnvironment();
   return defineServerTool<ImageGenerationOptions>({
     type: 'router:image_generation',

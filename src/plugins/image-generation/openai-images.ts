@@ -1,10 +1,19 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import {
+  amount,
+  checkShape,
+  group,
+  headerText,
+  httpAddress,
+  milliseconds,
+  type OptionShape,
+  text,
+} from '../../core/options/option-kinds.ts';
 import { RouterError } from '../../errors.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
 import { JsonService } from '../service/json-service.ts';
-import { OPENAI_IMAGES_OPTIONS } from '../option-shapes.ts';
+import { transportKind } from '../option-kinds.ts';
 
 /** Options of {@link openaiImages}. */
 export interface OpenAIImagesOptions {
@@ -23,6 +32,19 @@ export interface OpenAIImagesOptions {
   readonly transport?: Transport | undefined;
 }
 
+const OPTIONS: OptionShape<OpenAIImagesOptions> = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: text,
+  price: group<NonNullable<OpenAIImagesOptions['price']>>({ prompt: amount, completion: amount }, [
+    'prompt',
+    'completion',
+  ]),
+  pricePerImage: amount,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+};
+
 const DEFAULT_MODEL = 'gpt-image-1';
 const DEFAULT_TIMEOUT_MS = 180_000;
 const MEDIA_TYPES = ['png', 'jpeg', 'webp'] as const;
@@ -33,7 +55,7 @@ const MEDIA_TYPES = ['png', 'jpeg', 'webp'] as const;
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */
 export function openaiImages(options: OpenAIImagesOptions): ImageGenerator {
-  checkShape(OPENAI_IMAGES_OPTIONS, options, 'openaiImages', ['apiKey']);
+  checkShape(OPTIONS, options, 'openaiImages', ['apiKey']);
   const { apiKey, baseURL = 'https://api.openai.com/v1', timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const url = new URL(`${baseURL.replace(/\/+$/, '')}/images/generations`);
   const service = new JsonService({ name: 'The image service', timeoutMs, transport: options.transport });

@@ -4,6 +4,7 @@ import type { AdvisorOptions } from '../../protocol/inner-model-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { innerRequest } from './inner-request.ts';
 import { type ModelRule, rankModels } from './rank-models.ts';
+import { type OptionShape, milliseconds, text } from '../../core/options/option-kinds.ts';
 
 /** Options of `advisorTool` and `subagentTool`. */
 export interface HelperToolOptions {
@@ -12,6 +13,9 @@ export interface HelperToolOptions {
   /** Milliseconds that one call may take. Default 180,000. */
   readonly timeoutMs?: number | undefined;
 }
+
+/** Options of `advisorTool` and `subagentTool`. */
+export const HELPER_TOOL_OPTIONS: OptionShape<HelperToolOptions> = { model: text, timeoutMs: milliseconds };
 
 /** What advisors and subagents have in common. */
 type HelperOptions = Omit<AdvisorOptions, 'forward_transcript' | 'stream'>;

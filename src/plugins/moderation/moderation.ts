@@ -1,12 +1,11 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { RouterError } from '../../errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
 import { visitTexts } from '../prompt/prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
-import { MODERATION_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link moderation}. */
 export interface ModerationOptions {
@@ -16,13 +15,18 @@ export interface ModerationOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const OPTIONS: OptionShape<ModerationOptions> = {
+  service: withFunctions('a moderation service, such as openaiModeration() makes one', 'check'),
+  timeoutMs: milliseconds,
+};
+
 /**
  * The plugin `moderation` (contract: plugin objects; gaps 5.3, 7.4): shows the texts and pictures of a request to a
  * moderation service before anything else is done with it, and refuses what is flagged with 403. When the service
  * fails, or there is none, the request is refused with 503: nothing goes on unseen. Nothing is remembered.
  */
 export function moderation(options: ModerationOptions = {}): Plugin {
-  checkShape(MODERATION_OPTIONS, options, 'moderation');
+  checkShape(OPTIONS, options, 'moderation');
   const service = options.service ?? openaiModerationFromEnvironment();
   return definePlugin({
     id: 'moderation',

@@ -1,4 +1,11 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import {
+  checkShape,
+  headerText,
+  httpAddress,
+  milliseconds,
+  type OptionShape,
+  text,
+} from '../../core/options/option-kinds.ts';
 import { RouterError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/json.ts';
 import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
@@ -7,7 +14,7 @@ import { Secret } from '../../runtime/secret.ts';
 import type { ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
 import { JsonService } from '../service/json-service.ts';
 import { slicesOf } from './slices.ts';
-import { OPENAI_MODERATION_OPTIONS } from '../option-shapes.ts';
+import { transportKind } from '../option-kinds.ts';
 
 /** Options of {@link openaiModeration}. */
 export interface OpenAiModerationOptions {
@@ -22,6 +29,14 @@ export interface OpenAiModerationOptions {
   readonly transport?: Transport | undefined;
 }
 
+const OPTIONS: OptionShape<OpenAiModerationOptions> = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: text,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+};
+
 /** Characters of one text that is judged; longer ones are cut, with an overlap. */
 const SLICE_LENGTH = 8_000;
 /** Texts that are judged in one call. */
@@ -34,7 +49,7 @@ const SLICES_A_CALL = 16;
  * @throws {@link ConfigError} when an option cannot be right.
  */
 export function openaiModeration(options: OpenAiModerationOptions): ModerationService {
-  checkShape(OPENAI_MODERATION_OPTIONS, options, 'openaiModeration', ['apiKey']);
+  checkShape(OPTIONS, options, 'openaiModeration', ['apiKey']);
   const { baseURL = 'https://api.openai.com/v1', model = 'omni-moderation-latest', transport, timeoutMs } = options;
   const apiKey = new Secret(options.apiKey);
   const url = new URL(`${baseURL.replace(/\/+$/, '')}/moderations`);

@@ -1,4 +1,4 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, text } from '../../core/options/option-kinds.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
 import { systemEnvironment } from '../../runtime/environment.ts';
@@ -7,7 +7,7 @@ import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../ports/pdf-reader.ts';
 import { htmlReader } from './html-reader.ts';
 import { readPage } from './page-text.ts';
-import { GUARDED_FETCHER_OPTIONS } from '../option-shapes.ts';
+import { count, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
 
 /** Options of {@link guardedFetcher}. */
 export interface GuardedFetcherOptions {
@@ -24,6 +24,16 @@ export interface GuardedFetcherOptions {
   /** How we name ourselves to servers. Default `signalbox`. */
   readonly userAgent?: string | undefined;
 }
+
+/** Options of `guardedFetcher`. */
+export const GUARDED_FETCHER_OPTIONS: OptionShape<GuardedFetcherOptions> = {
+  outbound: outboundKind,
+  maxBytes: positive,
+  timeoutMs: milliseconds,
+  maxRedirects: count,
+  pdf: pdfReaderKind,
+  userAgent: text,
+};
 
 const ACCEPT =
   'text/html, application/xhtml+xml, text/plain, text/markdown, application/json, application/pdf, */*;q=0.1';

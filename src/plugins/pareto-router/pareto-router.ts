@@ -1,6 +1,6 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/model-router-options.ts';
 import { type Candidate, byPrice, candidatesFor, stickyCandidate, withFirst } from '../model-choice/candidates.ts';
@@ -9,7 +9,6 @@ import { safeScores } from '../model-choice/safe-scores.ts';
 import { type Coder, inputPrice } from './coder.ts';
 import { codersUnder } from './frontier.ts';
 import { type Tier, codersOfTier, tierOf } from './tiers.ts';
-import { PARETO_ROUTER_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
@@ -19,6 +18,8 @@ export interface ParetoRouterOptions {
    */
   readonly codingScore?: ((candidate: Candidate) => number | undefined) | undefined;
 }
+
+const OPTIONS: OptionShape<ParetoRouterOptions> = { codingScore: callable };
 
 const SLUG = 'router/pareto-code';
 /** A first choice and up to two fallbacks (gaps 5.9). */
@@ -33,7 +34,7 @@ const MAX_MODELS = 3;
  * by price stands for the high tier, and so on, and the stage says so.
  */
 export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
-  checkShape(PARETO_ROUTER_OPTIONS, options, 'paretoRouter');
+  checkShape(OPTIONS, options, 'paretoRouter');
   const { codingScore = catalogScore } = options;
   const isOurs = (target: ModelTarget): boolean => target.model === SLUG;
   return definePlugin<ParetoRouterEntry>({

@@ -1,8 +1,8 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { callable, checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
 import { PdfError, type PdfReader, type PdfText } from '../ports/pdf-reader.ts';
 import type { PdfJob, RunPdfJob } from './pdf-job.ts';
 import { Turns } from './turns.ts';
-import { PDF_READER_OPTIONS } from '../option-shapes.ts';
+import { positive } from '../option-kinds.ts';
 
 /** Options of {@link localPdfReader}. */
 export interface LocalPdfReaderOptions {
@@ -22,12 +22,22 @@ export interface LocalPdfReaderOptions {
   readonly run?: RunPdfJob | undefined;
 }
 
+const OPTIONS: OptionShape<LocalPdfReaderOptions> = {
+  maxBytes: positive,
+  maxPages: positive,
+  maxCharacters: positive,
+  timeoutMs: milliseconds,
+  memoryMb: positive,
+  concurrency: positive,
+  run: callable,
+};
+
 /**
  * Reads the text of PDFs on this machine, with the optional package unpdf. Files are expected to be traps: each is read
  * in a thread with limits on time and memory. Scanned pages have no text; that takes an OCR engine.
  */
 export function localPdfReader(options: LocalPdfReaderOptions = {}): PdfReader {
-  checkShape(PDF_READER_OPTIONS, options, 'localPdfReader');
+  checkShape(OPTIONS, options, 'localPdfReader');
   const { maxBytes = 50_000_000, maxPages = 1_000, maxCharacters = 4_000_000 } = options;
   const { timeoutMs = 30_000, memoryMb = 512, concurrency = 2 } = options;
   const turns = new Turns(concurrency);

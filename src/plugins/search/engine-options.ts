@@ -1,6 +1,13 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import {
+  amount,
+  checkShape,
+  headerText,
+  httpAddress,
+  milliseconds,
+  type OptionShape,
+} from '../../core/options/option-kinds.ts';
 import type { Transport } from '../../providers/transport/transport.ts';
-import { KEYED_SEARCH_ENGINE_OPTIONS } from '../option-shapes.ts';
+import { transportKind } from '../option-kinds.ts';
 
 /** What all search engines may be told. */
 export interface SearchEngineOptions {
@@ -14,10 +21,23 @@ export interface SearchEngineOptions {
   readonly transport?: Transport | undefined;
 }
 
+/** What all search engines may be told. */
+export const SEARCH_ENGINE_OPTIONS: OptionShape<SearchEngineOptions> = {
+  baseURL: httpAddress,
+  pricePerSearch: amount,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+};
+
 /** Options of an engine that wants a key. */
 export interface KeyedSearchEngineOptions extends SearchEngineOptions {
   readonly apiKey: string;
 }
+
+const KEYED_OPTIONS: OptionShape<KeyedSearchEngineOptions> = {
+  ...SEARCH_ENGINE_OPTIONS,
+  apiKey: headerText,
+};
 
 /**
  * Checks the options of an engine that wants a key, and gives its address.
@@ -25,6 +45,6 @@ export interface KeyedSearchEngineOptions extends SearchEngineOptions {
  * @throws {@link ConfigError} with everything that is wrong with them.
  */
 export function checkKeyedEngine(id: string, options: KeyedSearchEngineOptions, usual: string): string {
-  checkShape(KEYED_SEARCH_ENGINE_OPTIONS, options, id, ['apiKey']);
+  checkShape(KEYED_OPTIONS, options, id, ['apiKey']);
   return (options.baseURL ?? usual).replace(/\/+$/, '');
 }

@@ -2,8 +2,7 @@ import { checkShape } from '../../core/options/option-kinds.ts';
 import type { DomainFilter } from '../domains/domain-filter.ts';
 import type { SearchEngine } from '../ports/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { SEARXNG_OPTIONS } from '../option-shapes.ts';
-import type { SearchEngineOptions } from './engine-options.ts';
+import { SEARCH_ENGINE_OPTIONS, type SearchEngineOptions } from './engine-options.ts';
 import { objectsOf, resultOf, textOf } from './read-results.ts';
 
 /** Options of {@link searxng}. */
@@ -23,7 +22,7 @@ const MAX_RULES = 8;
  * @throws {@link ConfigError} when the address cannot be right.
  */
 export function searxng(options: SearxngOptions): SearchEngine {
-  checkShape(SEARXNG_OPTIONS, options, 'searxng', ['baseURL']);
+  checkShape(SEARCH_ENGINE_OPTIONS, options, 'searxng', ['baseURL']);
   const address = `${options.baseURL.replace(/\/+$/, '')}/search`;
   const service = new JsonService({ ...options, name: 'The search engine searxng' });
   return {

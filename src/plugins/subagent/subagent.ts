@@ -7,15 +7,15 @@ import {
 } from '../../core/pipeline/server-tool.ts';
 import { type SubagentOptions, parseSubagentOptions } from '../../protocol/inner-model-options.ts';
 import {
-  type HelperToolOptions,
   askHelper,
+  HELPER_TOOL_OPTIONS,
   helperModel,
   helperName,
+  type HelperToolOptions,
   textFunction,
 } from '../inner-call/helper-model.ts';
 import { SMALL } from '../inner-call/rank-models.ts';
 import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
-import { HELPER_TOOL_OPTIONS } from '../option-shapes.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You carry out one task that another model has handed to you. Do exactly what it describes, with nothing but what it ' +

@@ -1,13 +1,12 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
 import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { isAdmitted } from '../domains/domain-filter.ts';
 import { cutToTokens } from '../pages/cut-tokens.ts';
-import { type GuardedFetcherOptions, guardedFetcher } from '../pages/guarded-fetcher.ts';
+import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
 import { PageError, type PageFetcher } from '../ports/page-fetcher.ts';
 import { UNTRUSTED_PAGES } from '../search/quote-results.ts';
 import { type WebFetchOptions, parseFetchOptions } from './web-fetch-options.ts';
-import { WEB_FETCH_OPTIONS } from '../option-shapes.ts';
 
 /** Options of {@link webFetchTool}. */
 export interface WebFetchToolOptions extends GuardedFetcherOptions {
@@ -15,13 +14,18 @@ export interface WebFetchToolOptions extends GuardedFetcherOptions {
   readonly fetcher?: PageFetcher | undefined;
 }
 
+const OPTIONS: OptionShape<WebFetchToolOptions> = {
+  ...GUARDED_FETCHER_OPTIONS,
+  fetcher: withFunctions('a fetcher of pages, such as guardedFetcher() makes one', 'fetch'),
+};
+
 /**
  * The server tool `router:web_fetch` (gaps 2.1, 2.2): the model reads pages, as text. Only public hosts are asked
  * unless `outbound.allowedHosts` says otherwise. What goes wrong is told to the model and is never an error of the
  * request.
  */
 export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefinition<WebFetchOptions> {
-  checkShape(WEB_FETCH_OPTIONS, options, 'webFetchTool');
+  checkShape(OPTIONS, options, 'webFetchTool');
   const { fetcher: given, ...fetching } = options;
   const fetcher = given ?? guardedFetcher(fetching);
   return defineServerTool<WebFetchOptions>({

@@ -1,4 +1,4 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
 import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
@@ -17,7 +17,7 @@ import { nativeOptions } from '../search/native-search.ts';
 import { shownResult, UNTRUSTED_PAGES } from '../search/quote-results.ts';
 import { runSearch } from '../search/run-search.ts';
 import { ResultBudget } from './result-budget.ts';
-import { WEB_SEARCH_OPTIONS } from '../option-shapes.ts';
+import { enginesKind } from '../option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */
 export interface WebSearchToolOptions {
@@ -29,6 +29,8 @@ export interface WebSearchToolOptions {
   /** Milliseconds that one search may take, all engines together. Default 60,000. */
   readonly timeoutMs?: number | undefined;
 }
+
+const OPTIONS: OptionShape<WebSearchToolOptions> = { engines: enginesKind, timeoutMs: milliseconds };
 
 /** What a request says about `router:web_search`. */
 export interface WebSearchOptions {
@@ -52,7 +54,7 @@ const MAX_QUERY_LENGTH = 1_000;
  * wants to. Where every endpoint of the request has a search of its own, the provider does it.
  */
 export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDefinition<WebSearchOptions> {
-  checkShape(WEB_SEARCH_OPTIONS, options, 'webSearchTool');
+  checkShape(OPTIONS, options, 'webSearchTool');
   const engines = options.engines ?? searchEnginesFromEnvironment();
   const budget = new ResultBudget();
   return defineServerTool<WebSearchOptions>({

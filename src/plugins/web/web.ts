@@ -1,5 +1,5 @@
 import type { ChunkTransform } from '../../core/pipeline/chunk-transform.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
 import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
@@ -13,7 +13,7 @@ import { nativeOptions } from '../search/native-search.ts';
 import { runSearch } from '../search/run-search.ts';
 import { addResults, usualSearchPrompt } from './add-results.ts';
 import { searchText } from './search-text.ts';
-import { WEB_OPTIONS } from '../option-shapes.ts';
+import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
 
 /** Options of {@link web}. */
 export interface WebPluginOptions {
@@ -27,6 +27,12 @@ export interface WebPluginOptions {
   /** Milliseconds that a search may take, all engines together. Default 60,000. */
   readonly timeoutMs?: number | undefined;
 }
+
+const OPTIONS: OptionShape<WebPluginOptions> = {
+  engines: enginesKind,
+  whenItThrows: whenItThrowsKind,
+  timeoutMs: milliseconds,
+};
 
 /** What a request says about its search. */
 export interface WebRequestOptions {
@@ -53,7 +59,7 @@ const DEFAULT_RESULTS = 5;
  * itself it is left to do so.
  */
 export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, WebState> {
-  checkShape(WEB_OPTIONS, options, 'web');
+  checkShape(OPTIONS, options, 'web');
   const engines = options.engines ?? searchEnginesFromEnvironment();
   return definePlugin<WebRequestOptions, WebState>({
     id: 'web',

@@ -1,7 +1,8 @@
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { type EmbeddingsPart, joinEmbeddings } from '../join-embeddings.ts';
-import type { EmbeddingCall, EmbeddingReply } from '../provider.ts';
+import type { EmbeddingCall } from '../provider.ts';
+import type { EmbeddingReply } from '../provider-reply.ts';
 import type { CallDefaults } from './encode-call.ts';
 import { encodeEmbeddingCalls } from './embedding-call.ts';
 import type { AiSdkEmbeddingModel } from './model.ts';

@@ -1,11 +1,25 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { checkShape, optionProblems } from '../../core/options/option-kinds.ts';
+import {
+  anything,
+  callable,
+  checkShape,
+  flag,
+  group,
+  kind,
+  listOf,
+  mapOf,
+  type OptionKind,
+  optionProblems,
+  type OptionShape,
+  text,
+} from '../../core/options/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import { AI_SDK_MODEL_OPTIONS, AI_SDK_OPTIONS, aiSdkDeclaration } from '../option-shapes.ts';
 import type { DownloadFile } from './download.ts';
 import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
+import { anyText, headerValue } from '../option-kinds.ts';
+import { DECLARATION_OPTIONS } from '../../core/options/model-options.ts';
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what
@@ -67,6 +81,38 @@ export interface AiSdkEntry {
   readonly upstreamModel: string;
   readonly declaration: AiSdkDeclaration;
 }
+
+const AI_SDK_COMMON_OPTIONS: OptionShape<AiSdkCommonOptions> = {
+  name: text,
+  headers: mapOf(headerValue),
+  dataCollection: flag,
+  zeroDataRetention: flag,
+  download: kind('a function, or false', (value) => value === false || typeof value === 'function'),
+  onWarning: callable,
+  secrets: listOf(text),
+};
+
+const { upstreamModel: _upstreamModel, ...declaredKinds } = DECLARATION_OPTIONS;
+const ownOfDeclaration = { modelForKey: callable, providerOptions: mapOf(anything) };
+
+/** What may be said of one model of the AI SDK. Whether it is one is checked by `fromAiSdk`. */
+const aiSdkDeclaration: OptionKind = group<AiSdkDeclaration>({
+  ...declaredKinds,
+  ...ownOfDeclaration,
+  model: anything,
+});
+
+/** Options of `fromAiSdk` for a table of models. Slug and models are checked as the table is read. */
+const AI_SDK_OPTIONS: OptionShape<AiSdkOptions> = { ...AI_SDK_COMMON_OPTIONS, slug: anything, models: anything };
+
+/** Options of `fromAiSdk` for one model. */
+const AI_SDK_MODEL_OPTIONS: OptionShape<AiSdkModelOptions> = {
+  ...declaredKinds,
+  ...ownOfDeclaration,
+  ...AI_SDK_COMMON_OPTIONS,
+  slug: anyText,
+  id: text,
+};
 
 /** What is known of a model by itself: an embedding model makes nothing but embeddings. */
 export function declaredBy({

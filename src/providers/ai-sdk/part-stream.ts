@@ -1,5 +1,5 @@
 import type { StreamPiece } from '../../core/stream/pieces.ts';
-import type { PieceStream } from '../provider.ts';
+import type { PieceStream } from '../provider-reply.ts';
 import type { LinkedAbort } from './linked-abort.ts';
 import { type DecodingContext, PartDecoder } from './part-decoder.ts';
 import { failureOfThrown } from './thrown-failure.ts';

@@ -2,14 +2,8 @@ import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-  failedReply,
-} from '../provider.ts';
+import { type EmbeddingCall, type Provider, type ProviderCall } from '../provider.ts';
+import { type EmbeddingReply, type ProviderReply, failedReply } from '../provider-reply.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { fetchFiles } from './addresses.ts';

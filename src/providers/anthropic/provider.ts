@@ -1,13 +1,14 @@
 import { checkProviderShape } from '../check-options.ts';
-import { ANTHROPIC_OPTIONS } from '../option-shapes.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
-import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
+import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../headers.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import { messagesCodec, nativeMessagesCodec } from './codec.ts';
 import { messageBatches } from './native-batches.ts';
+import { type OptionShape, listOf, text } from '../../core/options/option-kinds.ts';
+import { anyText } from '../option-kinds.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
@@ -16,6 +17,12 @@ export interface AnthropicOptions<Models extends ModelTable = ModelTable> extend
   /** Beta features of every request, as the header `anthropic-beta` names them. Default: none. */
   readonly betas?: readonly string[] | undefined;
 }
+
+const ANTHROPIC_OPTIONS: OptionShape<AnthropicOptions> = {
+  ...CHAT_PROVIDER_OPTIONS,
+  slug: anyText,
+  betas: listOf(text),
+};
 
 const API_KEY_VARIABLE = 'ANTHROPIC_API_KEY';
 const BASE_URL_VARIABLE = 'ANTHROPIC_BASE_URL';

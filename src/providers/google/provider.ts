@@ -3,12 +3,13 @@ import type { JsonObject } from '../../protocol/json.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../openai-compatible/environment.ts';
-import { GOOGLE_OPTIONS } from '../option-shapes.ts';
-import type { ChatProviderOptions, ModelTable } from '../openai-compatible/provider.ts';
+import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import type { Provider } from '../provider.ts';
 import { googleCodec } from './codec.ts';
 import { geminiBatches } from './native-batches.ts';
+import { type OptionShape, group, kind, listOf, text } from '../../core/options/option-kinds.ts';
+import { anyText } from '../option-kinds.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;
@@ -41,6 +42,14 @@ export interface GoogleOptions<Models extends ModelTable = ModelTable> extends O
   /** Safety settings of all requests that bring no `safety_settings` of their own. Default: Google's. */
   readonly safetySettings?: readonly SafetySetting[] | undefined;
 }
+
+const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
+  ...CHAT_PROVIDER_OPTIONS,
+  apiKey: kind('a text or a function', (value) => typeof value === 'string' || typeof value === 'function'),
+  authorization: text,
+  slug: anyText,
+  safetySettings: listOf(group<SafetySetting>({ category: text, threshold: text })),
+};
 
 /**
  * Google's Gemini models over their native wire, which keeps thought signatures, thinking and safety verdicts that the

@@ -1,10 +1,11 @@
 import type { ConfigProblem } from '../../errors.ts';
 import { checkProviderShape } from '../check-options.ts';
-import { AZURE_OPTIONS, CHAT_PROVIDER_OPTIONS } from '../option-shapes.ts';
 import type { Provider } from '../provider.ts';
 import { readEnvironment } from './environment.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
-import { type ChatProviderOptions, type ModelTable, openaiCompatible } from './provider.ts';
+import { openaiCompatible } from './provider.ts';
+import { type OptionShape, anything } from '../../core/options/option-kinds.ts';
+import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
 /** Model ids of a provider: those declared, or any when none were. */
 export type ModelIds<Models> = [Models] extends [never] ? string : Extract<keyof Models, string>;
@@ -72,6 +73,9 @@ export interface AzureOptions<Models extends ModelTable = ModelTable> extends Om
   /** Models on offer; `upstreamModel` is the name of the deployment. */
   readonly models: Models;
 }
+
+const { baseURL: _, ...azureCommon } = CHAT_PROVIDER_OPTIONS;
+const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: anything };
 
 /**
  * Azure OpenAI on its v1 surface, where a model is the name of a deployment. Key: `AZURE_OPENAI_API_KEY`.

@@ -1,5 +1,5 @@
 import type { ParameterName } from '../../catalog/parameters.ts';
-import type { ModelTable } from '../openai-compatible/provider.ts';
+import type { ModelTable } from '../openai-compatible/options.ts';
 
 const PARAMETERS: readonly ParameterName[] = [
   'temperature',

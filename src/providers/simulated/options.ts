@@ -1,10 +1,20 @@
 import { ConfigError, type ConfigProblem } from '../../errors.ts';
 import { checkProviderShape } from '../check-options.ts';
-import { SIMULATED_OPTIONS } from '../option-shapes.ts';
 import type { Environment } from '../../runtime/environment.ts';
-import type { ModelTable } from '../openai-compatible/provider.ts';
+import type { ModelTable } from '../openai-compatible/options.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
 import type { AnswerScript } from './scripted-answer.ts';
+import {
+  type OptionShape,
+  anything,
+  flag,
+  kind,
+  listOf,
+  mapOf,
+  text,
+  withFunctions,
+} from '../../core/options/option-kinds.ts';
+import { anyText, anyNumber } from '../option-kinds.ts';
 
 /** Options of {@link simulated}. */
 export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
@@ -39,6 +49,21 @@ export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
   /** Clock and timers. Default: the real ones; under a fake one nothing really waits. */
   readonly environment?: Environment | undefined;
 }
+
+const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
+  slug: anyText,
+  name: text,
+  models: mapOf(anything),
+  seed: anyNumber,
+  firstTokenMs: kind('a number of milliseconds', (value) => typeof value === 'number'),
+  tokensPerSecond: anyNumber,
+  failures: listOf(anything),
+  failureRate: anyNumber,
+  answer: kind('a function', (value) => typeof value === 'function'),
+  dataCollection: flag,
+  zeroDataRetention: flag,
+  environment: withFunctions('an environment', 'now', 'setTimer'),
+};
 
 /**
  * Checks options.

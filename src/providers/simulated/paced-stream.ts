@@ -1,6 +1,6 @@
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { failure } from '../../core/fallback/failure.ts';
-import type { PieceStream } from '../provider.ts';
+import type { PieceStream } from '../provider-reply.ts';
 import type { Pace } from './pace.ts';
 
 /** Pieces that are handed out together when tokens take no time. */

@@ -3,15 +3,9 @@ import { failure } from '../../core/fallback/failure.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { systemEnvironment } from '../../runtime/environment.ts';
-import type { ModelTable } from '../openai-compatible/provider.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-  failedReply,
-} from '../provider.ts';
+import type { ModelTable } from '../openai-compatible/options.ts';
+import { type EmbeddingCall, type Provider, type ProviderCall } from '../provider.ts';
+import { type EmbeddingReply, type ProviderReply, failedReply } from '../provider-reply.ts';
 import { Chance } from './chance.ts';
 import { embedInputs } from './embedder.ts';
 import { SIMULATED_MODELS, type SimulatedModel } from './models.ts';

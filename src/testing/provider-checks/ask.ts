@@ -7,7 +7,8 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import type { FinishPiece, ReportedUsage, StreamPiece } from '../../core/stream/pieces.ts';
 import { scatter } from '../../core/stream/scatter.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
-import type { PieceStream, Provider, ProviderReply } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { PieceStream, ProviderReply } from '../../providers/provider-reply.ts';
 import type { ProviderHarness } from './harness.ts';
 
 /** How a check asks. */

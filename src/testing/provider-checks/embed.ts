@@ -1,7 +1,7 @@
 import { buildCatalog } from '../../catalog/catalog.ts';
 import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { EmbeddingRequest } from '../../protocol/embedding-request.ts';
-import type { EmbeddingReply } from '../../providers/provider.ts';
+import type { EmbeddingReply } from '../../providers/provider-reply.ts';
 import { CHECK_CONTEXT, modelsOf, routerFacts } from './ask.ts';
 import type { ProviderHarness } from './harness.ts';
 

@@ -1,0 +1,25 @@
+import {
+  type OptionKind,
+  group,
+  listOf,
+  oneOf,
+  text,
+  wholeNumber,
+  withFunctions,
+} from '../core/options/option-kinds.ts';
+import type { OutboundOptions } from '../outbound/outbound.ts';
+
+/** A whole number from 0 on. */
+export const count = wholeNumber(0);
+/** A whole number from 1 on. */
+export const positive = wholeNumber(1);
+/** What becomes of a request whose plugin throws. */
+export const whenItThrowsKind = oneOf<'fail' | 'skip'>({ fail: true, skip: true });
+/** How a service is asked. */
+export const transportKind = withFunctions('a transport', 'send', 'close');
+/** What reads PDFs. */
+export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
+/** Search engines. */
+export const enginesKind = listOf(withFunctions('a search engine, such as exa() makes one', 'search'));
+/** What may be asked at addresses that users give. */
+export const outboundKind: OptionKind = group<OutboundOptions>({ ports: listOf(positive), allowedHosts: listOf(text) });
