@@ -113,7 +113,7 @@ describe.each(Object.entries(CASES))('router:%s and the openai package', (name, 
     const options = { headers: { 'x-router-metadata': 'enabled' } };
 
     const whole = await client.chat.completions.create(request, options);
-    const message = whole.choices[0]?.message as (OpenAI.ChatCompletionMessage & Extras) | undefined;
+    const message: (OpenAI.ChatCompletionMessage & Extras) | undefined = whole.choices[0]?.message;
     expect(message?.content).toBe('Done.');
     expect(toolResults(message?.reasoning_details ?? [])).toMatchObject([result]);
     const { usage, router_metadata: metadata } = whole as unknown as RouterExtras;
@@ -125,7 +125,7 @@ describe.each(Object.entries(CASES))('router:%s and the openai package', (name, 
     const images: object[] = [];
     const ends: RouterExtras[] = [];
     for await (const chunk of await client.chat.completions.create({ ...request, stream: true }, options)) {
-      const delta = chunk.choices[0]?.delta as (OpenAI.ChatCompletionChunk.Choice.Delta & Extras) | undefined;
+      const delta: (OpenAI.ChatCompletionChunk.Choice.Delta & Extras) | undefined = chunk.choices[0]?.delta;
       text += delta?.content ?? '';
       details.push(...(delta?.reasoning_details ?? []));
       images.push(...(delta?.images ?? []));
