@@ -26,6 +26,9 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number;
 }
 
+/** Milliseconds for which the driver goes on trying to connect after we have given up. */
+const DRIVER_GRACE_MS = 500;
+
 /** Loads the optional package `pg` and opens a pool. */
 export async function openPool({
   connectionString,
@@ -36,7 +39,8 @@ export async function openPool({
   const pool = new Pool({
     connectionString,
     max: connections,
-    connectionTimeoutMillis: connectTimeoutMs,
+    // Ours ends first, because its error says more; this one gives the socket up.
+    connectionTimeoutMillis: connectTimeoutMs + DRIVER_GRACE_MS,
     keepAlive: true,
     application_name: 'signalbox',
     // A process may end although connections are idle; what matters is finished by then.
