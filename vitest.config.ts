@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { findPostgres, findRedis } from './test/support/servers.ts';
+import { SERVERS } from './test/support/servers.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Tests of stores whose server is not on this machine are left out, and said to be. */
-const missing = [
-  ...(findPostgres() === undefined ? ['PostgreSQL'] : []),
-  ...(findRedis() === undefined ? ['Redis'] : []),
-];
-if (missing.length > 0) console.info(`Left out, because it is not installed here: tests of ${missing.join(' and ')}.`);
+const missing = SERVERS.filter(({ find }) => find() === undefined);
+if (missing.length > 0) {
+  const names = missing.map(({ name }) => name).join(' and ');
+  console.info(`Left out, because it is not installed here: tests of ${names}.`);
+}
 
 export default defineConfig({
   resolve: {
@@ -28,7 +28,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...missing.map((server) => `test/**/${server.toLowerCase()}-*.test.ts`)],
+    exclude: [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/${tests}*.test.ts`)],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',

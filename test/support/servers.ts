@@ -21,3 +21,9 @@ export function findRedis(): { readonly url: string } | { readonly program: stri
 function searchPath(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
+
+/** Servers that some tests need, and how the files of those tests begin: they are left out where the server is missing. */
+export const SERVERS = [
+  { name: 'PostgreSQL', tests: 'postgres-', find: findPostgres },
+  { name: 'Redis', tests: 'redis-', find: findRedis },
+] as const;
