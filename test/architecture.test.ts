@@ -115,7 +115,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/storage',
     ...CONTRACTS,
   ],
-  'src/router.ts': ['src'],
+  'src/router.ts': ['src/protocol', 'src/core', 'src/config.ts', 'src/explanation.ts', 'src/runtime', ...CONTRACTS],
+  'src/create-router.ts': ['src'],
   'src/build-services.ts': ['src'],
   'src/create-batches.ts': ['src'],
   'src/http': [

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../errors.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type Router, createRouter } from '../router.ts';
+import { createRouter } from '../create-router.ts';
+import type { Router } from '../router.ts';
 import type { Command, CommandIo } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 import { tableOf } from './table.ts';

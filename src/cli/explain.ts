@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { RouterError } from '../errors.ts';
 import type { ExplainedStep, Explanation } from '../explanation.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
-import { createRouter } from '../router.ts';
+import { createRouter } from '../create-router.ts';
 import { type Command, type CommandIo, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 import { tableOf } from './table.ts';

@@ -1,5 +1,5 @@
 /** Public surface: the router itself, its configuration and its errors. */
-export { createRouter } from '../router.ts';
+export { createRouter } from '../create-router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router.ts';
 export type { ResolvedConfig } from '../config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../router-config.ts';

@@ -4,7 +4,8 @@ import type { StreamPiece } from '../core/stream/pieces.ts';
 import { escapeText } from '../core/stream/pieces.ts';
 import type { Provider, ProviderCall } from '../providers/provider.ts';
 import type { ProviderReply } from '../providers/provider-reply.ts';
-import { type Router, createRouter } from '../router.ts';
+import { createRouter } from '../create-router.ts';
+import type { Router } from '../router.ts';
 
 /** A call that a check holds in its hand: the provider's side of it. */
 export interface HeldCall {

@@ -4,7 +4,7 @@ import { RouterError } from '../../src/errors.ts';
 import type { RouterConfig } from '../../src/router-config.ts';
 import { apiKeys } from '../../src/auth/api-keys.ts';
 import { resolveConfig } from '../../src/config.ts';
-import { createRouter } from '../../src/router.ts';
+import { createRouter } from '../../src/create-router.ts';
 import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { chatBody, send } from '../support/http-call.ts';
