@@ -28,7 +28,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/${tests}*.test.ts`)],
+    exclude: [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/*${tests}*.test.ts`)],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Writes the public surface of every door to `etc/`, so that a change of it shows in a review. With `--check` it writes
- * nothing and fails when a report no longer fits. In both cases every export must have a comment. Needs a build. Usage: npm run api | npm run check:api
+ * nothing and fails when a report no longer fits. In both cases every export must have a comment. Needs a build.
+ * Usage: npm run api | npm run check:api
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const checks = process.argv.includes('--check');

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
 /**
- * What a user loads, with all it depends on: bundled, minified, and compressed with Brotli. Fails when one is
- * larger than its budget. Needs a build. Usage: npm run check:size
- * Kilobytes are a thousand bytes.
+ * What a user loads, with all it depends on: bundled, minified, and compressed with Brotli, in kilobytes of a thousand
+ * bytes. Fails when one is larger than its budget. Needs a build. Usage: npm run check:size
  */
 const BUDGETS = [
   { what: 'everything the default entry exports', names: '*', kilobytes: 330 },
@@ -39,6 +38,7 @@ async function sizeOf(names: string): Promise<{ readonly minified: number; reado
   const contents = file?.contents ?? new Uint8Array();
   return { minified: contents.length, compressed: brotliCompressSync(contents).length };
 }
+
 for (const { what, names, kilobytes } of BUDGETS) {
   const { minified, compressed } = await sizeOf(names);
   const fits = compressed <= kilobytes * 1000;

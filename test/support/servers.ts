@@ -22,8 +22,11 @@ function searchPath(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** Servers that some tests need, and how the files of those tests begin: they are left out where the server is missing. */
+/**
+ * Servers that some tests need. A test says so by the file's name, which has `tests` in it, and is left out where a
+ * server is missing.
+ */
 export const SERVERS = [
-  { name: 'PostgreSQL', tests: 'postgres-', find: findPostgres },
-  { name: 'Redis', tests: 'redis-', find: findRedis },
+  { name: 'PostgreSQL', tests: 'postgres-', starts: 'startPostgres(', find: findPostgres },
+  { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
 ] as const;

@@ -1,8 +1,9 @@
 import { failure } from '../../core/fallback/failure.ts';
-import type { BatchCodecs, BatchedBody } from '../batch-codecs.ts';
+import type { BatchCodecs } from '../batch-codecs.ts';
 import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
 import type { NativeReply, NativeSubmission } from '../native-batches.ts';
 import { serialize } from '../serialize.ts';
+import type { BatchWire } from './batch-wire.ts';
 
 /** What servers of this family take in one file. */
 const BOUNDS = { requests: 50_000, bytes: MAX_BATCH_BYTES };
@@ -13,27 +14,27 @@ const MAX_INPUTS = 50_000;
 export interface BatchFile {
   /** The endpoint that all of them are for. */
   readonly url: string;
+  /** Model of its requests, as the provider knows it. */
+  readonly model: unknown;
   readonly lines: readonly string[];
 }
 
-/**
- * Writes the file of a batch: one request on each line, all for the same endpoint.
- *
- * @param lineOf - Makes the line of one request.
- */
+/** Writes the file of a batch: one request on each line, all for the same endpoint. */
 export async function writeFile(
   submission: NativeSubmission,
   codecs: BatchCodecs,
   paths: ReadonlySet<string>,
-  lineOf: (id: string, url: string, body: BatchedBody['body']) => Readonly<Record<string, unknown>>,
+  wire: BatchWire,
 ): Promise<NativeReply<BatchFile>> {
   const urls = new Set<string>();
+  let model: unknown;
   let inputs = 0;
   const parts = await writeParts(submission, codecs, BOUNDS, (id, { path, body }) => {
     const url = `/v1${path}`;
     urls.add(paths.has(path) ? url : '');
+    model ??= body['model'];
     if (Array.isArray(body['input'])) inputs += body['input'].length;
-    return serialize(lineOf(id, url, body));
+    return serialize(wire.lineOf(id, url, body));
   });
   if (!parts.ok) return parts;
   const [url = ''] = urls;
@@ -43,7 +44,7 @@ export async function writeFile(
   if (submission.operation === '/v1/embeddings' && inputs > MAX_INPUTS) {
     return { ok: false, failure: failure('too_large', `The provider takes ${MAX_INPUTS} inputs in a batch`) };
   }
-  return { ok: true, value: { url, lines: parts.value } };
+  return { ok: true, value: { url, model, lines: parts.value } };
 }
 
 /** The multipart form in which a file is uploaded. */

@@ -4,7 +4,8 @@ import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../provider.ts';
 import { chatCompletionsCodec } from './codec.ts';
 import { OPENAI_COMPATIBLE_OPTIONS, type ModelTable, type OpenAiCompatibleOptions } from './options.ts';
-import { jobBatches } from './job-batches.ts';
+import { FILE_WIRE } from './file-wire.ts';
+import { JOB_WIRE } from './job-wire.ts';
 import { type BatchPath, fileBatches } from './native-batches.ts';
 import { NATIVE_DIALECTS, nativeCodecs } from './native-dialects.ts';
 
@@ -20,7 +21,7 @@ export function openaiCompatible<const Models extends ModelTable>(
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
   const { batchWire = 'files', batchPriceFactor } = dialect;
-  const batchesOver = BATCH_WIRES[batchWire];
+  const wire = BATCH_WIRES[batchWire];
   const paths = new Set<BatchPath>(dialect.batchPaths ?? BATCH_PATHS);
   return httpProvider<Extract<keyof Models, string>>(
     {
@@ -32,7 +33,9 @@ export function openaiCompatible<const Models extends ModelTable>(
       readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
-      batches: nativeBatches ? (api, codecs) => batchesOver(api, codecs, paths, batchPriceFactor) : undefined,
+      batches: nativeBatches
+        ? (api, codecs) => fileBatches(api, codecs, { wire, paths, priceFactor: batchPriceFactor })
+        : undefined,
       baseURL,
       query,
       apiKey,
@@ -44,7 +47,7 @@ export function openaiCompatible<const Models extends ModelTable>(
   );
 }
 
-const BATCH_WIRES = { files: fileBatches, jobs: jobBatches };
+const BATCH_WIRES = { files: FILE_WIRE, jobs: JOB_WIRE };
 const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];
 
 function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {

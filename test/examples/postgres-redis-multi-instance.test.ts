@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { startPostgres } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 import { runProgram } from '../support/run-program.ts';
-import { findRedis } from '../support/servers.ts';
 
-describe.runIf(findRedis() !== undefined)('the example of several instances', () => {
+describe('the example of several instances', () => {
   it('shares the work of batches between two processes', async () => {
     await using postgres = await startPostgres();
     await using redis = await startRedis();
