@@ -112,8 +112,9 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
 
 /** When comments keep a quiet stream open, in milliseconds. */
 export interface KeepAlive {
-  /** Quiet time before the first comment. From it on, errors can only be told inside the stream. */
+  /** Quiet time before the first comment. From it on, errors can only be told inside the stream. Default 1,000. */
   readonly firstMs: number;
+  /** Time between two comments. Default 10,000. */
   readonly everyMs: number;
 }
 

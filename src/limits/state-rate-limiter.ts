@@ -1,4 +1,4 @@
-import { type RateLimitName, type RateShare, sharesOf } from '../core/limits/rate-limits.ts';
+import { MINUTE_MS, type RateLimitName, type RateShare, sharesOf } from '../core/limits/rate-limits.ts';
 import type { ChangedCounters, StateStore } from '../storage/state-store.ts';
 import { accountKey } from './account-key.ts';
 import type { RateDecision, RateLimiter } from './rate-limiter.ts';
@@ -41,8 +41,6 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
     },
   };
 }
-
-const MINUTE_MS = 60_000;
 
 function keyOf(account: string, name: RateLimitName, window: number): string {
   return accountKey('rate', account, `${name}\n${window}`);

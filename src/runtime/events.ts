@@ -65,6 +65,7 @@ export interface AttemptStartEvent extends AttemptFacts {
 
 /** One upstream call ended. */
 export interface AttemptEvent extends AttemptFacts {
+  /** Milliseconds from the call to the end of its answer. */
   readonly durationMs: number;
   /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
   readonly firstTokenMs?: number | undefined;
@@ -81,7 +82,9 @@ export interface ResultEvent {
   readonly model: string;
   /** Whether the catalog lists the model; see {@link AttemptFacts}. */
   readonly listed: boolean;
+  /** Upstream calls that were made. */
   readonly attempts: number;
+  /** Milliseconds from the request to the end of its answer. */
   readonly durationMs: number;
   /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
   readonly firstTokenMs: number;
@@ -105,7 +108,9 @@ export interface ErrorEvent {
   /** HTTP status of the answer; 499 when the caller went away. */
   readonly status: number;
   readonly errorType: string;
+  /** Upstream calls that were made. */
   readonly attempts: number;
+  /** Milliseconds from the request to the end of its answer. */
   readonly durationMs: number;
   /** True when part of a stream had been sent. */
   readonly committed: boolean;
@@ -120,6 +125,7 @@ export interface StageFacts {
 
 /** What a piece of work took. */
 export interface StageCosts {
+  /** Milliseconds. */
   readonly durationMs: number;
   /** US dollars for services such as a search, without calls of models. Absent when there were none. */
   readonly serviceCost?: number | undefined;

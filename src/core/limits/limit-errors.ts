@@ -7,6 +7,7 @@ import type { RateLimitName } from './rate-limits.ts';
 /** A limit that a request would break. */
 export interface BrokenRateLimit {
   readonly name: RateLimitName;
+  /** Requests or tokens, as its name says. */
   readonly limit: number;
   /** What is left of it. */
   readonly remaining: number;

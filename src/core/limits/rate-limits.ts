@@ -13,6 +13,7 @@ export interface RateLimits {
 
 /** What an account may use of models that cost nothing. The original service allows 20 per minute and 50 per day. */
 export interface FreeModelLimits {
+  /** Requests per calendar minute. */
   readonly requestsPerMinute?: number | undefined;
   /** Requests per calendar day, UTC. */
   readonly requestsPerDay?: number | undefined;
@@ -40,7 +41,8 @@ export interface RateTicket {
   readonly tokens: number;
 }
 
-const MINUTE_MS = 60_000;
+/** A minute in milliseconds: the window of the limits per minute. */
+export const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** The limits of an account: its own, and those for everybody where it has none. Undefined where nothing is limited. */

@@ -34,14 +34,23 @@ const OPTIONS: OptionShape<WebSearchToolOptions> = { engines: enginesKind, timeo
 
 /** What a request says about `router:web_search`. */
 export interface WebSearchOptions {
+  /** Id of the engine. Default: a provider's own search where all endpoints have it, else the first engine there is. */
   readonly engine?: string | undefined;
+  /** How thoroughly engines search that can choose. Default: as the engine does. */
   readonly mode?: SearchMode | undefined;
+  /** Results of one search. Default 5. */
   readonly maxResults: number;
+  /** Searches of one request. Default: no bound but that of the tool loop. */
   readonly maxUses?: number | undefined;
+  /** Results of all searches of a request together. Default 50. */
   readonly maxTotalResults: number;
+  /** How much the model gets to read. Default: as the engine does. */
   readonly contextSize?: SearchContextSize | undefined;
+  /** Characters of one result. Default: as {@link WebSearchOptions.contextSize} says. */
   readonly maxCharacters?: number | undefined;
+  /** Sites that results may be from. */
   readonly domains: DomainFilter;
+  /** Where the user is. */
   readonly location?: UserLocation | undefined;
 }
 

@@ -36,12 +36,19 @@ const OPTIONS: OptionShape<WebPluginOptions> = {
 
 /** What a request says about its search. */
 export interface WebRequestOptions {
+  /** Id of the engine. Default: a provider's own search where all endpoints have it, else the first engine there is. */
   readonly engine?: string | undefined;
+  /** How thoroughly engines search that can choose. Default: as the engine does. */
   readonly mode?: SearchMode | undefined;
+  /** What stands before the results in the prompt. Default: a text with the date that asks for citations. */
   readonly searchPrompt?: string | undefined;
+  /** Results. Default 5. */
   readonly maxResults: number;
+  /** Searches, for providers that search as often as they want to. Default: as the provider does. */
   readonly maxUses?: number | undefined;
+  /** Sites that results may be from. */
   readonly domains: DomainFilter;
+  /** Where the user is. */
   readonly location?: UserLocation | undefined;
 }
 
