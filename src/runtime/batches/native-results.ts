@@ -24,30 +24,35 @@ const GROUP = 50;
  * first of two holds, and a run that broke off can be repeated.
  *
  * @throws {@link UnreadableResults} when the provider does not give them all.
- * @returns The number of outcomes that could not be stored now because somebody else holds their requests.
+ * @returns Whether every request that the provider has an outcome for has one now. Others may hold some, and who was
+ * held up for longer than a lease has stored nothing.
  */
 export async function storeResults(
   ports: BatchPorts,
   batch: BatchRecord,
   live: LiveJob,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<boolean> {
+  const { total } = batch.counts;
   const account = await ports.accountOf(batch);
+  const named = new Set<number>();
   let group = new Map<number, NativeResult>();
-  let missed = 0;
   const flush = async (): Promise<void> => {
     signal.throwIfAborted();
-    missed += await storeGroup(ports, batch, account, live, group);
+    await storeGroup(ports, batch, account, live, group);
     group = new Map();
   };
   for await (const result of readable(live.native.results(live.call(signal)), signal)) {
     const index = indexOf(result.id);
-    if (index === undefined || index >= batch.counts.total || group.has(index)) continue;
+    if (index === undefined || index >= total || named.has(index)) continue;
+    named.add(index);
     group.set(index, result);
     if (group.size >= GROUP) await flush();
   }
   if (group.size > 0) await flush();
-  return missed;
+  const now = await ports.store.find(batch.account, batch.id);
+  // Only requests that the provider said nothing about may be without an outcome.
+  return now === undefined || now.counts.completed + now.counts.failed >= named.size;
 }
 
 /** The results of a batch cannot be read to their end now. */
@@ -72,7 +77,7 @@ async function storeGroup(
   account: Account,
   live: LiveJob,
   group: ReadonlyMap<number, NativeResult>,
-): Promise<number> {
+): Promise<void> {
   const { store, environment, limits, failPoint } = ports;
   const token = environment.randomText(24);
   const indexes = [...group.keys()];
@@ -88,7 +93,6 @@ async function storeGroup(
   await failPoint('run.stored');
   const now = await store.find(batch.account, batch.id);
   if (now !== undefined) tellProgress(ports, now);
-  return indexes.length - claimed.length;
 }
 
 async function outcomeOf(

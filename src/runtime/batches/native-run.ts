@@ -20,8 +20,6 @@ const POLL_GROWTH = 1.5;
 const GRACE_MS = 3_600_000;
 /** Milliseconds that a provider gets to stop a batch. */
 const STOP_MS = 900_000;
-/** Times that results are fetched again because somebody else held their requests. */
-const MAX_FETCHES = 4;
 /** The outcome of requests that the provider said nothing about. */
 const LEFT_OVER = {
   completed: MISSING_ITEM,
@@ -84,11 +82,10 @@ export async function stopNatively(
     if (asked) return { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
   }
   const state = await stateOf(live, signal);
-  if (state?.status === 'ended') {
-    await storeResults(ports, batch, live, signal);
-    return undefined;
-  }
-  return late ? undefined : { type: 'again', afterMs: FIRST_POLL_MS, memo: { since, asked }, reset: true };
+  const stored = state?.status === 'ended' && (await storeResults(ports, batch, live, signal));
+  if (stored || late) return undefined;
+  const afterMs = state?.status === 'ended' ? ports.limits.leaseMs : FIRST_POLL_MS;
+  return { type: 'again', afterMs, memo: { since, asked }, reset: true };
 }
 
 /** Finds a batch at a provider that was handed over by a process that died before it could write that down. */
@@ -137,23 +134,19 @@ async function collect(
   { signal }: TaskSignals,
 ): Promise<TaskResult> {
   const { store, limits } = ports;
-  let missed: number;
+  // What is paid for is worth some patience.
+  const patient = (await store.now()) - (batch.expiresAt ?? Infinity) <= GRACE_MS;
   try {
-    missed = await storeResults(ports, batch, live, signal);
+    const stored = await storeResults(ports, batch, live, signal);
+    if (!stored && patient) return { type: 'again', afterMs: limits.leaseMs, reset: true };
   } catch (error) {
-    // What is paid for is worth some patience.
-    const overdue = (await store.now()) - (batch.expiresAt ?? Infinity);
-    if (!(error instanceof UnreadableResults) || overdue > GRACE_MS) throw error;
+    if (!(error instanceof UnreadableResults) || !patient) throw error;
     return lookAgain(ports, task);
   }
   const now = await store.find(batch.account, batch.id);
   if (now?.status !== 'in_progress') return DONE;
   const { completed, failed, total } = now.counts;
   const open = total - completed - failed;
-  const fetches = Number(task.memo?.['fetches'] ?? 0) + 1;
-  if (open > 0 && missed > 0 && fetches < MAX_FETCHES) {
-    return { type: 'again', afterMs: limits.leaseMs, memo: { fetches }, reset: true };
-  }
   if (state.outcome === 'failed' && completed === 0) {
     const message = state.message ?? 'The provider could not run the batch';
     await applyEvent(ports, now, { type: 'rejected', message });

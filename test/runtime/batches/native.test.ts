@@ -250,6 +250,29 @@ describe('a batch at a provider', () => {
     await router.batches.stop({ graceMs: 0 });
   });
 
+  it.each(['completed', 'cancelled'] as const)(
+    'keeps its answers although whoever fetched them slept longer than its leases: %s',
+    async (end) => {
+      const environment = fakeEnvironment();
+      let slept = 0;
+      const store = memoryStorage({ now: () => environment.wallClock() + slept });
+      const failPoint = (name: FailPoint): undefined => {
+        // Twice, so that whoever comes after it sleeps, too.
+        if (name === 'run.answered' && slept < 120_000) slept += 60_000;
+      };
+      const provider = nativeProvider('up', { states: [RUNNING, RUNNING, ended(end)] });
+      const scene = batchScene({ providers: [provider], batches: { failPoint } }, { environment, store });
+      const { id } = await scene.router.batches.create(chatBatch(3));
+      await scene.router.batches.start();
+      await scene.advance(1_000);
+      if (end === 'cancelled') await scene.router.batches.cancel(id);
+      const batch = await scene.ended(id);
+      expect(slept).toBe(120_000);
+      expect(batch).toMatchObject({ status: end, request_counts: { total: 3, completed: 3, failed: 0 } });
+      await scene.router.batches.stop({ graceMs: 0 });
+    },
+  );
+
   it('keeps its answers although they cannot be fetched for a while', async () => {
     const provider = nativeProvider('up', { breaks: 28 });
     const { router, ended: end } = batchScene({ providers: [provider] });
