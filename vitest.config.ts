@@ -14,15 +14,13 @@ if (missing.length > 0) {
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^#transport$/, replacement: at('src/providers/transport/undici.ts') },
+      { find: /^#transport$/, replacement: at('src/net/undici.ts') },
       { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
-      { find: /^signalbox\/catalog$/, replacement: at('src/sources/index.ts') },
-      { find: /^signalbox\/provider$/, replacement: at('src/providers/index.ts') },
-      { find: /^signalbox\/testing$/, replacement: at('src/testing/index.ts') },
-      { find: /^signalbox\/pg-boss$/, replacement: at('src/queue/pg-boss/index.ts') },
-      { find: /^signalbox\/(opentelemetry|prometheus)$/, replacement: at('src/observe/$1/index.ts') },
-      { find: /^signalbox\/(postgres|redis|sqlite)$/, replacement: at('src/storage/$1/index.ts') },
+      {
+        find: /^signalbox\/(catalog|opentelemetry|pg-boss|postgres|prometheus|provider|redis|sqlite|testing)$/,
+        replacement: at('src/entries/$1.ts'),
+      },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },
     ],
   },

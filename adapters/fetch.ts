@@ -1,5 +1,5 @@
-import { type HttpReply, type Router, handle, notFoundReply } from '../src/index.ts';
-import { type WebCallOptions, webCall, webResponse } from './web-exchange.ts';
+import { handle, type HttpReply, notFoundReply, type Router } from '../src/index.ts';
+import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
 
 /** Options of {@link fetchRouter}. */
 export interface FetchRouterOptions {

@@ -1,4 +1,4 @@
-import { type Router } from '../src/index.ts';
+import type { Router } from '../src/index.ts';
 import { fetchRouter } from './fetch.ts';
 
 /** Options of {@link nextRouter}. */

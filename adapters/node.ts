@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type HttpReply, type Router, handle, notFoundReply } from '../src/index.ts';
+import { handle, type HttpReply, notFoundReply, type Router } from '../src/index.ts';
 import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */

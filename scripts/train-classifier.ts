@@ -1,5 +1,5 @@
 /**
- * Trains the task classifier of the auto-router and writes `src/plugins/auto-router/weights.ts`.
+ * Trains the task classifier of the auto-router and writes `src/plugins/auto-router/classifier.ts`.
  *
  * A linear model over hashed features, on prompts that were written for it: natural ones, templates, and a lexicon
  * strewn over sentences that are the same for all tasks. The same seed gives the same file. Small weights are dropped
@@ -12,8 +12,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { predict } from '../src/plugins/auto-router/classifier.ts';
-import { type StoredWeights, decodeWeights } from '../src/plugins/auto-router/weight-table.ts';
+import { decodeWeights, predict, type StoredWeights } from '../src/plugins/auto-router/classifier.ts';
 import { readExamples } from './classifier/templates.ts';
 import { SETTINGS, type TrainingSettings, trained } from './classifier/training.ts';
 
@@ -50,7 +49,7 @@ function tellFolds(settings: TrainingSettings): void {
 
 function write(stored: StoredWeights, seed: number): void {
   const text = fileOf(stored, seed);
-  writeFileSync(new URL('../src/plugins/auto-router/weights.ts', import.meta.url), text);
+  writeFileSync(new URL('../src/plugins/auto-router/classifier.ts', import.meta.url), text);
   console.log(`${natural.length} natural prompts; weights.ts: ${text.length.toLocaleString('en')} bytes`);
 }
 

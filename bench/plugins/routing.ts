@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { modelPatterns } from '../../src/catalog/model-patterns.ts';
-import { mostLikely } from '../../src/plugins/auto-router/classifier.ts';
-import { promptOf } from '../../src/plugins/auto-router/prompt-text.ts';
+import { mostLikely, promptOf } from '../../src/plugins/auto-router/classifier.ts';
 import type { PluginCase } from './plugin-case.ts';
 
 /** What choosing a model costs, and how often the classifier is right about prompts that it was not tuned on. */

@@ -1,8 +1,8 @@
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { FactOrigins } from './fact-origin.ts';
-import { type Modality, type ParameterName, ALL_PARAMETERS, type ToolChoiceKind } from './parameters.ts';
+import type { FactOrigins } from './facts.ts';
+import { ALL_PARAMETERS, type Modality, type ParameterName, type ToolChoiceKind } from './model.ts';
 import type { Price } from './price.ts';
 
 /** Variants that have endpoints of their own; the others only change how endpoints are chosen. */

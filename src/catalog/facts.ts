@@ -1,7 +1,7 @@
 import { defined } from './defined.ts';
 import type { EndpointDeclaration } from './endpoint.ts';
-import type { FactOrigin } from './fact-origin.ts';
 import type { ModelInfo } from './model.ts';
+import type { Price } from './price.ts';
 
 /** Fields of an endpoint that a source may know. */
 export type EndpointFacts = Pick<
@@ -70,4 +70,126 @@ function factsOfFirst(facts: SourcedFacts): ModelFacts {
     ...(Object.keys(endpoint).length > 0 ? { endpoint } : {}),
     from: Object.fromEntries(names.map((name) => [name, 0])),
   };
+}
+
+/** Where a fact about a model comes from. */
+export interface FactOrigin {
+  /** Name of the source, for example `models.dev`. */
+  readonly source: string;
+  /** Day on which the source said so, `YYYY-MM-DD`. */
+  readonly date: string;
+  /** Licence of the source's data, for example `MIT`. */
+  readonly licence: string;
+}
+
+/** Where facts come from, by the name of the field. */
+export type FactOrigins = Readonly<Record<string, FactOrigin>>;
+
+/** What changed between two states of the facts. Models are named `vendor/name`. */
+export interface FactChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly prices: readonly PriceDifference[];
+}
+
+/** A price that is not what it was. */
+export interface PriceDifference {
+  readonly model: string;
+  /** Undefined when the price was unknown, or has become so. */
+  readonly before: Price | undefined;
+  readonly after: Price | undefined;
+  /** Parts of the price that differ, for example `prompt` or `above`. */
+  readonly fields: readonly (keyof Price)[];
+}
+
+/** Compares the facts of a lock before and after it was refreshed. */
+export function compareFacts(before: CatalogFacts, after: CatalogFacts): FactChanges {
+  const [old, current] = [modelsByName(before), modelsByName(after)];
+  const added = [...current.keys()].filter((name) => !old.has(name));
+  const removed = [...old.keys()].filter((name) => !current.has(name));
+  const prices = [...current].flatMap(([model, facts]) => {
+    const known = old.get(model);
+    return known === undefined ? [] : priceDifference(model, known.endpoint?.price, facts.endpoint?.price);
+  });
+  return { added, removed, prices };
+}
+
+function modelsByName({ vendors }: CatalogFacts): ReadonlyMap<string, ModelFacts> {
+  const entries = Object.entries(vendors).flatMap(([slug, models]) =>
+    Object.entries(models).map(([name, facts]) => [`${slug}/${name}`, facts] as const),
+  );
+  return new Map(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function priceDifference(
+  model: string,
+  before: Price | undefined,
+  after: Price | undefined,
+): readonly PriceDifference[] {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})] as (keyof Price)[]);
+  const fields = [...names].filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]));
+  return fields.length === 0 ? [] : [{ model, before, after, fields }];
+}
+
+/**
+ * Merges what several sources know, field by field: the first one that knows a field wins, and every field keeps its
+ * origin. A price is one field: rates of different sources never mix.
+ */
+export function mergeFacts(sources: readonly CatalogFacts[]): CatalogFacts {
+  const [only] = sources;
+  if (only !== undefined && sources.length === 1) return only;
+  const origins = new OriginTable();
+  const vendors = new Map<string, Map<string, ModelFacts>>();
+  for (const source of sources) {
+    for (const [slug, models] of Object.entries(source.vendors)) {
+      const known = vendors.get(slug) ?? new Map<string, ModelFacts>();
+      vendors.set(slug, known);
+      for (const [name, facts] of Object.entries(models)) {
+        const added = { ...facts, from: origins.renumber(facts.from, source.origins) };
+        const before = known.get(name);
+        known.set(name, before === undefined ? added : overlaid(before, added));
+      }
+    }
+  }
+  const entries = [...vendors].map(([slug, models]) => [slug, Object.fromEntries(models)] as const);
+  return { version: 1, origins: origins.list, vendors: Object.fromEntries(entries) };
+}
+
+/** Facts of only these vendors, with the origins that are still needed. */
+export function onlyVendors(facts: CatalogFacts, wanted: (slug: string) => boolean): CatalogFacts {
+  const vendors = Object.entries(facts.vendors).filter(([slug]) => wanted(slug));
+  return mergeFacts([{ ...facts, vendors: Object.fromEntries(vendors) }, NO_FACTS]);
+}
+
+function overlaid(winner: ModelFacts, other: ModelFacts): ModelFacts {
+  const info = { ...other.info, ...defined(winner.info) };
+  const endpoint = { ...other.endpoint, ...defined(winner.endpoint) };
+  return {
+    ...(Object.keys(info).length > 0 ? { info } : {}),
+    ...(Object.keys(endpoint).length > 0 ? { endpoint } : {}),
+    from: { ...other.from, ...winner.from },
+  };
+}
+
+/** Origins without repetition. */
+class OriginTable {
+  readonly list: FactOrigin[] = [];
+  readonly #positions = new Map<string, number>();
+
+  renumber(from: ModelFacts['from'], origins: readonly FactOrigin[]): ModelFacts['from'] {
+    const entries = Object.entries(from).flatMap(([name, position]) => {
+      const origin = origins[position];
+      return origin === undefined ? [] : [[name, this.#positionOf(origin)] as const];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  #positionOf(origin: FactOrigin): number {
+    const key = JSON.stringify([origin.source, origin.date, origin.licence]);
+    const known = this.#positions.get(key);
+    if (known !== undefined) return known;
+    this.#positions.set(key, this.list.length);
+    this.list.push(origin);
+    return this.list.length - 1;
+  }
 }

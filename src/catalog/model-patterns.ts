@@ -1,9 +1,8 @@
 import { MAX_MODEL_SLUG_LENGTH } from '../protocol/limits.ts';
 import { foldSlug } from './slug.ts';
-import { matchesWildcard } from './wildcard.ts';
 
 /** A list of model patterns, ready to be asked for many models. */
-export interface ModelPatterns {
+interface ModelPatterns {
   /** True when some pattern fits the slug. */
   matches(slug: string): boolean;
 }
@@ -45,3 +44,36 @@ function lettersOf(pattern: string): number {
   for (const character of pattern) if (character !== '*') letters += character.length;
   return letters;
 }
+
+/**
+ * Matches a model slug against a pattern in which `*` stands for any run of characters, `/` included.
+ * Two pointers and no backtracking stack: the work is at most pattern length times text length, so patterns from
+ * callers cannot stall the process. Patterns are never turned into regular expressions.
+ */
+export function matchesWildcard(pattern: string, text: string): boolean {
+  let at = 0;
+  let position = 0;
+  let star = -1;
+  let resume = 0;
+  while (position < text.length) {
+    const code = pattern.charCodeAt(at);
+    if (code === STAR) {
+      star = at;
+      resume = position;
+      at += 1;
+    } else if (at < pattern.length && code === text.charCodeAt(position)) {
+      at += 1;
+      position += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      resume += 1;
+      position = resume;
+    } else {
+      return false;
+    }
+  }
+  while (pattern.charCodeAt(at) === STAR) at += 1;
+  return at === pattern.length;
+}
+
+const STAR = '*'.charCodeAt(0);

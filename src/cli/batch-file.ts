@@ -1,8 +1,12 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
-import type { BatchesOptions } from '../config-batches.ts';
+import type { BatchesOptions } from '../config/config-batches.ts';
 import { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
-import type { CommandIo } from './command.ts';
+import { CommandError, type CommandIo } from './command.ts';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { BATCH_ENDPOINTS } from '../protocol/batch.ts';
+import { isJsonObject } from '../protocol/json.ts';
 
 const DEFAULT_FILE = 'signalbox.db';
 /** In the place of a file: batches end with the process. */
@@ -21,4 +25,60 @@ export function batchesIn(
   if (file === undefined && process.getBuiltinModule?.('node:sqlite') === undefined) return inMemory;
   const storage = sqliteStorage({ file: resolve(io.folder, name) });
   return { batches: { ...configured, storage }, kept: name };
+}
+
+/** One line of a file of requests, in the shape of OpenAI's Batch API. */
+export interface BatchLine {
+  readonly customId: string;
+  /** Operation, for example `/v1/chat/completions`. */
+  readonly url: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads a file line by line. Empty lines are passed over.
+ *
+ * @throws {@link CommandError} with the number of the line.
+ */
+export async function* readBatchLines(path: string): AsyncGenerator<BatchLine, void> {
+  let number = 0;
+  let first: string | undefined;
+  for await (const text of linesOf(path)) {
+    number += 1;
+    if (text.trim() === '') continue;
+    const line = parseLine(text, number);
+    first ??= line.url;
+    if (line.url !== first) {
+      throw new CommandError(`Line ${number}: url is "${line.url}", and before it was "${first}"; a batch has one.`);
+    }
+    yield line;
+  }
+}
+
+async function* linesOf(path: string): AsyncGenerator<string, void> {
+  const file = createReadStream(path, 'utf8');
+  try {
+    yield* createInterface({ input: file, crlfDelay: Infinity });
+  } finally {
+    file.destroy();
+  }
+}
+
+function parseLine(text: string, number: number): BatchLine {
+  let json: unknown;
+  try {
+    json = JSON.parse(number === 1 ? text.replace(/^\uFEFF/, '') : text);
+  } catch {
+    throw new CommandError(`Line ${number} is not JSON. Each line must be one request.`);
+  }
+  if (!isJsonObject(json)) throw new CommandError(`Line ${number} must be a JSON object.`);
+  const { custom_id: customId, method = 'POST', url, body } = json;
+  if (typeof customId !== 'string') throw new CommandError(`Line ${number}: custom_id must be a string.`);
+  if (method !== 'POST') throw new CommandError(`Line ${number}: method must be "POST".`);
+  const endpoint = BATCH_ENDPOINTS.find((one) => one === url);
+  if (endpoint === undefined) {
+    throw new CommandError(`Line ${number}: url must be one of ${BATCH_ENDPOINTS.join(', ')}.`);
+  }
+  if (!isJsonObject(body)) throw new CommandError(`Line ${number}: body must be a JSON object.`);
+  return { customId, url: endpoint, body };
 }

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { SERVER_HELP, batchArguments, batchServer } from './batch-client.ts';
-import { type BatchLine, readBatchLines } from './batch-lines.ts';
+import { batchArguments, batchServer, SERVER_HELP } from './batch-client.ts';
+import { type BatchLine, readBatchLines } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
 
 const USAGE = `<file.jsonl> [options]

@@ -1,15 +1,21 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { compareFacts } from '../catalog/compare-facts.ts';
-import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
-import { mergeFacts, onlyVendors } from '../catalog/merge-facts.ts';
+import {
+  type CatalogFacts,
+  compareFacts,
+  type FactChanges,
+  mergeFacts,
+  NO_FACTS,
+  onlyVendors,
+  type PriceDifference,
+} from '../catalog/facts.ts';
 import { VENDOR_IDS } from '../catalog/vendor-ids.ts';
-import { ConfigError } from '../errors.ts';
-import { LOCK_FILE } from '../runtime/known-models.ts';
-import { readLockIfThere, writeCatalogLock } from '../sources/lock-file.ts';
+import { ConfigError } from '../protocol/router-error.ts';
+import { LOCK_FILE } from '../runtime/chat/known-models.ts';
+import { readLockIfThere, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
-import { describeChanges } from './describe-changes.ts';
 import { SOURCES } from './load-source.ts';
+import type { Price } from '../catalog/price.ts';
 
 const USAGE = `[options]
 
@@ -109,4 +115,36 @@ function readOld(path: string, name: string, io: CommandIo): CatalogFacts {
     io.complain(`${name} could not be used and is written anew: ${error.message}`);
     return NO_FACTS;
   }
+}
+
+/** Lines of a kind that are printed; the rest is counted. */
+const MOST_LINES = 20;
+
+/** What changed in a catalog, in lines for people. */
+function describeChanges({ added, removed, prices }: FactChanges): readonly string[] {
+  const lines = [
+    ...limited(added.map((model) => `+ ${model}`)),
+    ...limited(removed.map((model) => `- ${model}`)),
+    ...limited(prices.map(describePrice)),
+  ];
+  const summary = `${added.length} added, ${removed.length} removed, ${prices.length} with other prices`;
+  return [...lines, summary];
+}
+
+function limited(lines: readonly string[]): readonly string[] {
+  if (lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), `  … and ${lines.length - MOST_LINES} more`];
+}
+
+function describePrice({ model, before, after, fields }: PriceDifference): string {
+  if (before === undefined || after === undefined) {
+    return `~ ${model}: price ${before === undefined ? 'unknown' : 'known'} → ${after === undefined ? 'unknown' : 'known'}`;
+  }
+  const parts = fields.map((field) => `${field} ${amount(before[field])} → ${amount(after[field])}`);
+  return `~ ${model}: ${parts.join(', ')}`;
+}
+
+function amount(value: Price[keyof Price]): string {
+  if (value === undefined) return 'none';
+  return typeof value === 'number' ? `$${value}` : JSON.stringify(value);
 }

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { CatalogFacts, FactName, ModelFacts } from '../catalog/facts.ts';
-import { LOCK_FILE } from '../runtime/known-models.ts';
-import { readCatalogLock } from '../sources/lock-file.ts';
+import { LOCK_FILE } from '../runtime/chat/known-models.ts';
+import { readCatalogLock } from '../runtime/catalog/lock-file.ts';
 import { type Command, CommandError } from './command.ts';
 
 const USAGE = `[<vendor> | <vendor>/<model> ...] [options]

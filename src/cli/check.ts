@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
-import { ConfigError } from '../errors.ts';
-import type { Provider } from '../providers/provider.ts';
-import { createRouter } from '../create-router.ts';
-import type { Router } from '../router.ts';
-import type { Command, CommandIo } from './command.ts';
+import { ConfigError } from '../protocol/router-error.ts';
+import type { Provider } from '../contracts/provider.ts';
+import { createRouter } from '../router/create-router.ts';
+import type { Router } from '../router/router.ts';
+import { type Command, type CommandIo, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
-import { tableOf } from './table.ts';
 
 /** Milliseconds that a provider may take to answer. */
 const PROBE_MS = 5_000;

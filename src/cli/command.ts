@@ -34,3 +34,14 @@ export interface CommandIo {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
+
+/** Rows as lines whose columns stand below each other. The first row is the head. */
+export function tableOf(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { RouterError } from '../errors.ts';
-import type { ExplainedStep, Explanation } from '../explanation.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
-import { createRouter } from '../create-router.ts';
-import { type Command, type CommandIo, CommandError } from './command.ts';
+import { createRouter } from '../router/create-router.ts';
+import { type Command, CommandError, type CommandIo, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
-import { tableOf } from './table.ts';
 
 const USAGE = `<request.json> [options]
 

@@ -4,12 +4,11 @@ import type { CatalogFacts } from '../catalog/facts.ts';
 import { GENAI_PRICES, parseGenaiPrices } from '../catalog/genai-prices.ts';
 import { MODELS_DEV, parseModelsDev } from '../catalog/models-dev.ts';
 import { isJsonObject } from '../protocol/json.ts';
-import { genaiPrices } from '../sources/genai-prices.ts';
+import { genaiPrices } from '../runtime/catalog/genai-prices.ts';
 import { CommandError, type CommandIo } from './command.ts';
-import { downloadJson } from './download.ts';
 
 /** Where a source's data is to be taken from, if not from where it usually is. */
-export interface SourceRequest {
+interface SourceRequest {
   readonly vendors: readonly string[];
   readonly url?: string | undefined;
   readonly file?: string | undefined;
@@ -53,4 +52,53 @@ async function readData(
 
 function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+const TIMEOUT_MS = 60_000;
+/** Most bytes that a source's data may have. */
+const MAX_BYTES = 64_000_000;
+
+/**
+ * Fetches JSON.
+ *
+ * @throws {@link CommandError} when the address is not one, nobody answers well, or the answer is too long or not JSON.
+ */
+async function downloadJson(url: string): Promise<unknown> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandError(`--url must be an http(s) address, not "${url}".`);
+  }
+  const text = await downloadText(url);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new CommandError(`${url} did not answer with JSON.`);
+  }
+}
+
+async function downloadText(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new CommandError(`${url} answered ${response.status}.`);
+    }
+    return await readLimited(response, url);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const { cause, message } = error as Error;
+    const reason = cause instanceof Error && cause.message !== '' ? cause.message : message;
+    throw new CommandError(`${url} could not be fetched: ${reason}. Is there a copy to use with --file?`);
+  }
+}
+
+async function readLimited(response: Response, url: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for await (const bytes of response.body ?? []) {
+    length += bytes.length;
+    if (length > MAX_BYTES) throw new CommandError(`${url} answered with more than ${MAX_BYTES / 1e6} MB.`);
+    text += decoder.decode(bytes, { stream: true });
+  }
+  return text + decoder.decode();
 }

@@ -1,7 +1,116 @@
 #!/usr/bin/env node
+import { batchArguments, batchServer, SERVER_HELP } from './batch-client.ts';
+import { type Command, CommandError, type CommandIo } from './command.ts';
+import { PATIENCE_MINUTES, patientServer } from './patient-server.ts';
+import { ConfigError } from '../protocol/router-error.ts';
+import { nearName } from '../protocol/near-name.ts';
+import { batchesSubmit } from './batches-submit.ts';
+import { batchesWatch } from './batches-watch.ts';
+import { catalogRefresh } from './catalog-refresh.ts';
+import { catalogShow } from './catalog-show.ts';
+import { check } from './check.ts';
+import { explain } from './explain.ts';
+import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { runCommand } from './run.ts';
+
+const USAGE = `<id> [options]
+
+Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
+before all of them are here: when the answer breaks off it is asked for again, for ${PATIENCE_MINUTES} minutes.
+
+${SERVER_HELP}`;
+
+/** Milliseconds for the whole download. */
+const DOWNLOAD_MS = 600_000;
+
+/** `signalbox batches results`: prints the results of a batch. */
+const batchesResults: Command = {
+  name: 'batches results',
+  summary: 'Print the results of a completed batch, one per line',
+  usage: USAGE,
+  async run(args, io) {
+    const { name, values } = batchArguments(args, 'the id of a batch', []);
+    const server = patientServer(batchServer(values.url, io), io);
+    const { results, status, error } = await server.ask({
+      path: `/batches/${encodeURIComponent(name)}`,
+      timeoutMs: DOWNLOAD_MS,
+    });
+    if (results === null) {
+      const why = error === null ? '' : `: ${error.message}`;
+      throw new CommandError(`The batch is ${status}${why}. Only completed batches have results.`);
+    }
+    for (const result of results) io.print(JSON.stringify(result));
+    return 0;
+  },
+};
+
+/** All commands. A new one is a file with a {@link Command} and a line here. */
+const COMMANDS: readonly Command[] = [
+  serve,
+  check,
+  explain,
+  batchesSubmit,
+  batchesWatch,
+  batchesResults,
+  catalogRefresh,
+  catalogShow,
+];
+
+/** Exit code of a call that could not be understood. */
+const MISUSED = 2;
+
+/** Runs the command that the arguments name, and gives the exit code: 0 done, 1 failed, 2 not understood. */
+export async function runCommand(
+  args: readonly string[],
+  io: CommandIo,
+  commands: readonly Command[] = COMMANDS,
+): Promise<number> {
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
+  if (command === undefined) return listCommands(args, io, commands);
+  const rest = args.slice(command.name.split(' ').length);
+  if (rest.includes('--help')) {
+    io.print(`signalbox ${command.name} ${command.usage}`);
+    return 0;
+  }
+  try {
+    return await command.run(rest, io);
+  } catch (error) {
+    if (isMisuse(error)) {
+      io.complain(`signalbox ${command.name}: ${error.message} Try "signalbox ${command.name} --help".`);
+      return MISUSED;
+    }
+    if (!(error instanceof CommandError) && !ConfigError.isInstance(error)) throw error;
+    io.complain(`signalbox ${command.name}: ${error.message}`);
+    return 1;
+  }
+}
+
+function listCommands(args: readonly string[], io: CommandIo, commands: readonly Command[]): number {
+  const [group] = args;
+  const isAsked = group === undefined || group === 'help' || group === '--help';
+  const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
+  const listed = inGroup.length > 0 ? inGroup : commands;
+  const width = Math.max(...listed.map(({ name }) => name.length));
+  const print = (line: string): void => (isAsked ? io.print(line) : io.complain(line));
+  if (!isAsked) {
+    const words = args.slice(0, inGroup.length > 0 ? 2 : 1).join(' ');
+    const near = nearName(
+      words,
+      listed.map(({ name }) => name),
+    );
+    print(`signalbox: "${words}" is not a command${near === undefined ? '' : `; did you mean "${near}"?`}`);
+  }
+  print('Usage: signalbox <command> [options]');
+  for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
+  print('Each command explains itself with --help.');
+  return isAsked ? 0 : MISUSED;
+}
+
+/** What `parseArgs` throws for arguments that it does not know. */
+function isMisuse(error: unknown): error is Error {
+  return error instanceof TypeError && String((error as { code?: unknown }).code).startsWith('ERR_PARSE_ARGS_');
+}
 
 /** True while the last line may be written over. */
 let open = false;

@@ -1,10 +1,10 @@
-import { type Server, createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
-import { createRouter } from '../create-router.ts';
-import type { Router } from '../router.ts';
+import { createRouter } from '../router/create-router.ts';
+import type { Router } from '../router/router.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';

@@ -1,7 +1,7 @@
 import type { MaxPrice } from '../protocol/provider-preferences.ts';
 import type { Budget } from './limits/budget.ts';
 import type { RateLimits } from './limits/rate-limits.ts';
-import type { PluginDefault } from './pipeline/plugin-default.ts';
+import type { PluginDefault } from '../contracts/plugin.ts';
 
 /** What a key may do: call models, or read and change the account itself (contract: authentication). */
 export type Scope = 'inference' | 'management';

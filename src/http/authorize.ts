@@ -1,10 +1,9 @@
-import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import type { Cors } from '../router-config.ts';
-import { ANONYMOUS, type Account, type Scope, hasScope } from '../core/account.ts';
-import { RouterError } from '../errors.ts';
-import type { Environment } from '../runtime/environment.ts';
-import type { EventHub } from '../runtime/events.ts';
-import { warn } from '../runtime/warn.ts';
+import type { Authenticate, Credentials } from '../contracts/authenticate.ts';
+import type { Cors } from '../config/router-config.ts';
+import { type Account, ANONYMOUS, hasScope, type Scope } from '../core/account.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import type { Environment } from '../platform/environment.ts';
+import { type EventHub, warn } from '../runtime/chat/events.ts';
 import type { HttpCall } from './exchange.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */

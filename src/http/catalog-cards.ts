@@ -1,14 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
-import type { Model } from '../catalog/model.ts';
-import { serves } from '../catalog/operation.ts';
-import { EMBEDDING_PARAMETERS, SUPPORTED_PARAMETERS } from '../catalog/parameters.ts';
+import { EMBEDDING_PARAMETERS, type Model, serves, SUPPORTED_PARAMETERS } from '../catalog/model.ts';
 import type { Rates } from '../catalog/price.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
-import { type PercentileValues, latencyOf, throughputOf } from '../core/selection/performance.ts';
-import type { EndpointRecord } from '../core/selection/world.ts';
+import { type EndpointRecord, latencyOf, type PercentileValues, throughputOf } from '../core/selection/performance.ts';
 import type {
   Architecture,
   EndpointCard,

@@ -1,6 +1,6 @@
-import type { Cors } from '../router-config.ts';
-import { RouterError } from '../errors.ts';
-import { shortened } from '../protocol/echo.ts';
+import type { Cors } from '../config/router-config.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import { shortened } from '../protocol/fault.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 
 /** Headers of ours that pages may read. */

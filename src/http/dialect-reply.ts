@@ -1,10 +1,10 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../core/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
-import { errorOfUnknown } from '../runtime/router-errors.ts';
-import type { Spelling } from './brand.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
+import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import type { Spelling } from './body.ts';
 import { errorBody } from './error-reply.ts';
-import type { FrameWriter } from './frame-writer.ts';
+import type { FrameWriter } from './stream-frames.ts';
 
 /** Wraps an error as a dialect does. */
 export function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {

@@ -1,10 +1,10 @@
 import type { Dialect } from '../core/dialects/dialect.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
-import { RouterError } from '../errors.ts';
+import { RouterError } from '../protocol/router-error.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { isJsonObject } from '../protocol/json.ts';
-import { errorOfUnknown } from '../runtime/router-errors.ts';
-import { type Spelling, spell } from './brand.ts';
+import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { spell, type Spelling } from './body.ts';
 import type { HttpHeaders, HttpReply } from './exchange.ts';
 import { dialectAt } from './routes.ts';
 

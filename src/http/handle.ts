@@ -1,24 +1,26 @@
-import { ANONYMOUS, type Account } from '../core/account.ts';
+import { type Account, ANONYMOUS } from '../core/account.ts';
 import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
-import { RouterError } from '../errors.ts';
+import { RouterError } from '../protocol/router-error.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
-import type { OpenedChat, Router } from '../router.ts';
-import type { WarningEvent } from '../runtime/events.ts';
-import { warn } from '../runtime/warn.ts';
+import type { OpenedChat, Router } from '../router/router.ts';
+import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
-import { readJsonBody } from './body.ts';
-import { type Spelling, negotiate, spell } from './brand.ts';
-import { cacheHeaders, cacheWish } from './cache-headers.ts';
-import { answerCatalog } from './catalog-operations.ts';
+import { negotiate, readJsonBody, spell, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
-import { DialectFrameWriter, dialectContext, dialectError } from './dialect-reply.ts';
-import { type ErrorReplyContext, errorReply } from './error-reply.ts';
+import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
+import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
-import { ChatFrameWriter } from './frame-writer.ts';
+import { ChatFrameWriter, StreamFrames } from './stream-frames.ts';
 import { type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
-import { StreamFrames } from './stream-frames.ts';
+import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
+import { shortened } from '../protocol/fault.ts';
+import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
+import { filterModels, listModels } from './list-models.ts';
+import { listedRouterModels } from './router-models.ts';
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -224,4 +226,98 @@ function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {
   const message = `This path takes ${allow} only`;
   const error = new RouterError({ status: 405, errorType: 'invalid_request', message });
   return errorReply(error, { ...context, headers: { ...context.headers, allow } });
+}
+
+/** What a call says about the response cache, in either spelling (gaps 9.3). */
+function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
+  const said = (name: string): string | undefined => header(`x-router-${name}`) ?? header(`x-openrouter-${name}`);
+  const seconds = Number.parseInt(said('cache-ttl') ?? '', 10);
+  return {
+    enabled: truthOf(said('cache')),
+    ttlSeconds: Number.isNaN(seconds) ? undefined : seconds,
+    clear: truthOf(said('cache-clear')),
+  };
+}
+
+/** What an answer tells about the response cache (gaps 9.4). */
+function cacheHeaders(
+  report: CacheReport | undefined,
+  { header }: Pick<HttpCall, 'header'>,
+  spelling: Spelling,
+): HttpHeaders {
+  if (report === undefined) return {};
+  const own = header('x-openrouter-cache') === undefined ? spelling.headers : 'x-openrouter';
+  return {
+    [`${own}-cache-status`]: report.status,
+    [`${own}-cache-ttl`]: String(report.ttlSeconds),
+    ...(report.status === 'MISS'
+      ? {}
+      : { [`${own}-cache-age`]: String(report.ageSeconds), [`${own}-cache-source-id`]: report.sourceId }),
+  };
+}
+
+/** Only these two words mean something. */
+function truthOf(value: string | undefined): boolean | undefined {
+  const word = value?.trim().toLowerCase();
+  return word === 'true' ? true : word === 'false' ? false : undefined;
+}
+
+/** Bodies of the operations that read the catalog. */
+type CatalogAnswer =
+  | ModelList
+  | EndpointList
+  | ProviderList
+  | { readonly data: { readonly count: number } }
+  | { readonly data: ModelCard };
+
+/**
+ * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ *
+ * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
+ */
+function answerCatalog(
+  { facts, records, environment }: RuntimeServices,
+  operation: CatalogOperation,
+  query: URLSearchParams,
+): CatalogAnswer {
+  const { catalog } = facts;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  switch (operation.name) {
+    case 'models':
+      return listModels(facts, query, at);
+    case 'models_count':
+      return { data: { count: filterModels(facts, query, at).length } };
+    case 'providers':
+      return { data: [...catalog.providers.values()].map(providerCard) };
+    case 'model':
+    case 'endpoints': {
+      const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
+      const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
+      const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
+      if (model === undefined) throw unknownModel(operation.slug);
+      // Who answers a router model is only known when there is a request.
+      const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
+      const shown = router?.endpoints ?? endpoints;
+      if (operation.name === 'model') return { data: modelCard(model, shown) };
+      const now = environment.now();
+      return {
+        data: {
+          id: model.id,
+          name: model.name ?? model.id,
+          created: model.created ?? 0,
+          description: model.description ?? '',
+          architecture: architectureOf(model, shown),
+          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+        },
+      };
+    }
+  }
+}
+
+function unknownModel(slug: string): RouterError {
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: `There is no model "${shortened(slug)}" here`,
+  });
 }

@@ -1,4 +1,4 @@
-import { TokenParser, TokenType, Tokenizer } from '@streamparser/json';
+import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { ItemSplitter, type RawItem, SplitError } from './item-splitter.ts';
 
 /** What was read of a JSON object that holds one large array. */

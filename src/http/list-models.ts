@@ -1,8 +1,7 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { Model } from '../catalog/model.ts';
+import { type Model, selectorIndex } from '../catalog/model.ts';
 import { blendedPrice } from '../catalog/price.ts';
-import { selectorIndex } from '../catalog/provider-selector.ts';
-import { RouterError } from '../errors.ts';
+import { RouterError } from '../protocol/router-error.ts';
 import type { ModelList } from '../protocol/models.ts';
 import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
 import type { ListedFacts } from './router-models.ts';

@@ -1,8 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { declareEndpoint } from '../catalog/endpoint.ts';
-import type { Endpoint } from '../catalog/endpoint.ts';
-import type { Model } from '../catalog/model.ts';
-import { serves } from '../catalog/operation.ts';
+import { declareEndpoint, type Endpoint } from '../catalog/endpoint.ts';
+import { type Model, serves } from '../catalog/model.ts';
 
 /** What a list of models is made of. */
 export interface ListedFacts {

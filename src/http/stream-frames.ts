@@ -1,11 +1,14 @@
-import type { KeepAlive } from '../router-config.ts';
-import type { ChatStreamSource, StreamItem } from '../runtime/chat-stream.ts';
-import type { Environment } from '../runtime/environment.ts';
+import type { KeepAlive } from '../config/router-config.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
+import type { Environment } from '../platform/environment.ts';
 import type { Frames } from './exchange.ts';
-import type { FrameWriter } from './frame-writer.ts';
+import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/sse-frames.ts';
+import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { spell, type Spelling } from './body.ts';
+import { errorBody } from './error-reply.ts';
 
 /** What the frames of one stream depend on. */
-export interface StreamFramesOptions {
+interface StreamFramesOptions {
   readonly source: ChatStreamSource;
   readonly writer: FrameWriter;
   readonly keepAlive: KeepAlive;
@@ -112,5 +115,58 @@ export class StreamFrames implements Frames {
   #end(): void {
     this.#over = true;
     this.#options.onEnd();
+  }
+}
+
+/** Writes what a stream consists of as server-sent events. Holds the state of one stream. */
+export interface FrameWriter {
+  items(items: readonly StreamItem[]): string;
+  /** Keeps a quiet connection open. */
+  keepAlive(): string;
+  /** The stream was whole. */
+  end(): string;
+  /** The stream broke after it had begun. */
+  fail(thrown: unknown): string;
+}
+
+/** What the frames of a chat stream depend on. */
+interface ChatFrameOptions {
+  readonly source: ChatStreamSource;
+  readonly spelling: Spelling;
+  readonly wantsMetadata: boolean;
+}
+
+/** Chunks of chat completions. */
+export class ChatFrameWriter implements FrameWriter {
+  readonly #options: ChatFrameOptions;
+
+  constructor(options: ChatFrameOptions) {
+    this.#options = options;
+  }
+
+  items(items: readonly StreamItem[]): string {
+    const { source, spelling } = this.#options;
+    let frames = '';
+    for (const item of items) {
+      if (typeof item === 'string') frames += source.envelope.textFrame(item);
+      else if (!('type' in item)) frames += dataFrame(JSON.stringify(spell(item, spelling)));
+    }
+    return frames;
+  }
+
+  keepAlive(): string {
+    return commentFrame(this.#options.spelling.processing);
+  }
+
+  end(): string {
+    return DONE_FRAME;
+  }
+
+  /** One error chunk, then the end as always (gaps 4.4). */
+  fail(thrown: unknown): string {
+    const { source, spelling, wantsMetadata } = this.#options;
+    const { error, router_metadata: metadata } = errorBody(errorOfUnknown(thrown), wantsMetadata);
+    const chunk = source.envelope.error(error, metadata);
+    return dataFrame(JSON.stringify(spell(chunk, spelling))) + DONE_FRAME;
   }
 }

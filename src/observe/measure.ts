@@ -1,12 +1,12 @@
 import {
   type AttemptEvent,
   type ErrorEvent,
+  listen,
   type RequestFacts,
   type ResultEvent,
   type RouterEventSource,
   type StageCosts,
-  listen,
-} from '../runtime/events.ts';
+} from '../runtime/chat/events.ts';
 import type { Labels, MeasurementName } from './measurements.ts';
 
 /** Takes one value of a measurement. */

@@ -1,5 +1,5 @@
-import type { Plugin } from '../core/pipeline/plugin.ts';
-import type { ServerToolDefinition } from '../core/pipeline/server-tool.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import { advisorTool } from './advisor/advisor.ts';
 import { autoBetaRouter, autoRouter } from './auto-router/auto-router.ts';
 import { contextCompression } from './context-compression/context-compression.ts';
@@ -14,8 +14,7 @@ import { paretoRouter } from './pareto-router/pareto-router.ts';
 import { responseHealing } from './response-healing/response-healing.ts';
 import { searchModelsTool } from './search-models/search-models.ts';
 import { subagentTool } from './subagent/subagent.ts';
-import { webFetchTool } from './web-fetch/web-fetch-tool.ts';
-import { webFetch } from './web-fetch/web-fetch.ts';
+import { webFetch, webFetchTool } from './web-fetch/web-fetch.ts';
 import { webSearchTool } from './web-search/web-search.ts';
 import { web } from './web/web.ts';
 

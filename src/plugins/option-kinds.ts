@@ -1,13 +1,5 @@
-import {
-  type OptionKind,
-  group,
-  listOf,
-  oneOf,
-  text,
-  wholeNumber,
-  withFunctions,
-} from '../core/options/option-kinds.ts';
-import type { OutboundOptions } from '../outbound/outbound.ts';
+import { group, listOf, oneOf, type OptionKind, text, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
+import type { OutboundOptions } from '../net/outbound.ts';
 
 /** A whole number from 0 on. */
 export const count = wholeNumber(0);

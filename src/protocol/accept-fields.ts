@@ -3,7 +3,7 @@ import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
 import { FIRST_PROBLEM } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { messageSchema } from './message.ts';
-import { isPlainMessage } from './plain-message.ts';
+import { isPlainMessage } from './chat-result.ts';
 
 /** Schemas by field, without the layers that only accept null and absence. */
 const FIELDS: ReadonlyMap<string, z.ZodType> = new Map(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Problem, describeIssues } from './issues.ts';
+import { describeIssues, type Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';
 
 /** What is wrong with a catalog lock, or nothing. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type CacheControl, type TextPart, cacheControlSchema } from './content-part.ts';
+import { type CacheControl, cacheControlSchema, type TextPart } from './content-part.ts';
 import { identifier, jsonObject, mapOf, nullish } from './fields.ts';
 import {
   MAX_FALLBACK_MODELS,
@@ -18,12 +18,14 @@ import { type PluginEntry, pluginEntrySchema } from './plugins.ts';
 import { type ProviderPreferences, providerPreferencesSchema } from './provider-preferences.ts';
 import {
   type ReasoningEffort,
-  type ReasoningOptions,
   reasoningEffortSchema,
+  type ReasoningOptions,
   reasoningOptionsSchema,
+  type ResponseFormat,
+  responseFormatSchema,
+  type StopCondition,
+  stopConditionsSchema,
 } from './reasoning.ts';
-import { type ResponseFormat, responseFormatSchema } from './response-format.ts';
-import { type StopCondition, stopConditionsSchema } from './stop-conditions.ts';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tools.ts';
 
 /** Capacity class asked for. `fast` is an alias of `priority`. */

@@ -1,8 +1,7 @@
 import type { ErrorDetail } from './error.ts';
 import type { RouterMetadata } from './metadata.ts';
 import type { ReasoningDetail } from './reasoning.ts';
-import type { ToolCallExtra } from './tool-call-extra.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from './chunk.ts';
 
 /** Why an answer ended. `native_finish_reason` keeps the provider's own word. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
@@ -114,4 +113,34 @@ export interface ChatResult {
   readonly usage?: Usage;
   /** Present when the request asked for it. */
   readonly router_metadata?: RouterMetadata;
+}
+
+const ROLES = new Set<unknown>(['user', 'assistant', 'system', 'developer']);
+const MAX_ID_LENGTH = 512;
+
+/**
+ * True for a message that consists of a role and text, or of a tool's id and its result, and nothing else. Nearly all
+ * messages are like that, and the schema need not be asked about them. A test holds the two to the same answer.
+ */
+export function isPlainMessage(message: unknown): boolean {
+  if (typeof message !== 'object' || message === null) return false;
+  const { role, content, tool_call_id: id } = message as Readonly<Record<string, unknown>>;
+  if (typeof content !== 'string') return false;
+  let members = 0;
+  for (const _ in message) members += 1;
+  if (role === 'tool') {
+    return members === 3 && typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !id.includes('\0');
+  }
+  return members === 2 && ROLES.has(role);
+}
+
+/**
+ * What a vendor wants back with a tool call, as clients of Google's own chat completions layer carry it. Only the vendor
+ * that is named gets to see it.
+ */
+export interface ToolCallExtra {
+  readonly google?: {
+    /** Opaque; must come back unchanged with its call. */
+    readonly thought_signature?: string | undefined;
+  };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
-import { FIRST_PROBLEM, closed, identifier, nullish } from './fields.ts';
+import { closed, FIRST_PROBLEM, identifier, nullish } from './fields.ts';
 import { describeIssues, nameOf } from './issues.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';

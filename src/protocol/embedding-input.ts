@@ -1,5 +1,5 @@
 import type { EmbeddingInput, EmbeddingItem } from './embedding-request.ts';
-import { type RequestFault, faultAt } from './fault.ts';
+import { faultAt, type RequestFault } from './fault.ts';
 import { nameOf } from './issues.ts';
 import { isJsonObject } from './json.ts';
 import type { RequestLimits } from './limits.ts';

@@ -1,5 +1,5 @@
 import type { RouterMetadata } from './metadata.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from './chunk.ts';
 
 /** One vector. */
 export interface Embedding<Vector = readonly number[] | string> {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { echo, echoKey } from './echo.ts';
+import { echo, echoKey } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';
 

@@ -4,10 +4,11 @@ import { closed, identifier, jsonObject, nullish } from './fields.ts';
 import { MAX_FUSION_MODELS, MAX_FUSION_TOOL_CALLS, MAX_FUSION_TOOLS, MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 import { optionsParser } from './options.ts';
 import { reasoningEffortSchema } from './reasoning.ts';
-import { type ServerTool, isServerToolType } from './tools.ts';
+import { isServerToolType, type ServerTool } from './tools.ts';
+import { modelPatternsSchema } from './plugins.ts';
 
 /** Names of the panels that fusion knows. */
-export const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;
+const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 
@@ -112,3 +113,33 @@ export type AdvisorOptions = z.output<typeof advisor>;
 export type SubagentOptions = z.output<typeof subagent>;
 /** Name of a panel that fusion knows. */
 export type FusionPreset = (typeof FUSION_PRESETS)[number];
+
+const autoFields = {
+  allowed_models: modelPatternsSchema.optional(),
+  excluded_models: modelPatternsSchema.optional(),
+  cost_tier: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional(),
+  cost_quality_tradeoff: z.int().min(0).max(10).optional(),
+};
+
+const autoRouterSchema = closed({ ...autoFields, pin_model: z.boolean().optional() });
+
+const paretoRouterSchema = closed({
+  max_price: z.number().min(0).optional(),
+  min_coding_score: z.number().min(0).max(1).optional(),
+  price_source: z.enum(['prompt', 'weighted_avg']).optional(),
+});
+
+/** Options of `auto-router` (contract: plugin objects; gaps 5.1). */
+export type AutoRouterEntry = z.output<typeof autoRouterSchema>;
+
+/** Options of `pareto-router` (contract: plugin objects; gaps 5.9). */
+export type ParetoRouterEntry = z.output<typeof paretoRouterSchema>;
+
+/** Checks an entry of `auto-router`. */
+export const parseAutoRouterOptions = optionsParser(autoRouterSchema);
+
+/** Checks an entry of `auto-beta-router`, which cannot pin a model (gaps 5.2). */
+export const parseAutoBetaRouterOptions = optionsParser(closed(autoFields));
+
+/** Checks an entry of `pareto-router`. */
+export const parseParetoRouterOptions = optionsParser(paretoRouterSchema);

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { echo, echoKey } from './echo.ts';
+import { echo, echoKey } from './fault.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];

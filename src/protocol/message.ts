@@ -1,17 +1,17 @@
 import * as z from 'zod';
 import {
-  type CacheControl,
-  type ContentPart,
-  type RefusalPart,
-  type TextPart,
   assistantContentSchema,
+  type CacheControl,
   cacheControlSchema,
+  type ContentPart,
   contentSchema,
+  type RefusalPart,
   textContentSchema,
+  type TextPart,
 } from './content-part.ts';
 import { identifier, jsonObject, nullish } from './fields.ts';
-import type { ToolCallExtra } from './tool-call-extra.ts';
-import { type ReasoningDetail, reasoningEffortSchema, type ReasoningEffort } from './reasoning.ts';
+import type { ToolCallExtra } from './chat-result.ts';
+import { type ReasoningDetail, type ReasoningEffort, reasoningEffortSchema } from './reasoning.ts';
 
 /** Instructions from the embedding program or developer. */
 export interface SystemMessage {

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { FIRST_PROBLEM } from './fields.ts';
 import { describeIssues } from './issues.ts';
-import { type JsonObject, isJsonObject } from './json.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
 
 /** Options of a plugin or server tool after checking, or the one problem worth telling. */
 export type OptionsCheck<Options> =

@@ -4,7 +4,7 @@ import { FIRST_PROBLEM, jsonObject, nullish } from './fields.ts';
 import { inspectJson } from './inspect-json.ts';
 import { describeIssues } from './issues.ts';
 import { messageSchema } from './message.ts';
-import { responseFormatSchema } from './response-format.ts';
+import { responseFormatSchema } from './reasoning.ts';
 import { isFunctionTool, isServerToolType, type Tool, toolChoiceSchema, toolSchema } from './tools.ts';
 
 /** What plugins may give back is bounded like what callers may send. */

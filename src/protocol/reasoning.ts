@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { nullish } from './fields.ts';
-import type { ToolCallExtra } from './tool-call-extra.ts';
+import { closed, functionName, jsonObject, nullish } from './fields.ts';
+import type { ToolCallExtra } from './chat-result.ts';
 
 /** How hard the model should think. `none` switches reasoning off. */
 export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';
@@ -61,3 +61,56 @@ export const reasoningOptionsSchema = z.looseObject({
   context: nullish(z.enum(['auto', 'all_turns', 'current_turn'])),
   mode: nullish(z.enum(['standard', 'pro'])),
 });
+
+/** A named JSON Schema that the answer must follow. */
+export interface JsonSchemaFormat {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly schema?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly strict?: boolean | null | undefined;
+}
+
+/** The form of the answer (contract: `response_format`; gaps 2.4). */
+export type ResponseFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly json_schema: JsonSchemaFormat }
+  | { readonly type: 'grammar'; readonly grammar: string }
+  | { readonly type: 'python' };
+
+/** Schema of {@link ResponseFormat}. */
+export const responseFormatSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    json_schema: z.looseObject({
+      name: functionName,
+      description: nullish(z.string()),
+      schema: nullish(jsonObject),
+      strict: nullish(z.boolean()),
+    }),
+  }),
+  z.looseObject({ type: z.literal('grammar'), grammar: z.string().min(1).max(1_000_000) }),
+  z.looseObject({ type: z.literal('python') }),
+]);
+
+/** A condition that ends the loop of server tools (gaps 2.6). Several in a list are joined by "or". */
+export type StopCondition =
+  | { readonly type: 'step_count_is'; readonly step_count: number }
+  | { readonly type: 'has_tool_call'; readonly tool_name: string }
+  | { readonly type: 'max_tokens_used'; readonly max_tokens: number }
+  /** US dollars spent by this request so far. */
+  | { readonly type: 'max_cost'; readonly max_cost_in_dollars: number }
+  | { readonly type: 'finish_reason_is'; readonly reason: string };
+
+const stopConditionSchema = z.discriminatedUnion('type', [
+  closed({ type: z.literal('step_count_is'), step_count: z.int().min(0) }),
+  closed({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
+  closed({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(0) }),
+  closed({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
+  closed({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+]);
+
+/** Schema of one {@link StopCondition} or a list of them. */
+export const stopConditionsSchema = z.union([z.array(stopConditionSchema).min(1), stopConditionSchema]);

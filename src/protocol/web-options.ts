@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { closed } from './fields.ts';
-import { optionsParser } from './options.ts';
+import { closed, nullish } from './fields.ts';
+import { optionsParser, type OptionsParser } from './options.ts';
 
 /** Rules in one list of domains. */
 const MAX_DOMAINS = 300;
@@ -78,3 +78,22 @@ export type UserLocation = NonNullable<z.output<typeof userLocation>>;
 export type SearchMode = NonNullable<z.output<typeof mode>>;
 /** How much of the pages that were found is shown to the model. */
 export type SearchContextSize = NonNullable<z.output<typeof contextSize>>;
+
+/** How PDFs are read; `pdf-text` is a deprecated name of `cloudflare-ai` (gaps 5.6). */
+export type PdfEngine = 'native' | 'cloudflare-ai' | 'mistral-ocr' | 'pdf-text';
+
+/** Options of the plugin `file-parser`. */
+export interface FileParserRequestOptions {
+  readonly pdf?: { readonly engine?: PdfEngine | null | undefined } | null | undefined;
+}
+
+/** Checks the options of the plugin `file-parser`. `max_files`, which some clients send, says nothing. */
+export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = optionsParser(
+  closed({
+    pdf: nullish(closed({ engine: nullish(z.enum(['native', 'cloudflare-ai', 'mistral-ocr', 'pdf-text'])) })),
+    max_files: nullish(z.unknown()),
+  }),
+);
+
+/** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
+export const parseCompressionOptions = optionsParser(closed({ engine: z.literal('middle-out').optional() }));

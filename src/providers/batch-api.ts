@@ -1,13 +1,11 @@
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import { readFailedStatus } from './failed-status.ts';
+import { type ErrorContext, readFailedStatus, readJsonAnswer } from './upstream-failure.ts';
 import { readJsonLines } from './json-lines.ts';
-import type { NativeCall, NativeJobCall, NativeReply } from './native-batches.ts';
+import type { NativeCall, NativeJobCall, NativeReply } from '../contracts/native-batches.ts';
 import type { ApiRequest, ProviderApi } from './provider-api.ts';
-import { readJsonAnswer } from './read-json-answer.ts';
 import { presentable } from './redact.ts';
-import { TransportError, type TransportResponse, readText } from './transport/transport.ts';
-import type { ErrorContext } from './upstream-failure.ts';
+import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
 /** Milliseconds for a call that moves little. */
 const CALL_MS = 60_000;

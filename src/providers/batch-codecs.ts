@@ -1,12 +1,11 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { Codec } from './codec.ts';
+import { type Codec, EncodeError } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
-import { EncodeError } from './encode-error.ts';
-import type { NativeBatches, NativeItem } from './native-batches.ts';
+import type { NativeBatches, NativeItem, NativeReply, NativeSubmission } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
-import { failedReply } from './provider-reply.ts';
+import { failedReply } from '../contracts/provider.ts';
 
 /** How a provider's requests are written and answers read, for its batch API. */
 export interface BatchCodecs {
@@ -30,7 +29,7 @@ export interface BatchedBody {
  *
  * @throws {@link EncodeError} when the wire cannot say what the request says, or not at once.
  */
-export function writeBatched(
+function writeBatched(
   request: NativeItem['request'],
   endpoint: Endpoint,
   { codecFor, embeddings }: BatchCodecs,
@@ -59,4 +58,49 @@ export function batchedReader(api: ProviderApi, { codecFor, embeddings }: BatchC
     const decoded = embeddings.decode(body, api.context);
     return decoded.ok ? { type: 'embedded', result: decoded.result } : failedReply(decoded.failure);
   };
+}
+
+/** What a batch API takes at a time. */
+interface BatchBounds {
+  readonly requests: number;
+  readonly bytes: number;
+}
+
+/**
+ * Most bytes of a batch that is handed over, less than every batch API takes: it stands in memory while it is sent.
+ * Larger ones are run request by request.
+ */
+export const MAX_BATCH_BYTES = 100_000_000;
+
+/**
+ * Writes all requests of a batch. A batch that the provider cannot have, because it is too large or says what the wire
+ * cannot say, is refused as it would refuse it, so that it goes another way at once.
+ *
+ * @param write - Gives the text of one request.
+ */
+export async function writeParts(
+  { items, endpoint, total }: NativeSubmission,
+  codecs: BatchCodecs,
+  bounds: BatchBounds,
+  write: (id: string, body: BatchedBody) => string,
+): Promise<NativeReply<readonly string[]>> {
+  if (total > bounds.requests) return refused('too_large', `The provider takes ${bounds.requests} requests in a batch`);
+  const encoder = new TextEncoder();
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const { id, request } of items()) {
+    try {
+      parts.push(write(id, writeBatched(request, endpoint, codecs)));
+    } catch (error) {
+      if (!(error instanceof EncodeError)) throw error;
+      return refused('invalid_request', error.message);
+    }
+    bytes += encoder.encode(parts.at(-1)).byteLength + 1;
+    if (bytes > bounds.bytes) return refused('too_large', `A batch may have ${bounds.bytes} bytes`);
+  }
+  return { ok: true, value: parts };
+}
+
+function refused(kind: 'too_large' | 'invalid_request', message: string): NativeReply<never> {
+  return { ok: false, failure: failure(kind, message) };
 }

@@ -1,8 +1,8 @@
-import { type OptionShape, optionProblems } from '../core/options/option-kinds.ts';
-import { ConfigError, type ConfigProblem } from '../errors.ts';
+import { kind, optionProblems, type OptionShape } from '../platform/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 
 /** What can be wrong with the options of any provider that is asked over HTTP. */
-export interface CheckedOptions {
+interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
   /** A function is only asked when a call is made. */
@@ -49,3 +49,10 @@ export function checkProviderShape<Options>(
   const apiKey = typeof given.apiKey === 'string' ? given.apiKey : undefined;
   throw new ConfigError([...problems, ...checkProviderOptions({ slug, baseURL, apiKey })]);
 }
+
+/** A text, whatever it says: what it must look like is checked elsewhere. */
+export const anyText = kind('a text', (value) => typeof value === 'string');
+/** A number, whatever it is. */
+export const anyNumber = kind('a number', (value) => typeof value === 'number');
+/** What may stand behind a header's name. */
+export const headerValue = kind('one line of text', (value) => typeof value === 'string' && !/[\r\n\0]/.test(value));

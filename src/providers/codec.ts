@@ -1,12 +1,13 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { ParameterName } from '../catalog/parameters.ts';
-import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { ParameterName } from '../catalog/model.ts';
+import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
+import type { ReasoningEffort } from '../protocol/reasoning.ts';
 
 /** A decoded answer, or what is wrong with it. */
 export type DecodedResult =
@@ -42,3 +43,28 @@ export interface Codec {
   /** How embeddings are asked for; left out for wires that have none. */
   readonly embeddings?: EmbeddingCodec | undefined;
 }
+
+/** Thrown by a codec for a request that its wire cannot say. Nothing is sent then, and another provider may be asked. */
+export class EncodeError extends Error {
+  readonly failure: AttemptFailure;
+
+  /** @param problem - Where and what, as a sentence for the caller: `messages[2].content[0] is audio, which …`. */
+  constructor(problem: string) {
+    super(problem);
+    this.name = 'EncodeError';
+    this.failure = failure('unsupported_parameter', problem);
+  }
+}
+
+/** A share of some number of tokens for each effort that reasons at all. */
+export type EffortShares = Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>>;
+
+/** Shares of the token limit that efforts stand for where only a budget can be sent (gaps 2.5). */
+export const EFFORT_SHARES: EffortShares = {
+  max: 0.95,
+  xhigh: 0.95,
+  high: 0.8,
+  medium: 0.5,
+  low: 0.2,
+  minimal: 0.1,
+};

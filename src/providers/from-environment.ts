@@ -1,7 +1,7 @@
 import { anthropic, hasAnthropicKey } from './anthropic/provider.ts';
 import { googleFromEnvironment } from './google/provider.ts';
 import { vendorsFromEnvironment } from './openai-compatible/vendors.ts';
-import type { Provider } from './provider.ts';
+import type { Provider } from '../contracts/provider.ts';
 
 /**
  * The providers whose keys are in the environment. Servers without keys are left out, since nothing says that they

@@ -2,25 +2,27 @@ import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import { ConfigError, type ConfigProblem } from '../errors.ts';
+import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import { checkProviderOptions } from './check-options.ts';
-import type { Codec } from './codec.ts';
-import type { EmbeddingCodec } from './embedding-codec.ts';
-import { EncodeError } from './encode-error.ts';
-import { readFailedStatus } from './failed-status.ts';
-import { type EmbeddingsPart, joinEmbeddings } from './join-embeddings.ts';
+import { type Codec, EncodeError } from './codec.ts';
+import { type EmbeddingCodec, type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
+import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
 import { type ApiAnswer, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
-import type { NativeBatches } from './native-batches.ts';
+import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
-import { MAX_WHOLE_BYTES } from './plain-body.ts';
-import { type EmbeddingCall, type Provider, type ProviderCall } from './provider.ts';
-import { type EmbeddingReply, type ProviderReply, failedReply } from './provider-reply.ts';
+import {
+  type EmbeddingCall,
+  type EmbeddingReply,
+  failedReply,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+} from '../contracts/provider.ts';
 import { serialize } from './serialize.ts';
-import { TransportError, type TransportResponse, readText } from './transport/transport.ts';
-import type { ErrorContext } from './upstream-failure.ts';
+import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
 /** What an HTTP provider is made of. */
 export interface HttpProviderOptions<Model extends string = string> extends ProviderApiOptions {

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
-import { parseJson } from './parse-json.ts';
-import { MAX_WHOLE_BYTES } from './plain-body.ts';
-import type { TransportResponse } from './transport/transport.ts';
+import { MAX_WHOLE_BYTES, parseJson } from './upstream-failure.ts';
+import type { TransportResponse } from '../net/transport.ts';
 
 const LINE_FEED = 0x0a;
 

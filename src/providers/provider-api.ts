@@ -1,13 +1,12 @@
 import { failure } from '../core/fallback/failure.ts';
 import type { ErrorShape } from './error-shape.ts';
-import { mergeHeaders } from './headers.ts';
-import { loadTransport } from './transport/load.ts';
 import {
+  loadTransport,
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from './transport/transport.ts';
+} from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 
 /** Where a provider is, and how it knows us. */
@@ -150,3 +149,14 @@ function secretHeaders(headers: readonly string[]): readonly string[] {
 const HOLDS_KEYS = /auth|key|token|secret|cookie/i;
 /** Shorter words in such headers are names of schemes. */
 const SHORTEST_KEY = 8;
+
+/**
+ * Headers from several places, their names in lower case. Later ones take the place of earlier ones with the same name,
+ * however it is written.
+ */
+export function mergeHeaders(
+  ...groups: readonly (Readonly<Record<string, string>> | undefined)[]
+): Readonly<Record<string, string>> {
+  const headers = groups.flatMap((group) => Object.entries(group ?? {}));
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
+}

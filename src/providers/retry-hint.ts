@@ -1,4 +1,4 @@
-import { MAX_RETRY_AFTER_MS, durationMs, retryAfterMs } from '../core/fallback/retry-after.ts';
+import { durationMs, MAX_RETRY_AFTER_MS, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { ErrorShape } from './error-shape.ts';
 
 /** Statuses with which a provider says that it has had enough for now; others have no reason to say when. */

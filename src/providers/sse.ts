@@ -1,4 +1,4 @@
-import { type EventSourceParser, createParser } from 'eventsource-parser';
+import { createParser, type EventSourceParser } from 'eventsource-parser';
 
 /** One server-sent event. */
 export interface SseEvent {

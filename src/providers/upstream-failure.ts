@@ -3,6 +3,8 @@ import { classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
 import { retryHintMs } from './retry-hint.ts';
+import { readStart, type TransportResponse } from '../net/transport.ts';
+import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 
 /** What is needed to turn a provider's error into a failure. */
 export interface ErrorContext {
@@ -86,3 +88,90 @@ function parseOrText(body: string): unknown {
     return body;
   }
 }
+
+/** Bytes of an error body that are read: an error that needs more is a page of somebody else's. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** The failure that a status tells of. An error body that cannot be read must not hide it. */
+export async function readFailedStatus(
+  response: TransportResponse,
+  context: ErrorContext,
+): Promise<AttemptFailure | undefined> {
+  const { status } = response;
+  if (status === 200 || status === 201) return undefined;
+  if (status >= 200 && status < 300) {
+    response.cancel();
+    return failure('bad_response', `The provider answered ${status} without an answer in it`, { status });
+  }
+  const body = await readStart(response, MAX_ERROR_BYTES);
+  return failureOfResponse(response.status, (name) => response.header(name), body, context);
+}
+
+/** The object that an answer consists of, or what came in its place. */
+export type JsonAnswer =
+  | { readonly ok: true; readonly value: JsonObject }
+  | { readonly ok: false; readonly failure: AttemptFailure };
+
+/**
+ * Reads the body of a whole answer. One that is HTML, empty, or not a JSON object is a failure.
+ *
+ * @param content - What the answer should hold, for example `choices`.
+ */
+export function readJsonAnswer(body: string, content: string): JsonAnswer {
+  const text = body.trim();
+  if (text === '') return bad('an empty answer');
+  if (text.startsWith('<')) return bad('a web page instead of an answer');
+  const value = parseJson(text);
+  if (value === undefined) return bad('an answer that is not valid JSON');
+  // Google's compatible layer puts errors into an array.
+  const parsed: unknown = Array.isArray(value) ? value[0] : value;
+  return isJsonObject(parsed) ? { ok: true, value: parsed } : bad(`an answer without ${content}`);
+}
+
+function bad(what: string): JsonAnswer {
+  return { ok: false, failure: failure('bad_response', `The provider sent ${what}`) };
+}
+
+/** Levels of nesting in what a provider sends. Deeper values parse, but overflow the stack of whoever walks them. */
+const MAX_DEPTH = 64;
+
+/** Parses what a provider sent; undefined for what is not JSON, or is nested deeper than any answer. */
+export function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isDeeper(value, MAX_DEPTH) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return (Array.isArray(value) ? value : Object.values(value)).some((member) => isDeeper(member, levels - 1));
+}
+
+/** Most bytes of a whole answer: 64 MB, decompressed. */
+export const MAX_WHOLE_BYTES = 64_000_000;
+
+/** Collects a body that came where an event stream was expected. Bytes may be cut inside a character. */
+export class PlainBody {
+  readonly #decoder = new TextDecoder();
+  #text = '';
+  #left = MAX_WHOLE_BYTES;
+
+  /** Reads more bytes. Returns false once the body is larger than a whole answer may be. */
+  push(bytes: Uint8Array): boolean {
+    this.#left -= bytes.byteLength;
+    if (this.#left < 0) return false;
+    this.#text += this.#decoder.decode(bytes, STREAMED);
+    return true;
+  }
+
+  /** The whole text. */
+  end(): string {
+    return this.#text + this.#decoder.decode();
+  }
+}
+
+const STREAMED = { stream: true } as const;

@@ -1,8 +1,8 @@
-import { type OptionShape, checkShape, wholeNumber } from '../core/options/option-kinds.ts';
-import type { Timer } from '../runtime/environment.ts';
+import { checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
+import type { Timer } from '../platform/environment.ts';
 import { problemName } from './problem-name.ts';
-import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from './task-pump.ts';
-import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from './task-queue.ts';
+import { runDueTasks, TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions } from './task-pump.ts';
+import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../contracts/task-queue.ts';
 
 /** Options of {@link localQueue}. */
 export interface LocalQueueOptions extends TaskPumpOptions {

@@ -1,8 +1,8 @@
-import { type OptionShape, wholeNumber } from '../core/options/option-kinds.ts';
-import { backoffMs } from '../core/fallback/backoff.ts';
-import type { ClaimedTask } from '../storage/batch-store.ts';
+import { type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
+import { backoffMs } from '../core/fallback/retry-budget.ts';
+import type { ClaimedTask } from '../contracts/batch-store.ts';
 import { problemName } from './problem-name.ts';
-import type { QueuePorts, TaskHandler, TaskResult } from './task-queue.ts';
+import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queue.ts';
 
 /** Bounds of a queue. */
 export interface TaskPumpOptions {

@@ -1,5 +1,5 @@
 import { memoryStore } from './memory.ts';
-import type { StateStore } from './state-store.ts';
+import type { StateStore } from '../contracts/state-store.ts';
 import { StorageError } from './storage-error.ts';
 
 /** Options of {@link withLocalFallback}. */

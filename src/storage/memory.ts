@@ -1,7 +1,7 @@
-import { type OptionShape, callable, checkShape, wholeNumber } from '../core/options/option-kinds.ts';
+import { callable, checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';
-import type { CounterChange, StateStore } from './state-store.ts';
+import type { CounterChange, StateStore } from '../contracts/state-store.ts';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {

@@ -1,6 +1,6 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchStatus } from '../protocol/batch.ts';
-import type { ItemOutcome, StoredOutcome } from './batch-store.ts';
+import type { ItemOutcome, StoredOutcome } from '../contracts/batch-store.ts';
 
 /**
  * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs

@@ -1,5 +1,5 @@
 import { ADAPTER_BODY_LIMIT, type AdapterControl, LONG_TEXT } from './adapter-control.ts';
-import { type Caller, type StreamReader, callerOf, expectJsonError, expectThat, readStream } from './adapter-caller.ts';
+import { type Caller, callerOf, expectJsonError, expectThat, readStream, type StreamReader } from './adapter-caller.ts';
 
 /** A check that every mount of a router must pass. */
 export interface AdapterCheck {

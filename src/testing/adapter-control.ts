@@ -1,11 +1,9 @@
-import { apiKeys } from '../auth/api-keys.ts';
+import { apiKeys } from '../http/api-keys.ts';
 import { failure } from '../core/fallback/failure.ts';
-import type { StreamPiece } from '../core/stream/pieces.ts';
-import { escapeText } from '../core/stream/pieces.ts';
-import type { Provider, ProviderCall } from '../providers/provider.ts';
-import type { ProviderReply } from '../providers/provider-reply.ts';
-import { createRouter } from '../create-router.ts';
-import type { Router } from '../router.ts';
+import { escapeText, type StreamPiece } from '../core/stream/pieces.ts';
+import type { Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
+import { createRouter } from '../router/create-router.ts';
+import type { Router } from '../router/router.ts';
 
 /** A call that a check holds in its hand: the provider's side of it. */
 export interface HeldCall {

@@ -1,5 +1,5 @@
-import { seededRandom } from '../core/seeded-random.ts';
-import type { Environment } from '../runtime/environment.ts';
+import { seededRandom } from '../platform/seeded-random.ts';
+import type { Environment } from '../platform/environment.ts';
 
 /** An {@link Environment} in which time only passes when it is told to, and chance is the same in every run. */
 export interface FakeEnvironment extends Environment {

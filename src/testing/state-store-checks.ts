@@ -1,6 +1,6 @@
 import type { JsonValue } from '../protocol/json.ts';
-import type { StateStore } from '../storage/state-store.ts';
-import { expectHolds, expectSame } from './provider-checks/check.ts';
+import type { StateStore } from '../contracts/state-store.ts';
+import { expectHolds, expectSame } from './provider-checks/ask.ts';
 
 /** The store under check, as its author sets it up. */
 export interface StateStoreHarness {

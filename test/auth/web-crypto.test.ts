@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { hmacSha256, sha256 } from '../../src/runtime/hash.ts';
+import { hmacSha256, sha256 } from '../../src/platform/hash.ts';
 
 const KEY = 'key-of-ada-0123456789';
 
@@ -16,7 +16,7 @@ async function withoutNode<Exports>(load: () => Promise<Exports>): Promise<Expor
 
 describe('where only Web Crypto is there', () => {
   it('hashes are the same as elsewhere, but come later', async () => {
-    const web = await withoutNode(() => import('../../src/runtime/hash.ts'));
+    const web = await withoutNode(() => import('../../src/platform/hash.ts'));
     expect(web.sha256('text')).toBeInstanceOf(Promise);
     expect(await web.sha256('täxt')).toBe(await sha256('täxt'));
     expect(await web.hmacSha256('kéy', 'text')).toBe(await hmacSha256('kéy', 'text'));

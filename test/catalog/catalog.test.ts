@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildCatalog } from '../../src/catalog/catalog.ts';
 import type { CatalogProvider } from '../../src/catalog/catalog-provider.ts';
-import { latestOfFamily } from '../../src/catalog/latest.ts';
+import { latestOfFamily } from '../../src/catalog/slug.ts';
 
 function provider(
   slug: string,

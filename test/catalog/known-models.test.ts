@@ -4,7 +4,7 @@ import { type Catalog, buildCatalog } from '../../src/catalog/catalog.ts';
 import type { CatalogProvider } from '../../src/catalog/catalog-provider.ts';
 import type { Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { CatalogFacts, EndpointFacts, KnownInfo } from '../../src/catalog/facts.ts';
-import { latestOfFamily } from '../../src/catalog/latest.ts';
+import { latestOfFamily } from '../../src/catalog/slug.ts';
 import type { ModelInfo } from '../../src/catalog/model.ts';
 import { runs } from '../support/properties.ts';
 

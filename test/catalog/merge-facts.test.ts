@@ -1,10 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareFacts } from '../../src/catalog/compare-facts.ts';
-import type { FactOrigin } from '../../src/catalog/fact-origin.ts';
-import { type CatalogFacts, type FactName, NO_FACTS } from '../../src/catalog/facts.ts';
+import {
+  type CatalogFacts,
+  compareFacts,
+  type FactName,
+  type FactOrigin,
+  mergeFacts,
+  NO_FACTS,
+  onlyVendors,
+} from '../../src/catalog/facts.ts';
 import { formatLock } from '../../src/catalog/format-lock.ts';
-import { mergeFacts, onlyVendors } from '../../src/catalog/merge-facts.ts';
 import { runs } from '../support/properties.ts';
 
 const SLUGS = ['alpha', 'beta'] as const;

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { unixSecondsOfDay } from '../../src/catalog/calendar.ts';
-import type { BilledTier, Price } from '../../src/catalog/price.ts';
-import { isFree } from '../../src/catalog/price.ts';
-import { billedTier, ratesAt } from '../../src/catalog/price-at.ts';
+import { billedTier, ratesAt, unixSecondsOfDay } from '../../src/catalog/price-at.ts';
+import { type BilledTier, isFree, type Price } from '../../src/catalog/price.ts';
 
 const PRICE: Price = { prompt: 2, completion: 10 };
 const AT = Date.UTC(2026, 7, 18, 12) / 1_000;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesWildcard } from '../../src/catalog/wildcard.ts';
+import { matchesWildcard } from '../../src/catalog/model-patterns.ts';
 import { runs } from '../support/properties.ts';
 
 /** The same by a table over all beginnings of pattern and text: slow, and too simple to be wrong. */

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/cli/run.ts';
+import { runCommand } from '../../src/cli/main.ts';
 
 type Answer = (response: ServerResponse) => void;
 

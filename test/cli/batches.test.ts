@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { apiKeys, createRouter } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/cli/run.ts';
+import { runCommand } from '../../src/cli/main.ts';
 import { type Behave, answer, batchProvider, failing } from '../support/batches.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/cli/run.ts';
-import { readCatalogLock } from '../../src/sources/lock-file.ts';
+import { runCommand } from '../../src/cli/main.ts';
+import { readCatalogLock } from '../../src/runtime/catalog/lock-file.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

@@ -1,6 +1,6 @@
 import { memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT, BATCH, makeBatch } from '../../src/testing/batch-store-checks/material.ts';
+import { ACCOUNT, BATCH, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import type { Blow } from './blows.ts';
 import { earlyEvents, lateCalls, unexplainedCalls } from './check-calls.ts';
 

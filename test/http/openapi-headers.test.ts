@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { type HttpCall, createRouter, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { openApiDocument } from '../../src/http/openapi/text.ts';
 import { chatBody, httpCall, read as readReply, send } from '../support/http-call.ts';
 import { neutralHeader, openApiFault } from '../support/openapi.ts';
 import { instant } from '../support/simulated.ts';

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { openApiDocument } from '../../src/http/openapi/text.ts';
 import { matchRoute } from '../../src/http/routes.ts';
 import { chatBody, send } from '../support/http-call.ts';
 import { type SeenAnswer, openApiFault } from '../support/openapi.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/core/account.ts';
-import { RouterError } from '../../src/errors.ts';
-import type { RouterConfig } from '../../src/router-config.ts';
-import { apiKeys } from '../../src/auth/api-keys.ts';
-import { resolveConfig } from '../../src/config.ts';
-import { createRouter } from '../../src/create-router.ts';
+import { RouterError } from '../../src/protocol/router-error.ts';
+import type { RouterConfig } from '../../src/config/router-config.ts';
+import { apiKeys } from '../../src/http/api-keys.ts';
+import { resolveConfig } from '../../src/config/config.ts';
+import { createRouter } from '../../src/router/create-router.ts';
 import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { chatBody, send } from '../support/http-call.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { resolveConfig } from '../../src/config.ts';
-import type { RouterConfig } from '../../src/router-config.ts';
-import { memoryResponseCache } from '../../src/limits/response-caches.ts';
+import { resolveConfig } from '../../src/config/config.ts';
+import type { RouterConfig } from '../../src/config/router-config.ts';
+import { memoryResponseCache } from '../../src/storage/response-caches.ts';
 import { simulated } from '../../src/providers/simulated/provider.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
 import { type Answered, type CallInit, chatBody, send } from '../support/http-call.ts';

@@ -1,14 +1,14 @@
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Outbound, createOutbound } from '../../src/outbound/outbound.ts';
+import { type Outbound, createOutbound } from '../../src/net/outbound.ts';
 import { loadFile } from '../../src/plugins/file-parser/load-file.ts';
 import { guardedFetcher } from '../../src/plugins/pages/guarded-fetcher.ts';
-import { guardedDownload } from '../../src/providers/ai-sdk/download.ts';
-import type { LookupAddress } from '../../src/providers/transport/guarded-connector.ts';
-import { createGuardedTransport } from '../../src/providers/transport/undici.ts';
-import { systemEnvironment } from '../../src/runtime/environment.ts';
-import { deliverWebhook } from '../../src/runtime/webhooks/deliver-webhook.ts';
+import { guardedDownload } from '../../src/providers/ai-sdk/media.ts';
+import type { LookupAddress } from '../../src/net/guarded-connector.ts';
+import { createGuardedTransport } from '../../src/net/undici.ts';
+import { systemEnvironment } from '../../src/platform/environment.ts';
+import { deliverWebhook } from '../../src/runtime/batches/deliver-webhook.ts';
 import { SPECIAL_ADDRESSES } from '../support/special-addresses.ts';
 
 const { signal } = new AbortController();

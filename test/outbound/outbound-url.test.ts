@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/outbound/address.ts';
-import { type OutboundRules, checkOutboundUrl } from '../../src/outbound/outbound-url.ts';
+import { checkOutboundUrl, isPublicAddress, type OutboundRules } from '../../src/net/outbound-url.ts';
 import { PUBLIC_ADDRESSES, SPECIAL_ADDRESSES } from '../support/special-addresses.ts';
 
 const RULES: OutboundRules = { schemes: 'any', ports: new Set([80, 443, 8443]), allowedHosts: new Set() };

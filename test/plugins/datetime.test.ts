@@ -1,6 +1,6 @@
 import { datetime } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { isTimeZone, isoWithOffset } from '../../src/plugins/datetime/iso-time.ts';
+import { isTimeZone, isoWithOffset } from '../../src/plugins/datetime/datetime.ts';
 import { bothWays, hello, pluginBench } from '../support/plugins.ts';
 import { call, turns } from '../support/tools.ts';
 

@@ -4,7 +4,7 @@ import { acceptFields } from '../../src/protocol/accept-fields.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import type { JsonObject } from '../../src/protocol/json.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
-import { isPlainMessage } from '../../src/protocol/plain-message.ts';
+import { isPlainMessage } from '../../src/protocol/chat-result.ts';
 import { fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES } from '../support/chat-field-types.ts';
 import { runs } from '../support/properties.ts';

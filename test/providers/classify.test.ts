@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
-import type { FailureKind } from '../../src/core/fallback/failure.ts';
+import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { classifyError } from '../../src/providers/classify.ts';
 import { isErrorBody, readErrorShape } from '../../src/providers/error-shape.ts';
 import { failureOfResponse } from '../../src/providers/upstream-failure.ts';

@@ -5,8 +5,7 @@ import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import type { Codec } from '../../src/providers/codec.ts';
 import { httpProvider } from '../../src/providers/http-provider.ts';
 import type { OpenAiCompatibleOptions } from '../../src/providers/openai-compatible/options.ts';
-import type { Provider } from '../../src/providers/provider.ts';
-import type { ProviderReply } from '../../src/providers/provider-reply.ts';
+import type { Provider, ProviderReply } from '../../src/contracts/provider.ts';
 import { serving } from '../support/requests.ts';
 import { type Upstream, chunkEvent, failWith, sendJson, startUpstream } from '../support/upstream.ts';
 

@@ -3,7 +3,7 @@ import { failure } from '../../src/core/fallback/failure.ts';
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
 import { ResponsePieceStream } from '../../src/providers/piece-stream.ts';
-import { TransportError, type TransportResponse } from '../../src/providers/transport/transport.ts';
+import { TransportError, type TransportResponse } from '../../src/net/transport.ts';
 import { contextOf, cutAt, decodeStream, fixture, piecesOf, responseOf } from '../support/wire.ts';
 
 const encoder = new TextEncoder();

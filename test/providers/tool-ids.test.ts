@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TOOL_ID_RULE } from '../../src/providers/anthropic/tool-id-rule.ts';
+import { TOOL_ID_RULE } from '../../src/providers/anthropic/blocks.ts';
 import { ToolIds } from '../../src/providers/tool-ids.ts';
 import { runs } from '../support/properties.ts';
 

@@ -1,9 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/core/fallback/failure.ts';
-import type { Provider, ProviderCall } from '../../src/providers/provider.ts';
-import type { PieceStream, ProviderReply } from '../../src/providers/provider-reply.ts';
-import { createRouter } from '../../src/create-router.ts';
+import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+import { createRouter } from '../../src/router/create-router.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type Bench, LONG_MS, TIMEOUTS, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';

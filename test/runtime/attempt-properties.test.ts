@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
+import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';

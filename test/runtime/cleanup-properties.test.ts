@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
-import type { AttemptEvent } from '../../src/runtime/events.ts';
+import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
+import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';

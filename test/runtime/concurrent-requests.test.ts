@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
+import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { PASSING_KINDS, anyProviders } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';

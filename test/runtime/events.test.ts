@@ -1,7 +1,7 @@
 import { type Router, type RouterEvents, createRouter, definePlugin, simulated } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { EventHub, listen } from '../../src/runtime/events.ts';
+import { EventHub, listen } from '../../src/runtime/chat/events.ts';
 import { asking, post, startObservedCell } from '../support/observed-cell.ts';
 import { hello, pluginBench, streamed } from '../support/plugins.ts';
 import { call, echoTool, turns } from '../support/tools.ts';

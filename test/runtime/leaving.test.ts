@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptEvent, ErrorEvent, ResultEvent } from '../../src/runtime/events.ts';
-import type { ChatStreamSource } from '../../src/runtime/chat-stream.ts';
+import type { AttemptEvent, ErrorEvent, ResultEvent } from '../../src/runtime/chat/events.ts';
+import type { ChatStreamSource } from '../../src/runtime/chat/chat-stream.ts';
 import { type Bench, LONG_MS, ask, askAndWait, benchOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';

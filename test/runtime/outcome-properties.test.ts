@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RouterError } from '../../src/errors.ts';
-import type { AttemptEvent } from '../../src/runtime/events.ts';
+import { RouterError } from '../../src/protocol/router-error.ts';
+import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { TIMEOUTS, askAndWait, benchOf, metadataOf, statusOf, textOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import type { RouterError } from '../../src/errors.ts';
+import type { RouterError } from '../../src/protocol/router-error.ts';
 import { type Outcome, ask, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seldom } from '../../src/runtime/seldom.ts';
+import { seldom } from '../../src/platform/seldom.ts';
 
 describe('what is told seldom', () => {
   it('is told once a minute, each text by itself', () => {

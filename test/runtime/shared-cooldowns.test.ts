@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createRouter } from '../../src/create-router.ts';
+import { createRouter } from '../../src/router/create-router.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
-import type { StateStore } from '../../src/storage/state-store.ts';
+import type { StateStore } from '../../src/contracts/state-store.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import type { Bench } from '../support/driving.ts';
 import { type Behaviour, stubProviders } from '../support/stub-provider.ts';

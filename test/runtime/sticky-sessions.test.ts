@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReportedUsage } from '../../src/core/stream/pieces.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import type { StateStore } from '../../src/storage/state-store.ts';
+import type { StateStore } from '../../src/contracts/state-store.ts';
 import { type Bench, type Outcome, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { runs } from '../support/properties.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';

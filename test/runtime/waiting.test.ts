@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { Deadline, type Phase } from '../../src/runtime/deadline.ts';
-import type { Environment } from '../../src/runtime/environment.ts';
-import { valueWithin, wait } from '../../src/runtime/wait.ts';
+import { Deadline, type Phase } from '../../src/runtime/chat/call-watch.ts';
+import type { Environment } from '../../src/platform/environment.ts';
+import { valueWithin, wait } from '../../src/platform/wait.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import type { Transport } from 'signalbox';
 import { FAULTS, type FaultId, type FaultWireName } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { createTransport } from '../../src/providers/transport/fetch.ts';
+import { createTransport } from '../../src/net/fetch.ts';
 import {
   AI_SDK_FAULTY,
   ALONE,

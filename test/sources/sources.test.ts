@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const FACTS = parseModelsDev({ groq: { models: { one: { cost: { input: 1, output: 2 } } } } }, '2026-11-20');
 
 afterEach(() => {
-  vi.doUnmock('../../src/sources/genai-package.ts');
+  vi.doUnmock('../../src/runtime/catalog/genai-package.ts');
   vi.resetModules();
 });
 
@@ -15,7 +15,7 @@ afterEach(() => {
 function withoutThePackage(): void {
   vi.resetModules();
   const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
-  vi.doMock('../../src/sources/genai-package.ts', () => ({ importGenaiPrices: () => Promise.reject(missing) }));
+  vi.doMock('../../src/runtime/catalog/genai-package.ts', () => ({ importGenaiPrices: () => Promise.reject(missing) }));
 }
 
 describe('a lock file', () => {
@@ -61,7 +61,7 @@ describe('genai-prices', () => {
 
   it('names the command that installs it, when it is not', async () => {
     withoutThePackage();
-    const sources = await import('../../src/sources/genai-prices.ts');
+    const sources = await import('../../src/runtime/catalog/genai-prices.ts');
     await expect(sources.genaiPrices()).rejects.toThrow('npm install @pydantic/genai-prices');
   });
 });
@@ -81,7 +81,7 @@ describe('what can be found', () => {
   it('is nothing where there is neither', async () => {
     using folder = temporaryFolder();
     withoutThePackage();
-    const sources = await import('../../src/sources/find-catalog.ts');
+    const sources = await import('../../src/runtime/catalog/find-catalog.ts');
     expect(await sources.findCatalog(folder.file('lock.json'))).toBeUndefined();
   });
 

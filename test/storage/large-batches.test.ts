@@ -1,11 +1,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { BatchStore } from '../../src/storage/batch-store.ts';
+import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
 import { MIGRATIONS } from '../../src/storage/sqlite/schema.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
 import { STATEMENTS } from '../../src/storage/sqlite/statements.ts';
-import { ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/material.ts';
+import { ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const SMALL = 200;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { withLocalFallback } from '../../src/storage/local-fallback.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import { redisStore } from '../../src/storage/redis/redis-store.ts';
-import type { StateStore } from '../../src/storage/state-store.ts';
+import type { StateStore } from '../../src/contracts/state-store.ts';
 import { type StateStoreHarness, stateStoreChecksFor } from '../../src/testing/state-store-checks.ts';
 
 /** A store that can be switched off, and what was warned of. */

@@ -1,11 +1,11 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
-import type { BatchStore } from '../../src/storage/batch-store.ts';
-import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
+import { ConfigError } from '../../src/protocol/router-error.ts';
+import type { BatchStore } from '../../src/contracts/batch-store.ts';
+import type { PostgresPool } from '../../src/storage/postgres/failure.ts';
 import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import { StorageError } from '../../src/storage/storage-error.ts';
-import { answered, claim, makeBatch } from '../../src/testing/batch-store-checks/material.ts';
+import { answered, claim, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { BatchStore } from '../../src/storage/batch-store.ts';
+import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import { batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
 import type { BatchStoreHarness } from '../../src/testing/batch-store-checks/check.ts';

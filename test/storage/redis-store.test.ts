@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisStore } from '../../src/storage/redis/redis-store.ts';
-import type { StateStore } from '../../src/storage/state-store.ts';
+import type { StateStore } from '../../src/contracts/state-store.ts';
 import { stateStoreChecksFor } from '../../src/testing/state-store-checks.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 

@@ -14,11 +14,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
-import type { BatchStore } from '../../src/storage/batch-store.ts';
+import { ConfigError } from '../../src/protocol/router-error.ts';
+import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
 import type { StorageError } from '../../src/storage/storage-error.ts';
-import { REFUSED, draftRecord, makeBatch, someItems } from '../../src/testing/batch-store-checks/material.ts';
+import { REFUSED, draftRecord, makeBatch, someItems } from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const WORKER = fileURLToPath(new URL('../support/sqlite-worker.ts', import.meta.url));

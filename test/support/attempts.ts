@@ -1,7 +1,11 @@
-import type { Attempt } from '../../src/core/fallback/attempt.ts';
-import { DEFAULT_BACKOFF } from '../../src/core/fallback/backoff.ts';
-import { type AttemptFailure, type FailureKind, failure } from '../../src/core/fallback/failure.ts';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
+import {
+  type Attempt,
+  type AttemptFailure,
+  failure,
+  FAILURE_RULES,
+  type FailureKind,
+} from '../../src/core/fallback/failure.ts';
+import { DEFAULT_BACKOFF } from '../../src/core/fallback/retry-budget.ts';
 import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';

@@ -3,9 +3,8 @@ import { fakeEnvironment } from 'signalbox/testing';
 import type { FakeEnvironment } from 'signalbox/testing';
 import type { BatchRecord } from '../../src/core/batch/batch-record.ts';
 import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
-import type { ProviderCall } from '../../src/providers/provider.ts';
-import type { ProviderReply } from '../../src/providers/provider-reply.ts';
-import { type BatchStore } from '../../src/storage/batch-store.ts';
+import type { ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+import { type BatchStore } from '../../src/contracts/batch-store.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
 
 /** What a provider of a test does with a call. */

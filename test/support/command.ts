@@ -1,4 +1,4 @@
-import { runCommand } from '../../src/cli/run.ts';
+import { runCommand } from '../../src/cli/main.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
 
 /** What a command of the program did. */

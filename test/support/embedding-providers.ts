@@ -1,8 +1,7 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
-import type { EmbeddingCall, Provider } from '../../src/providers/provider.ts';
-import type { EmbeddingReply } from '../../src/providers/provider-reply.ts';
-import type { Environment } from '../../src/runtime/environment.ts';
+import type { EmbeddingCall, EmbeddingReply, Provider } from '../../src/contracts/provider.ts';
+import type { Environment } from '../../src/platform/environment.ts';
 
 /** What a stub does with a call for embeddings. */
 export type Embeds = (call: EmbeddingCall) => unknown;

@@ -1,8 +1,10 @@
 import type { Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import { buildCatalog } from '../../src/catalog/catalog.ts';
 import type { RequestContext, RouterFacts } from '../../src/core/normalize/normalize.ts';
-import { normalizeEmbeddingRequest } from '../../src/core/normalize/normalize-embedding.ts';
-import type { NormalizedEmbeddingRequest } from '../../src/core/normalize/normalized-embedding-request.ts';
+import {
+  type NormalizedEmbeddingRequest,
+  normalizeEmbeddingRequest,
+} from '../../src/core/normalize/normalize-embedding.ts';
 import type { EmbeddingRequest } from '../../src/protocol/embedding-request.ts';
 import type { Checked } from '../../src/protocol/fault.ts';
 

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
-import type { FailureKind } from '../../src/core/fallback/failure.ts';
-import { FAILURE_RULES } from '../../src/core/fallback/failure-rules.ts';
+import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { type Asked, type Bench, type Outcome, askAndWait, benchOf } from './driving.ts';
 import { runs } from './properties.ts';
 import type { Behaviour, StubOptions } from './stub-provider.ts';

@@ -7,8 +7,7 @@ import type {
   NativeState,
   NativeSubmission,
 } from 'signalbox';
-import type { FailureKind } from '../../src/core/fallback/failure.ts';
-import { failure } from '../../src/core/fallback/failure.ts';
+import { failure, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { type BatchProvider, answer, batchProvider } from './batches.ts';
 
 /** What a batch API of a test does. */

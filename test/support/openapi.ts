@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi/document.ts';
+import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi/text.ts';
 
 /** An answer to be held against the OpenAPI document. */
 export interface SeenAnswer {

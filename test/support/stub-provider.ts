@@ -1,9 +1,14 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
 import type { ReportedUsage, StreamPiece } from '../../src/core/stream/pieces.ts';
-import { type Provider, type ProviderCall } from '../../src/providers/provider.ts';
-import { type PieceStream, type ProviderReply, failedReply } from '../../src/providers/provider-reply.ts';
-import type { Environment } from '../../src/runtime/environment.ts';
+import {
+  failedReply,
+  type PieceStream,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+} from '../../src/contracts/provider.ts';
+import type { Environment } from '../../src/platform/environment.ts';
 
 /** How a stub deals with one call. Times are milliseconds of the fake clock. */
 export type Behaviour =

@@ -1,7 +1,7 @@
-import type { GuardedTransportFactory } from '../../src/outbound/outbound.ts';
+import type { GuardedTransportFactory } from '../../src/net/outbound.ts';
 import { failure } from '../../src/core/fallback/failure.ts';
-import { TransportError } from '../../src/providers/transport/transport.ts';
-import type { Environment } from '../../src/runtime/environment.ts';
+import { TransportError } from '../../src/net/transport.ts';
+import type { Environment } from '../../src/platform/environment.ts';
 
 /** A secret of Standard Webhooks. */
 export const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes ok!').toString('base64')}`;

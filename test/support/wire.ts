@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
-import { decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
+import { type DecodeContext, decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
 import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
-import type { DecodeContext } from '../../src/providers/openai-compatible/decode-result.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
 import { ResponsePieceStream, type StreamDecoder } from '../../src/providers/piece-stream.ts';
-import type { TransportResponse } from '../../src/providers/transport/transport.ts';
+import type { TransportResponse } from '../../src/net/transport.ts';
 
 /** The key of tests; wherever it shows up, something leaks. */
 export const OWN_KEY = 'sk-own+/key=="7781-canary';

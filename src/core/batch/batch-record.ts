@@ -1,7 +1,9 @@
-import type { BatchEndpoint, BatchRequestCounts, BatchStatus } from '../../protocol/batch.ts';
+import type { BatchEndpoint, BatchRequestCounts, BatchStatus, BatchWebhookEvent } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 import type { Account } from '../account.ts';
+import { isTerminal } from './machine.ts';
+import { wireBatch } from './wire-batch.ts';
 
 /** Routing of a whole batch (contract: create a batch, `provider`). */
 export interface BatchPreferences {
@@ -40,4 +42,21 @@ export interface BatchRecord {
   readonly upstream?: JsonObject | undefined;
   /** Grows by one with every change of this record, so that two writers notice each other. */
   readonly revision: number;
+}
+
+/**
+ * The event that tells of the end of a batch (contract: events; gaps 8.8). The same batch always makes the same event,
+ * with the same id, so that a receiver can tell a repetition from news.
+ */
+export function webhookEvent(record: BatchRecord): BatchWebhookEvent {
+  const { status, finalizedAt = record.createdAt } = record;
+  if (!isTerminal(status)) throw new RangeError(`a batch that is ${status} has not ended`);
+  const { id, endpoint, model, provider, request_counts, usage, error } = wireBatch(record);
+  return {
+    id: `evt_${id}_${status}`,
+    object: 'event',
+    type: `batch.${status}` as BatchWebhookEvent['type'],
+    created_at: Math.floor(finalizedAt / 1_000),
+    data: { id, status, endpoint, model, provider, request_counts, usage, error },
+  };
 }

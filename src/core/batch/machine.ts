@@ -1,6 +1,6 @@
 import type { BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 import type { BatchRecord } from './batch-record.ts';
 
 /** Something that happened to a batch. */

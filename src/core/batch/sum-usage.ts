@@ -1,5 +1,5 @@
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 
 /** Nothing was used yet. */
 export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };

@@ -1,4 +1,4 @@
-import { type OutcomeWindow, type WindowShape, addOutcome, totalsOf } from './outcome-window.ts';
+import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
 /**
  * A circuit breaker as plain data. Closed lets everything through; open lets nothing through until `openUntil`;

@@ -1,8 +1,6 @@
 import type { Availability, ErrorType } from '../../protocol/error.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
-import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
-import type { AttemptFailure } from './failure.ts';
-import { FAILURE_RULES } from './failure-rules.ts';
+import { type Attempt, type AttemptFailure, type FailedAttempt, failedAttempts, FAILURE_RULES } from './failure.ts';
 import type { Admission } from './health.ts';
 import type { Move } from './next-move.ts';
 

@@ -1,7 +1,6 @@
-import { type Breaker, type BreakerPolicy, CLOSED_BREAKER, admits, ended, started } from './breaker.ts';
-import type { AttemptFailure } from './failure.ts';
-import { FAILURE_RULES } from './failure-rules.ts';
-import { type OutcomeWindow, type WindowShape, addOutcome, totalsOf } from './outcome-window.ts';
+import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started } from './breaker.ts';
+import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
+import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {

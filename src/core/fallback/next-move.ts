@@ -1,9 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import { type FailedAttempt, failedAttempts } from './attempt.ts';
-import type { Attempt } from './attempt.ts';
-import { type BackoffPolicy, backoffMs } from './backoff.ts';
-import { FAILURE_RULES } from './failure-rules.ts';
+import { type Attempt, type FailedAttempt, failedAttempts, FAILURE_RULES } from './failure.ts';
+import { backoffMs, type BackoffPolicy } from './retry-budget.ts';
 import type { Admission } from './health.ts';
 
 /** Bounds of the attempts for one request. There is no other place where anything is retried. */

@@ -1,4 +1,4 @@
-import { unixSecondsOfDay } from '../../catalog/calendar.ts';
+import { unixSecondsOfDay } from '../../catalog/price-at.ts';
 
 /** How long a budget lasts before it begins anew, by the calendar and UTC. Weeks begin on Monday. */
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];

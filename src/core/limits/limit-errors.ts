@@ -1,4 +1,4 @@
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';
 import type { HeldBudget } from './budget.ts';

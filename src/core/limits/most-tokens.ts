@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { NormalizedEmbeddingRequest } from '../normalize/normalized-embedding-request.ts';
+import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
 import type { NormalizedRequest, RoutedRequest } from '../normalize/normalized-request.ts';
 import { mostTokens } from '../normalize/token-ceiling.ts';
 

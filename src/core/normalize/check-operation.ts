@@ -1,6 +1,5 @@
-import { type Operation, serves } from '../../catalog/operation.ts';
-import { shortened } from '../../protocol/echo.ts';
-import type { RequestFault } from '../../protocol/fault.ts';
+import { type Operation, serves } from '../../catalog/model.ts';
+import { type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { ModelTarget } from './normalized-request.ts';
 import { type RequestedModel, type TargetContext, targetFault } from './targets.ts';
 

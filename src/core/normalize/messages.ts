@@ -1,5 +1,7 @@
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message } from '../../protocol/message.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import type { ReasoningRequest } from './normalized-request.ts';
 
 /**
  * Brings messages to one spelling: deprecated part types, the alias `reasoning_content`, and cache marks that some
@@ -37,4 +39,29 @@ function markLastText(content: AssistantMessage['content'], mark: CacheControl |
 
 function renameReasoning({ reasoning_content: alias, ...message }: AssistantMessage): AssistantMessage {
   return { ...message, reasoning: message.reasoning ?? alias };
+}
+
+/** Brings the spellings of reasoning options to one value, or undefined when the request says nothing of it. */
+export function normalizeReasoning(request: ChatRequest): ReasoningRequest | undefined {
+  const { reasoning, reasoning_effort: short, include_reasoning: include } = request;
+  if (reasoning == null && short == null && include == null) return undefined;
+  const maxTokens = reasoning?.max_tokens ?? undefined;
+  const asked = reasoning?.effort ?? short ?? undefined;
+  return {
+    effort: asked ?? effortOfSwitch(reasoning?.enabled, maxTokens),
+    maxTokens,
+    exclude: reasoning?.exclude ?? include === false,
+    summary: reasoning?.summary ?? undefined,
+    context: reasoning?.context ?? undefined,
+    mode: reasoning?.mode ?? undefined,
+  };
+}
+
+/** `enabled: true` alone means medium effort, `enabled: false` none. */
+function effortOfSwitch(
+  enabled: boolean | null | undefined,
+  maxTokens: number | undefined,
+): ReasoningRequest['effort'] {
+  if (enabled === false) return 'none';
+  return enabled === true && maxTokens === undefined ? 'medium' : undefined;
 }

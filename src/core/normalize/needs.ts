@@ -1,8 +1,7 @@
-import type { ParameterName, ToolChoiceKind } from '../../catalog/parameters.ts';
+import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
-import type { NormalizedRequest, Needs } from './normalized-request.ts';
-import { surveyPrompt } from './prompt-content.ts';
-import { fewestTokens } from './token-estimate.ts';
+import type { Needs, NormalizedRequest } from './normalized-request.ts';
+import { fewestTokens, surveyPrompt } from './token-estimate.ts';
 
 type Asking = Pick<
   NormalizedRequest,

@@ -1,16 +1,15 @@
-import { asEmbeddingEndpoint } from '../../catalog/operation.ts';
-import type { ParameterName } from '../../catalog/parameters.ts';
+import { asEmbeddingEndpoint, type ParameterName } from '../../catalog/model.ts';
 import { itemsOf } from '../../protocol/embedding-input.ts';
-import type { EmbeddingRequest } from '../../protocol/embedding-request.ts';
+import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../protocol/embedding-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation } from './check-operation.ts';
-import { type RequestContext, type RouterFacts, objectOf, policiesOf, requestedModels } from './normalize.ts';
-import type { NormalizedEmbeddingRequest } from './normalized-embedding-request.ts';
-import { normalizePreferences } from './preferences.ts';
+import { objectOf, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
+import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
-import { type SurveyedInputs, surveyInputs } from './survey-inputs.ts';
+import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
 import { resolveTargets } from './targets.ts';
+import type { RoutedRequest } from './normalized-request.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
@@ -93,4 +92,19 @@ function extraOf(request: EmbeddingRequest): JsonObject {
   const extra = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(request)) if (!KNOWN.has(name)) extra[name] = value;
   return extra as JsonObject;
+}
+
+/** A request for embeddings after parsing: no nulls, no aliases, defaults applied. */
+export interface NormalizedEmbeddingRequest extends RoutedRequest {
+  readonly operation: 'embeddings';
+  /** What becomes one vector each, in order. */
+  readonly inputs: readonly EmbeddingItem[];
+  /** How the caller wants the vectors. What a provider is asked for is its codec's business. */
+  readonly encodingFormat: EncodingFormat;
+  /** Length that the vectors must have. */
+  readonly dimensions?: number | undefined;
+  /** In the caller's words. */
+  readonly inputType?: string | undefined;
+  /** Likely number of tokens in all inputs together, for usage that a provider did not report. */
+  readonly likelyTokens: number;
 }

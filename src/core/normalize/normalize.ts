@@ -8,13 +8,10 @@ import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import { checkOperation } from './check-operation.ts';
-import { normalizeMessages } from './messages.ts';
+import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import { deriveNeeds } from './needs.ts';
-import type { CacheOptions, NormalizedRequest, RequestedTier } from './normalized-request.ts';
-import { collectExtra, collectParameters } from './parameters.ts';
-import { normalizePreferences } from './preferences.ts';
-import { type Preset, applyPreset, cacheOfPreset } from './preset.ts';
-import { normalizeReasoning } from './reasoning.ts';
+import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters } from './normalized-request.ts';
+import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { findSession } from './session.ts';
 import { type RequestedModel, resolveTargets } from './targets.ts';
@@ -166,3 +163,95 @@ function betasOf(list: string | undefined): readonly string[] | undefined {
 export function objectOf(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
+
+/** Parameters that are copied as they are when they are set. */
+const COPIED = new Set([
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'seed',
+  'prediction',
+  'parallel_tool_calls',
+  'web_search_options',
+  'verbosity',
+]);
+
+/** Fields that this contract knows; all others pass through to the provider. */
+const KNOWN = new Set<string>([
+  ...COPIED,
+  'messages',
+  'model',
+  'models',
+  'stream',
+  'stream_options',
+  'max_completion_tokens',
+  'max_tokens',
+  'stop',
+  'user',
+  'session_id',
+  'metadata',
+  'modalities',
+  'audio',
+  'tools',
+  'tool_choice',
+  'max_tool_calls',
+  'response_format',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+  'service_tier',
+  'cache_control',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'image_config',
+  'debug',
+  'provider',
+  'plugins',
+  'preset',
+  'route',
+  'stop_server_tools_when',
+  'trace',
+  'transforms',
+  // Accepted from older clients and without effect: one choice is made, usage is always sent.
+  'n',
+  'usage',
+  'structured_outputs',
+  'prompt',
+]);
+
+/** Collects the parameters that were set. What was left out stays out: no default is ever put in its place. */
+function collectParameters(request: ChatRequest): RequestParameters {
+  const parameters: Record<string, unknown> = {};
+  for (const name in request) {
+    if (!COPIED.has(name)) continue;
+    const value = request[name as keyof ChatRequest];
+    if (value != null) parameters[name] = value;
+  }
+  const limit = request.max_completion_tokens ?? request.max_tokens;
+  if (limit != null) parameters['max_completion_tokens'] = limit;
+  if (request.stop != null && request.stop.length > 0) {
+    parameters['stop'] = typeof request.stop === 'string' ? [request.stop] : request.stop;
+  }
+  return parameters;
+}
+
+/** Collects the fields that only some provider understands. */
+function collectExtra(request: ChatRequest): JsonObject {
+  let extra: Record<string, unknown> | undefined;
+  for (const key in request) {
+    if (KNOWN.has(key)) continue;
+    extra ??= Object.create(null) as Record<string, unknown>;
+    extra[key] = (request as unknown as Record<string, unknown>)[key];
+  }
+  return (extra ?? NONE) as JsonObject;
+}
+
+const NONE: JsonObject = Object.freeze({});

@@ -1,9 +1,9 @@
 import {
   type FunctionTool,
+  isFunctionTool,
   type ServerTool,
   type Tool,
   WEB_SEARCH_SHORT_FORMS,
-  isFunctionTool,
 } from '../../protocol/tools.ts';
 
 /** Tools, told apart by who runs them. */

@@ -1,9 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { authorOf, splitVariants } from '../../catalog/slug.ts';
-import { latestOfFamily } from '../../catalog/latest.ts';
-import { shortened } from '../../protocol/echo.ts';
+import { authorOf, latestOfFamily, splitVariants } from '../../catalog/slug.ts';
+import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
-import { type Checked, type RequestFault, failed, passed } from '../../protocol/fault.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { ModelTarget } from './normalized-request.ts';
 

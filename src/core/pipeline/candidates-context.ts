@@ -1,11 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
-import { throughputOf } from '../selection/performance.ts';
+import { throughputOf, type World } from '../selection/performance.ts';
 import type { Rejection } from '../selection/route-plan.ts';
 import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
 import { type UsableTarget, usableTargets } from '../selection/usable.ts';
-import type { World } from '../selection/world.ts';
-import type { PlanContext, StageRecord } from './plugin-context.ts';
+import type { PlanContext, StageRecord } from '../../contracts/plugin-context.ts';
 
 /** What a hook that chooses models knows and can tell, besides its input. Nothing here waits. */
 export interface CandidatesContext<State = unknown> extends PlanContext<State> {

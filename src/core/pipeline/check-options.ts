@@ -1,4 +1,4 @@
-import { echo } from '../../protocol/echo.ts';
+import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck, OptionsParser } from '../../protocol/options.ts';
 

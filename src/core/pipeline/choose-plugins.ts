@@ -1,15 +1,13 @@
-import { RouterError } from '../../errors.ts';
-import { echo } from '../../protocol/echo.ts';
-import { type Checked, type RequestFault, failed, faultAt, passed } from '../../protocol/fault.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, pathBelow } from './check-options.ts';
 import { foreign } from './foreign.ts';
-import type { Plugin } from './plugin.ts';
-import type { PluginCause } from './plugin-context.ts';
-import type { PluginDefault } from './plugin-default.ts';
+import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
+import type { PluginCause } from '../../contracts/plugin-context.ts';
 import type { PluginRegistry } from './registry.ts';
 
 /** A plugin that takes part in a request, with its options for this request. */

@@ -1,10 +1,10 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { Rejection } from '../selection/route-plan.ts';
-import { type CandidatesNotes, type CandidatesWorld, candidatesContext } from './candidates-context.ts';
+import { candidatesContext, type CandidatesNotes, type CandidatesWorld } from './candidates-context.ts';
 import type { ActivePlugin } from './choose-plugins.ts';
-import type { PlanContext, StageRecord } from './plugin-context.ts';
-import type { Plugin } from './plugin.ts';
+import type { PlanContext, StageRecord } from '../../contracts/plugin-context.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
 import { targetOf } from './target-of.ts';
 
 /** A request whose targets went through the plugins, and what they left out. */

@@ -1,4 +1,4 @@
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 
 /**
  * Runs foreign code that must not throw, such as a parser of options.

@@ -1,6 +1,7 @@
 import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
 
 /**
  * Where in a caller's own body a server tool stands, whatever dialect the body is in.
@@ -57,4 +58,13 @@ function typeIn({ type }: JsonObject): string | undefined {
   if (type === 'image_generation') return 'router:image_generation';
   const [, web] = /^(web_search|web_fetch)_\d{8}$/.exec(type) ?? [];
   return web === undefined ? serverToolType(type) : `router:${web}`;
+}
+
+/** Where in a body a plugin was asked for: its last entry, or a field that stands for one. */
+export function pathOfPlugin(body: ChatRequest, id: string): string {
+  const index = body.plugins?.findLastIndex((entry) => entry.id === id) ?? -1;
+  if (index >= 0) return `plugins[${index}]`;
+  if (id === 'context-compression' && body.transforms != null) return 'transforms';
+  if (id === 'web' && body.model?.includes(':online') === true) return 'model';
+  return 'plugins';
 }

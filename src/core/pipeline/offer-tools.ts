@@ -1,15 +1,17 @@
-import { echo } from '../../protocol/echo.ts';
-import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
-import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
+import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
+import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/needs.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { checkServerTool } from './check-server-tool.ts';
 import { foreign } from './foreign.ts';
 import type { PluginRegistry } from './registry.ts';
 import { replayServerToolCalls } from './replay.ts';
-import type { ServerToolDefinition } from './server-tool.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { functionNameFor } from './tool-names.ts';
 import { withoutNative } from './without-native.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { nearName } from '../../protocol/near-name.ts';
+import { normalizeServerTool } from '../normalize/server-tools.ts';
+import { checkOptions, pathBelow } from './check-options.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {
@@ -22,7 +24,7 @@ export interface OfferedTool {
 }
 
 /** A request with its server tools as functions, as it goes to providers. */
-export interface ToolOffer {
+interface ToolOffer {
   readonly request: NormalizedRequest;
   /** By function name. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
@@ -108,4 +110,45 @@ function choiceFor(
 function sameName(type: string, name: string): string {
   const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
   return `must be a name that no other ${echo(type)} of this request has; ${others}`;
+}
+
+/** A server tool of a request whose options are right. */
+interface CheckedTool {
+  readonly definition: ServerToolDefinition;
+  readonly options: unknown;
+}
+
+/**
+ * Finds a server tool and checks its options, and those of the tools that it will offer to other models. A tool that
+ * this operation refuses, or that nobody registered, is a 400.
+ *
+ * @param path - Where the tool stands in the body.
+ */
+function checkServerTool(tool: ServerTool, path: string, registry: PluginRegistry): Checked<CheckedTool> {
+  const { type, parameters } = tool;
+  const definition = registry.serverTools.get(type);
+  if (definition === undefined || REFUSED_SERVER_TOOLS.includes(type)) return failed(unknownTool(type, path, registry));
+  const owner = `server tool "${type}"`;
+  const checked = foreign(owner, () => checkOptions(definition.parseOptions, { ...parameters } as JsonObject));
+  if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
+  const { options } = checked;
+  const inner = foreign(owner, () => definition.innerTools?.(options)) ?? [];
+  for (const [index, one] of inner.entries()) {
+    const found = checkServerTool(normalizeServerTool(one), `${path}.parameters.tools[${index}]`, registry);
+    if (!found.ok) return found;
+  }
+  return passed({ definition, options });
+}
+
+function unknownTool(type: string, path: string, { serverTools }: PluginRegistry): RequestFault {
+  if (REFUSED_SERVER_TOOLS.includes(type)) {
+    return faultAt(`${path}.type`, `must not be ${echo(type)}: that tool does not exist for chat completions`);
+  }
+  const known = [...serverTools.keys()];
+  const near = nearName(type, known);
+  const names = known.length === 0 ? 'this router has none' : `this router has ${known.join(', ')}`;
+  const problem =
+    `must be "function" or a server tool, not ${echo(type)}${near === undefined ? '' : ` (did you mean "${near}"?)`}; ` +
+    `${names}. A program registers more with createRouter({ serverTools: [...] })`;
+  return faultAt(`${path}.type`, problem);
 }

@@ -1,6 +1,10 @@
-import type { Plugin } from './plugin.ts';
-import type { PluginDefault } from './plugin-default.ts';
-import type { ServerToolDefinition } from './server-tool.ts';
+import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ConfigProblem } from '../../protocol/router-error.ts';
+import { echo } from '../../protocol/fault.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { REFUSED_SERVER_TOOLS } from '../../protocol/tools.ts';
+import { checkOptions, pathBelow } from './check-options.ts';
 
 /** Everything that was registered, in order. */
 export interface PluginRegistry {
@@ -30,4 +34,77 @@ export function buildRegistry(
 /** Router models that plugins resolve. */
 export function modelsOfPlugins(plugins: Iterable<Plugin>): ReadonlySet<string> {
   return new Set([...plugins].flatMap((plugin) => plugin.models ?? []));
+}
+
+/** Everything that is wrong with what a program registers, for the error at start-up. */
+export function* registryProblems(
+  plugins: readonly Plugin[],
+  defaults: readonly PluginDefault[],
+  serverTools: readonly ServerToolDefinition[],
+): Generator<ConfigProblem> {
+  const owners = new Map<string, string>();
+  const ids = new Set<string>();
+  for (const [index, plugin] of plugins.entries()) {
+    const path = `plugins[${index}]`;
+    yield* pluginProblems(plugin, path);
+    if (ids.has(plugin.id)) yield { path: `${path}.id`, problem: `must be unique, but "${plugin.id}" is there twice` };
+    ids.add(plugin.id);
+    for (const model of plugin.models ?? []) {
+      const owner = owners.get(model);
+      if (owner !== undefined)
+        yield { path: `${path}.models`, problem: `must not claim "${model}", which "${owner}" has` };
+      owners.set(model, plugin.id);
+    }
+  }
+  for (const [index, one] of defaults.entries()) yield* defaultProblems(one, `pluginDefaults[${index}]`, plugins);
+  const types = new Set<string>();
+  for (const [index, tool] of serverTools.entries()) {
+    const path = `serverTools[${index}]`;
+    yield* toolProblems(tool, path);
+    if (types.has(tool.type))
+      yield { path: `${path}.type`, problem: `must be unique, but "${tool.type}" is there twice` };
+    types.add(tool.type);
+  }
+}
+
+function* pluginProblems({ id, whenItThrows, timeoutMs, models = [] }: Plugin, path: string): Generator<ConfigProblem> {
+  if (!/^[a-zA-Z0-9-]{1,64}$/.test(id)) {
+    yield { path: `${path}.id`, problem: `must be 1 to 64 letters, digits and "-", not ${echo(id)}` };
+  }
+  if (!['fail', 'skip'].includes(whenItThrows)) {
+    yield { path: `${path}.whenItThrows`, problem: `must be "fail" or "skip", not ${echo(whenItThrows)}` };
+  }
+  yield* timeoutProblems(timeoutMs, path);
+  for (const [index, model] of models.entries()) {
+    if (/^[^/\s:]+\/[^/\s:]+$/.test(model)) continue;
+    yield { path: `${path}.models[${index}]`, problem: `must be a slug such as "router/auto", not ${echo(model)}` };
+  }
+}
+
+function* toolProblems({ type, timeoutMs }: ServerToolDefinition, path: string): Generator<ConfigProblem> {
+  if (!/^router:[a-z_]{1,57}$/.test(type)) {
+    yield { path: `${path}.type`, problem: `must be "router:" and lower-case letters or "_", not ${echo(type)}` };
+  } else if (REFUSED_SERVER_TOOLS.includes(type)) {
+    yield { path: `${path}.type`, problem: `must not be "${type}": chat completions always refuse it` };
+  }
+  yield* timeoutProblems(timeoutMs, path);
+}
+
+function* timeoutProblems(timeoutMs: number | undefined, path: string): Generator<ConfigProblem> {
+  if (timeoutMs === undefined || (Number.isFinite(timeoutMs) && timeoutMs > 0)) return;
+  yield { path: `${path}.timeoutMs`, problem: `must be a number above 0, not ${timeoutMs}` };
+}
+
+function* defaultProblems(
+  { id, options }: PluginDefault,
+  path: string,
+  plugins: readonly Plugin[],
+): Generator<ConfigProblem> {
+  const plugin = plugins.find((one) => one.id === id);
+  if (plugin === undefined) {
+    const known = plugins.map((one) => one.id).join(', ') || 'none';
+    return yield { path: `${path}.id`, problem: `must be the id of a registered plugin (${known}), not ${echo(id)}` };
+  }
+  const checked = checkOptions(plugin.parseOptions, { ...options } as JsonObject);
+  if (!checked.ok) yield { path: pathBelow(`${path}.options`, checked.path), problem: checked.problem };
 }

@@ -1,4 +1,4 @@
-import type { PluginAnswer } from './plugin.ts';
+import type { PluginAnswer } from '../../contracts/plugin.ts';
 
 /** An answer of plain text, for plugins that answer by themselves. */
 export function textAnswer(text: string, facts: Omit<PluginAnswer, 'choices'> = {}): PluginAnswer {

@@ -1,5 +1,5 @@
 import { type DeltaPiece, type StreamPiece, unescapeText } from '../stream/pieces.ts';
-import type { ChunkTransform } from './chunk-transform.ts';
+import type { ChunkTransform } from '../../contracts/plugin.ts';
 
 /** A transform at work on one stream, and who it belongs to. */
 interface Link<Owner> {

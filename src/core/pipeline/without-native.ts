@@ -1,4 +1,4 @@
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { countsOf, throughputOf } from './performance.ts';
-import type { World } from './world.ts';
+import { countsOf, throughputOf, type World } from './performance.ts';
 
 /** Quality for tool calls: 0 good, 1 not enough data, 2 clearly below the others. */
 export type ToolQuality = 0 | 1 | 2;

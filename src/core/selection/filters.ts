@@ -1,16 +1,71 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { serves } from '../../catalog/operation.ts';
-import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/provider-selector.ts';
+import {
+  namesEndpoint,
+  namesProvider,
+  type ParameterName,
+  selectorIndex,
+  serves,
+  type ToolChoiceKind,
+} from '../../catalog/model.ts';
+import type { SelectionPolicy } from './performance.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { type Capability, capabilityIn, isAllowed, parameterCapability, toolChoiceCapability } from './capability.ts';
-import { isShortened } from './shortened.ts';
+import { type ExclusionReason, isShortened } from './route-plan.ts';
 import { requestRates } from './request-price.ts';
-import type { ExclusionReason } from './route-plan.ts';
-import type { SelectionPolicy } from './world.ts';
+
+/** Whether an endpoint can do something; `unknown` when nobody declared it. */
+export type Capability = 'yes' | 'no' | 'unknown';
+
+/** Whether something may be used: what is unknown gets the answer of the policy. */
+function isAllowed(capability: Capability, policy: SelectionPolicy): boolean {
+  return capability === 'unknown' ? policy.unknownCapability === 'allow' : capability === 'yes';
+}
+
+/** Whether a set holds a value; of a set that nobody declared, nothing is known. */
+function capabilityIn<Value>(declared: ReadonlySet<Value> | undefined, value: Value): Capability {
+  if (declared === undefined) return 'unknown';
+  return declared.has(value) ? 'yes' : 'no';
+}
+
+/** Whether an endpoint takes a parameter. The two names of the token limit are one, and so are those of reasoning. */
+export function parameterCapability(endpoint: Endpoint, name: ParameterName): Capability {
+  const own = oneCapability(endpoint, name);
+  const twin = TWINS[name];
+  if (own === 'yes' || twin === undefined) return own;
+  const other = oneCapability(endpoint, twin);
+  return other === 'no' ? own : other;
+}
+
+function oneCapability({ parameters, unknownParameters }: Endpoint, name: ParameterName): Capability {
+  return unknownParameters?.has(name) === true ? 'unknown' : capabilityIn(parameters, name);
+}
+
+/** Whether an endpoint with tools lets the caller choose among them like this. `auto` is what no choice means. */
+function toolChoiceCapability(endpoint: Endpoint, choice: ToolChoiceKind): Capability {
+  if (endpoint.toolChoices !== undefined) return capabilityIn(endpoint.toolChoices, choice);
+  return choice === 'auto' ? 'yes' : 'unknown';
+}
+
+/** Whether a set holds a value; a set that nobody declared gives the answer of the policy. */
+function supports<Value>(declared: ReadonlySet<Value> | undefined, value: Value, policy: SelectionPolicy): boolean {
+  return isAllowed(capabilityIn(declared, value), policy);
+}
+
+/** Whether a parameter may be sent to an endpoint. */
+function takesParameter(endpoint: Endpoint, name: ParameterName, policy: SelectionPolicy): boolean {
+  return isAllowed(parameterCapability(endpoint, name), policy);
+}
+
+/** Names that mean the same ability. */
+const TWINS: Readonly<Partial<Record<ParameterName, ParameterName>>> = {
+  max_completion_tokens: 'max_tokens',
+  max_tokens: 'max_completion_tokens',
+  reasoning: 'reasoning_effort',
+  reasoning_effort: 'reasoning',
+};
 
 /** A rule that one endpoint breaks. */
-export interface Exclusion {
+interface Exclusion {
   readonly reason: ExclusionReason;
   readonly detail?: string | undefined;
   /** True when nobody declared whether the endpoint can do it. */
@@ -257,4 +312,23 @@ function contextLength(
   }
   if (limit === undefined || needs.promptTokens + (needs.outputTokens ?? 0) <= limit) return undefined;
   return { reason: 'context_length', detail: String(limit) };
+}
+
+/** Abilities that are preferred: used when some endpoint has them, given up when none does (gaps 3.4). */
+const PREFERRED: readonly ParameterName[] = ['response_format', 'structured_outputs', 'verbosity'];
+
+/** The endpoints that have every preferred ability the request uses, or all of them where none has one. */
+export function preferCapable(
+  endpoints: readonly Endpoint[],
+  { needs }: RoutedRequest,
+  policy: SelectionPolicy,
+): readonly Endpoint[] {
+  let left = endpoints;
+  const wanted = policy.toolSupport === 'prefer' && needs.tools ? [...PREFERRED, 'tools' as const] : PREFERRED;
+  for (const name of wanted) {
+    if (name !== 'tools' && !needs.parameters.includes(name)) continue;
+    const able = left.filter((endpoint) => takesParameter(endpoint, name, policy));
+    if (able.length > 0) left = able;
+  }
+  return left;
 }

@@ -1,7 +1,5 @@
-import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { PipelineStage } from '../../protocol/metadata.ts';
-import type { Attempt } from '../fallback/attempt.ts';
-import { FAILURE_RULES } from '../fallback/failure-rules.ts';
+import type { PipelineStage, RouterMetadata } from '../../protocol/metadata.ts';
+import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
 import type { RoutePlan } from './route-plan.ts';
 
 /** What explains one request. */

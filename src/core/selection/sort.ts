@@ -1,9 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';
-import { latencyOf, throughputOf } from './performance.ts';
+import { latencyOf, throughputOf, type World } from './performance.ts';
 import { type PricedRequest, requestPrice } from './request-price.ts';
-import type { World } from './world.ts';
 
 /** Window of the measures that preferences look at. */
 export const PREFERENCE_WINDOW_MS = 300_000;

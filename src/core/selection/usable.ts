@@ -1,10 +1,9 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { accountEndpoints } from './account-endpoints.ts';
-import { firstExclusion } from './filters.ts';
+import { firstExclusion, preferCapable } from './filters.ts';
 import type { Rejection } from './route-plan.ts';
-import { preferCapable } from './soft-filters.ts';
-import type { SelectionPolicy } from './world.ts';
+import type { SelectionPolicy } from './performance.ts';
+import type { Account } from '../account.ts';
 
 /** A model with those of its endpoints that a request may use; there is at least one. */
 export interface UsableTarget {
@@ -37,5 +36,24 @@ export function usableTargets(
   return targets.flatMap((target, index) => {
     const endpoints = (passed[index] ?? []).filter((endpoint) => capable.has(endpoint));
     return endpoints.length === 0 ? [] : [{ target, endpoints }];
+  });
+}
+
+/**
+ * Adds, for every provider that the account has its own key for, a second endpoint that uses this key. Its health
+ * and cooldown are its own: what happens to one account's key says nothing about another's.
+ */
+function accountEndpoints(endpoints: readonly Endpoint[], account: Account): readonly Endpoint[] {
+  const keys = account.providerKeys;
+  if (keys === undefined) return endpoints;
+  return endpoints.flatMap((endpoint) => {
+    const key = Object.hasOwn(keys, endpoint.provider) ? keys[endpoint.provider] : undefined;
+    if (key === undefined) return [endpoint];
+    const own: Endpoint = {
+      ...endpoint,
+      id: `${endpoint.id}@${account.id}`,
+      byok: { account: account.id, fallback: key.fallback ?? false },
+    };
+    return [own, endpoint];
   });
 }

@@ -4,13 +4,14 @@ import type {
   FinishReason,
   OutputAudio,
   OutputImage,
+  ResultToolCall,
   TokenLogprob,
+  ToolCallExtra,
 } from '../../protocol/chat-result.ts';
-import type { Delta } from '../../protocol/chunk.ts';
+import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { type DeltaPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
 import { joinReasoningDetails } from './reasoning-details.ts';
-import { ToolCallCollector } from './tool-calls.ts';
 import type { UpstreamResult } from './upstream-result.ts';
 
 /** Everything that was said in one choice. Pieces are kept in lists and joined once, so that the work is linear. */
@@ -119,4 +120,44 @@ function joinOrNull(pieces: readonly string[]): string | null {
 
 function definedOnly<Value extends object>({ type: _, ...facts }: Value & { type?: string }): Partial<Value> {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Partial<Value>;
+}
+
+interface OpenCall {
+  id: string;
+  name: string;
+  extra: ToolCallExtra | undefined;
+  readonly pieces: string[];
+}
+
+/** Puts the fragments of tool calls together, by index and never by position. */
+export class ToolCallCollector {
+  readonly #calls = new Map<number, OpenCall>();
+
+  /** Adds the fragments of one chunk. */
+  add(deltas: readonly ToolCallDelta[]): void {
+    for (const delta of deltas) {
+      let call = this.#calls.get(delta.index);
+      if (call === undefined) {
+        call = { id: '', name: '', extra: undefined, pieces: [] };
+        this.#calls.set(delta.index, call);
+      }
+      if (delta.id) call.id ||= delta.id;
+      if (delta.function?.name) call.name ||= delta.function.name;
+      call.extra ??= delta.extra_content;
+      if (delta.function?.arguments) call.pieces.push(delta.function.arguments);
+    }
+  }
+
+  /** The finished calls in order of their index. Empty arguments are an empty object: strict clients parse them. */
+  finish(): readonly ResultToolCall[] {
+    return [...this.#calls]
+      .sort(([left], [right]) => left - right)
+      .map(([index, call]) => ({
+        id: call.id,
+        index,
+        type: 'function',
+        function: { name: call.name, arguments: call.pieces.join('') || '{}' },
+        ...(call.extra === undefined ? {} : { extra_content: call.extra }),
+      }));
+  }
 }

@@ -1,8 +1,9 @@
-import type { FinishReason, Logprobs } from '../../protocol/chat-result.ts';
-import type { Delta } from '../../protocol/chunk.ts';
+import type { Choice, FinishReason, Logprobs } from '../../protocol/chat-result.ts';
+import type { Delta, Usage } from '../../protocol/chunk.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/usage.ts';
 import type { AttemptFailure } from '../fallback/failure.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import type { UpstreamResult } from './upstream-result.ts';
 
 /**
  * What a provider's stream consists of, in one form for all wires. Everything behind the codecs works on pieces.
@@ -111,4 +112,57 @@ export function unescapeText(escaped: string): string {
 /** The escaped form of a plain content delta. */
 export function escapeText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
+}
+
+/** What carries reasoning in a message or in a delta. */
+interface Reasoned {
+  readonly reasoning?: string | null;
+  readonly reasoning_details?: readonly ReasoningDetail[];
+}
+
+/**
+ * A message or delta without its reasoning, for callers who want none (`reasoning.exclude`). Calls of server tools
+ * stay: they are no reasoning, and the caller needs them to go on with the conversation (gaps 5.11).
+ */
+export function withoutReasoning<Said extends Reasoned>(
+  said: Said,
+): Omit<Said, 'reasoning' | 'reasoning_details'> & Reasoned {
+  const { reasoning: _, reasoning_details: details = [], ...rest } = said;
+  const calls = details.filter((detail) => detail.type === 'reasoning.server_tool_call');
+  return calls.length === 0 ? rest : { ...rest, reasoning_details: calls };
+}
+
+/** Turns a whole answer into the pieces of a short stream, for callers who asked for one. */
+export function scatter(result: UpstreamResult): readonly StreamPiece[] {
+  const { systemFingerprint, serviceTier, upstreamId, usage } = result;
+  return [
+    { type: 'facts', systemFingerprint, serviceTier, upstreamId },
+    ...result.choices.flatMap(scatterChoice),
+    ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
+    { type: 'end' },
+  ];
+}
+
+function scatterChoice({
+  index,
+  message,
+  finish_reason: reason,
+  native_finish_reason: native,
+  logprobs,
+}: Choice): StreamPiece[] {
+  const { content, reasoning, refusal } = message;
+  const delta: Delta = {
+    ...(reasoning ? { reasoning } : {}),
+    ...(message.reasoning_details ? { reasoning_details: message.reasoning_details } : {}),
+    ...(content ? { content } : {}),
+    ...(refusal ? { refusal } : {}),
+    ...(message.tool_calls ? { tool_calls: message.tool_calls } : {}),
+    ...(message.images ? { images: message.images } : {}),
+    ...(message.audio ? { audio: message.audio } : {}),
+    ...(message.annotations ? { annotations: message.annotations } : {}),
+  };
+  return [
+    { type: 'delta', index, delta, logprobs: logprobs ?? undefined },
+    { type: 'finish', index, reason: reason ?? 'stop', native },
+  ];
 }

@@ -1,6 +1,8 @@
 import type { Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReportedUsage } from './pieces.ts';
+import { type AttemptFailure, failure } from '../fallback/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
 
 /** A whole answer as a provider gave it, before ids, prices and metadata of ours are added. */
 export interface UpstreamResult {
@@ -11,4 +13,44 @@ export interface UpstreamResult {
   readonly upstreamId?: string | undefined;
   /** The answer in the words of the dialect that was asked in, where the endpoint speaks it. */
   readonly native?: JsonObject | undefined;
+}
+
+/** Vectors as a provider gave them, before ids, prices and metadata of ours are added. */
+export interface UpstreamEmbeddings {
+  /** One for each input, in their order. */
+  readonly vectors: readonly (Float32Array | readonly number[])[];
+  readonly usage?: ReportedUsage | undefined;
+}
+
+/** Largest number that a 32-bit float holds. What is beyond it would turn into infinity in base64. */
+const MAX_FLOAT32 = 3.4028234663852886e38;
+
+/**
+ * What is wrong with an answer, if anything. A missing vector, one too many or one of another length would be stored
+ * next to the wrong text, and nobody would ever notice; so each of these is a failure of the provider.
+ */
+export function flawOfVectors(
+  { vectors }: UpstreamEmbeddings,
+  { inputs, dimensions }: Pick<NormalizedEmbeddingRequest, 'inputs' | 'dimensions'>,
+): AttemptFailure | undefined {
+  if (vectors.length !== inputs.length) {
+    return bad(`The number of vectors that the provider sent is ${vectors.length}, not ${inputs.length}`);
+  }
+  const length = dimensions ?? vectors[0]?.length ?? 0;
+  if (length === 0) return bad('The provider sent an empty vector');
+  for (const vector of vectors) {
+    if (vector.length !== length) return bad(`The provider sent a vector of length ${vector.length}, not ${length}`);
+    // Not every(): holes in a sparse array would be passed over, and this loop is the hot one.
+    for (let index = 0; index < length; index += 1) {
+      const number: unknown = vector[index];
+      if (typeof number !== 'number' || !(Math.abs(number) <= MAX_FLOAT32)) {
+        return bad('The provider sent a vector with something in it that is no number');
+      }
+    }
+  }
+  return undefined;
+}
+
+function bad(message: string): AttemptFailure {
+  return failure('bad_response', message);
 }

@@ -1,7 +1,12 @@
-import type { AttemptFacts, NumericParameter, RequestEvent, RequestFacts, StageCosts } from '../../runtime/events.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type {
+  AttemptFacts,
+  NumericParameter,
+  RequestEvent,
+  RequestFacts,
+  StageCosts,
+} from '../../runtime/chat/events.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 import type { Attributes } from './api.ts';
-import { conventionalProvider } from './provider-name.ts';
 
 /** Names of the semantic conventions for what callers may set. */
 const PARAMETERS: Readonly<Record<NumericParameter, string>> = {
@@ -64,4 +69,17 @@ export function stageAttributes({ serviceCost, modelCost, modelTokens }: StageCo
     'signalbox.model_cost_usd': modelCost,
     'signalbox.model_tokens': modelTokens,
   };
+}
+
+/** Providers that the semantic conventions call otherwise than we do. */
+const CONVENTIONAL: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
+};
+
+/** A provider as `gen_ai.provider.name` has it. */
+export function conventionalProvider(slug: string): string {
+  return Object.hasOwn(CONVENTIONAL, slug) ? (CONVENTIONAL[slug] ?? slug) : slug;
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Recorder } from '../measure.ts';
-import { type Labels, MEASUREMENTS, type Measurement } from '../measurements.ts';
+import { type Labels, type Measurement, MEASUREMENTS } from '../measurements.ts';
 
 export { Registry };
 

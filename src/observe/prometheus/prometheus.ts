@@ -1,7 +1,7 @@
-import type { RouterEventSource } from '../../runtime/events.ts';
+import type { RouterEventSource } from '../../runtime/chat/events.ts';
 import { measure } from '../measure.ts';
-import { type MetricsReader, type MetricsWriter, fetchHandler, nodeHandler } from './handlers.ts';
-import { Registry, metricsIn } from './prom-client.ts';
+import { fetchHandler, type MetricsReader, type MetricsWriter, nodeHandler } from './handlers.ts';
+import { metricsIn, Registry } from './prom-client.ts';
 
 /** Options of {@link prometheus}. */
 export interface PrometheusOptions {

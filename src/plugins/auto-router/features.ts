@@ -1,4 +1,4 @@
-import { RULES } from './rules.ts';
+import { RULES } from './task-types.ts';
 
 /** Features of a text and how much each counts. The squares of all weights add up to one. */
 export interface Features {

@@ -1,4 +1,4 @@
-import { type Candidate, byPrice } from '../model-choice/candidates.ts';
+import { byPrice, type Candidate } from '../inner-call/candidates.ts';
 import { scoreNamesOf } from './task-types.ts';
 
 /**

@@ -1,15 +1,13 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { amount, callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
-import type { Awaitable, PluginCause, StageRecord } from '../../core/pipeline/plugin-context.ts';
-import { parseCompressionOptions } from '../../protocol/compression-options.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import { amount, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
+import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
-import { type PromptFit, markShortened } from './candidates.ts';
-import { type CountedMessage, type TokenCounter, countMessage } from './count-message.ts';
+import { type CountedMessage, countMessage, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
-import { isSmall, onlyDraws, promptRoom, tokensBesideMessages } from './prompt-room.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Options of {@link contextCompression}. */
@@ -171,4 +169,89 @@ function stageOf(
       provider: providerName,
     },
   };
+}
+
+/** How long a prompt is, and what endpoints can do with it. */
+interface PromptFit {
+  /** Tokens of the messages. */
+  readonly tokens: number;
+  /** Tokens that the messages can be brought down to. */
+  readonly least: number;
+  /** Room for messages at an endpoint, in the same tokens. */
+  readonly roomAt: (endpoint: Endpoint) => PromptRoom;
+  /** Whether the prompt may be shortened for an endpoint at all. */
+  readonly mayShorten: (endpoint: Endpoint) => boolean;
+}
+
+/**
+ * Marks the endpoints that get a shortened prompt: those that can hold at least half of prompt and answer, or, where
+ * neither they nor any other can hold it, those with the longest context (gaps 5.8).
+ */
+function markShortened(
+  targets: readonly ModelTarget[],
+  { needs }: NormalizedRequest,
+  { tokens, least, roomAt, mayShorten }: PromptFit,
+): readonly ModelTarget[] {
+  const all = targets.flatMap((target) => target.endpoints);
+  const tooLong = all.filter((endpoint) => tokens > roomAt(endpoint).whole);
+  if (tooLong.length === 0) return targets;
+  const possible = tooLong.filter((endpoint) => mayShorten(endpoint) && least <= roomAt(endpoint).shortened);
+  const half = (tokens + (needs.outputTokens ?? 0)) / 2;
+  let chosen = possible.filter((endpoint) => contextOf(endpoint) >= half);
+  if (chosen.length === 0 && tooLong.length === all.length) {
+    const longest = Math.max(...possible.map(contextOf));
+    chosen = possible.filter((endpoint) => contextOf(endpoint) === longest);
+  }
+  if (chosen.length === 0) return targets;
+  return targets.map((target) => {
+    const shortened = target.endpoints.filter((endpoint) => chosen.includes(endpoint));
+    return shortened.length === 0 ? target : { ...target, shortened };
+  });
+}
+
+function contextOf({ contextLength, maxPromptTokens }: Endpoint): number {
+  return Math.min(contextLength ?? Infinity, maxPromptTokens ?? Infinity);
+}
+
+/** Endpoints with a context of at most so many tokens get shortened prompts without being asked for (gaps 5.8). */
+const SMALL_CONTEXT = 8_192;
+
+/** Tokens that a model needs to begin an answer with, when the request sets no limit. */
+const LEAST_OUTPUT = 256;
+/** What is kept free for the answer of a request without a limit once a prompt is shortened anyway. */
+const USUAL_OUTPUT = 4_096;
+
+/** How many tokens of messages an endpoint takes; all Infinity for one of which nobody knows its context. */
+interface PromptRoom {
+  /** A prompt of up to this length is left alone. */
+  readonly whole: number;
+  /** A longer one is shortened to this. */
+  readonly shortened: number;
+}
+
+/** Works out the room for messages: the context without the requested output and without what stands beside them. */
+function promptRoom(endpoint: Endpoint, request: NormalizedRequest, beside: number): PromptRoom {
+  const { contextLength = Infinity, maxPromptTokens = Infinity, maxOutputTokens = Infinity } = endpoint;
+  const asked = request.needs.outputTokens;
+  const least = Math.min(LEAST_OUTPUT, contextLength / 8);
+  const usual = Math.min(USUAL_OUTPUT, maxOutputTokens, contextLength / 4);
+  const room = (output: number): number => Math.floor(Math.min(contextLength - output, maxPromptTokens) - beside);
+  return { whole: room(asked ?? least), shortened: room(asked ?? Math.max(least, usual)) };
+}
+
+/** Tokens of everything in a prompt that is no message: the functions, the schema of the answer, the beginning of it. */
+function tokensBesideMessages({ tools, responseFormat }: NormalizedRequest, count: TokenCounter): number {
+  const functions = tools.reduce((sum, tool) => sum + 12 + count(JSON.stringify(tool.function)), 0);
+  const schema = responseFormat?.type === 'json_schema' ? count(JSON.stringify(responseFormat.json_schema)) : 0;
+  return 3 + functions + schema;
+}
+
+/** True for an endpoint whose prompts are shortened without being asked for. */
+function isSmall({ contextLength }: Endpoint): boolean {
+  return contextLength !== undefined && contextLength <= SMALL_CONTEXT;
+}
+
+/** True for an endpoint that only draws: what it is told is no conversation. */
+function onlyDraws({ outputModalities }: Endpoint): boolean {
+  return outputModalities !== undefined && outputModalities.has('image') && !outputModalities.has('text');
 }

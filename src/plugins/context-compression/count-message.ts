@@ -5,7 +5,7 @@ import type { Message } from '../../protocol/message.ts';
 export type TokenCounter = (text: string) => number;
 
 /** A text that may be shortened: where it stands in its message, and how long it is. */
-export interface CountedText {
+interface CountedText {
   /** Index among the content parts; -1 when the content is one text. */
   readonly part: number;
   readonly tokens: number;
@@ -83,4 +83,58 @@ function countMedia(part: Exclude<ContentPart, { readonly type: 'text' }>, image
 /** Tokens of media in a data URL by its length, of others by rule of thumb. */
 function sized(url: string, charactersPerToken: number): number {
   return url.startsWith('data:') ? Math.max(200, Math.ceil(url.length / charactersPerToken)) : MEDIUM;
+}
+
+/** Some messages of a prompt, and how long they are together. */
+export class Measured {
+  readonly indexes: readonly number[];
+  readonly #sizes: readonly CountedMessage[];
+
+  constructor(indexes: readonly number[], sizes: readonly CountedMessage[]) {
+    this.indexes = indexes;
+    this.#sizes = sizes;
+  }
+
+  get count(): number {
+    return this.indexes.length;
+  }
+
+  get tokens(): number {
+    return this.cappedAt(Infinity);
+  }
+
+  /** Tokens when no text has more than a certain number. */
+  cappedAt(cap: number): number {
+    return this.indexes.reduce((sum, index) => sum + cappedTokens(this.#sizes[index], cap), 0);
+  }
+
+  /** How long each text may be so that all fit; negative when the rest is too much already. */
+  shareOf(room: number): number {
+    const texts = this.indexes.flatMap((index) => this.#sizes[index]?.texts.map((text) => text.tokens) ?? []);
+    const fixed = this.cappedAt(0);
+    return fixed > room ? -1 : fairShare(texts, room - fixed);
+  }
+}
+
+function cappedTokens(size: CountedMessage | undefined, cap: number): number {
+  if (size === undefined) return 0;
+  return size.texts.reduce((sum, text) => sum - Math.max(0, text.tokens - cap), size.tokens);
+}
+
+/**
+ * The largest length that texts may be cut to so that all of them fit together. Short ones stay whole, and what they
+ * leave over goes to the long ones. Infinity when they fit as they are.
+ *
+ * @param lengths - In any order.
+ * @param room - What they may take together.
+ */
+export function fairShare(lengths: readonly number[], room: number): number {
+  const sorted = [...lengths].sort((left, right) => left - right);
+  let left = room;
+  for (const [index, length] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - index));
+    if (length > share) return Math.max(0, share);
+    left -= length;
+  }
+  return Infinity;
 }

@@ -1,10 +1,6 @@
 import type { ContentPart, RefusalPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
-import { type PromptLimits, chooseUnits } from './choose-units.ts';
-import type { CountedMessage, TokenCounter } from './count-message.ts';
-import { Measured } from './measured.ts';
-import { shortenText } from './shorten-text.ts';
-import { keptUnits, unitsOf } from './units.ts';
+import { type CountedMessage, Measured, type TokenCounter } from './count-message.ts';
 
 /** A prompt that was made to fit. */
 export interface Compressed {
@@ -93,4 +89,230 @@ function withShortTexts(message: Message, parts: ReadonlySet<number>, shorten: (
     part.type === 'text' && parts.has(index) ? { ...part, text: shorten(part.text) } : part,
   );
   return { ...message, content: changed } as Message;
+}
+
+/** Stands where the middle of a text was. */
+export const GAP = '\n[…]\n';
+
+/** Characters that the end of a text may have at most per token; where the search for its length begins. */
+const MOST_CHARACTERS = 6;
+/** Characters that are given up so that a text is not cut within a word. */
+const WORD = 40;
+
+/**
+ * Takes away the middle of a text, so that its beginning, a mark and its end are left, unchanged and about equally
+ * long.
+ *
+ * @param tokens - What the result may have; from 16 up.
+ */
+export function shortenText(text: string, tokens: number, count: TokenCounter): string {
+  let goal = (tokens - count(GAP)) / 2;
+  for (let tries = 0; tries < 12 && goal >= 1; tries += 1, goal *= 0.9) {
+    const head = headOf(text, goal, count);
+    const tail = tailOf(text, goal, count);
+    const result = `${head}${GAP}${tail}`;
+    if (head.length + tail.length < text.length && count(result) <= tokens) return result;
+  }
+  return GAP.trim();
+}
+
+function headOf(text: string, tokens: number, count: TokenCounter): string {
+  return search(text, tokens, count, (length) => {
+    const space = lastSpace(text, length - WORD, length);
+    return text.slice(0, isWhole(text, length) ? (space ?? length) : (space ?? length - 1));
+  });
+}
+
+function tailOf(text: string, tokens: number, count: TokenCounter): string {
+  return search(text, tokens, count, (length) => {
+    const from = text.length - length;
+    const space = firstSpace(text, from, from + WORD);
+    return text.slice(isWhole(text, from) ? (space ?? from) : (space ?? from + 1));
+  });
+}
+
+/** Finds about the longest piece with so many tokens. Every try is at most as long as the last. */
+function search(text: string, tokens: number, count: TokenCounter, pieceOf: (length: number) => string): string {
+  let length = Math.min(Math.floor(text.length / 2), Math.ceil(tokens * MOST_CHARACTERS));
+  for (let tries = 0; tries < 12 && length > 0; tries += 1) {
+    const piece = pieceOf(length);
+    const used = count(piece);
+    if (used <= tokens) return piece;
+    length = Math.floor(Math.min(length - 1, (length * tokens * 0.98) / used));
+  }
+  return '';
+}
+
+/** False between the two halves of a character beyond the basic plane. */
+function isWhole(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return !(code >= 0xdc00 && code < 0xe000);
+}
+
+function lastSpace(text: string, from: number, to: number): number | undefined {
+  for (let at = to; at > Math.max(0, from); at -= 1) if (isSpace(text, at)) return at;
+  return undefined;
+}
+
+function firstSpace(text: string, from: number, to: number): number | undefined {
+  for (let at = from; at < Math.min(text.length, to); at += 1) if (isSpace(text, at)) return at;
+  return undefined;
+}
+
+function isSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code === 32 || code === 10;
+}
+
+/** What a prompt may be at most. */
+interface PromptLimits {
+  /** Tokens of all messages together. */
+  readonly tokens: number;
+  readonly messages: number;
+}
+
+/** A prompt in units, with those that stay in any case. */
+interface UnitList {
+  readonly units: readonly Unit[];
+  readonly kept: ReadonlySet<number>;
+  readonly messages: readonly Message[];
+  readonly sizes: readonly CountedMessage[];
+}
+
+/** Units that stay beside those that must. */
+interface ChosenUnits {
+  readonly whole: Measured;
+  /** One at the edge of the gap that gets what room is left. */
+  readonly rest?: Measured | undefined;
+  /** Tokens of room that are left. */
+  readonly left: number;
+}
+
+/** While units are chosen, a long text counts for at most this part of the room for them all. */
+const LONGEST_PART = 4;
+/** Tokens of room that are worth taking another unit in for. */
+const WORTHWHILE = 64;
+
+/**
+ * Takes units from both ends, from the end that has had less so far, until one does not fit any more. Then looks at the
+ * gap: some models insist that user and assistant take turns.
+ */
+function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenUnits {
+  const { units, kept } = list;
+  const cap = Math.max(least, Math.floor(room.tokens / LONGEST_PART));
+  const free = units.flatMap((_, index) => (kept.has(index) ? [] : [index]));
+  const chosen: number[] = [];
+  let [left, right] = [0, free.length - 1];
+  let [before, behind] = [0, 0];
+  let { tokens, messages } = room;
+  while (left <= right) {
+    const fromStart = before <= behind;
+    const index = free[fromStart ? left : right] ?? 0;
+    const unit = measure(list, [index]);
+    const needed = unit.cappedAt(cap);
+    if (needed > tokens || unit.count > messages) break;
+    chosen.push(index);
+    tokens -= needed;
+    messages -= unit.count;
+    const used = needed / room.tokens + unit.count / room.messages;
+    if (fromStart) [left, before] = [left + 1, before + used];
+    else [right, behind] = [right - 1, behind + used];
+  }
+  const gap = gapOf(list, chosen);
+  if (gap === undefined || !gap.clashes) return { whole: measure(list, chosen), left: tokens };
+  const filler = [gap.before + 1, gap.behind - 1].find((unit) => {
+    const measured = measure(list, [unit]);
+    const fits = measured.count <= messages && tokens >= WORTHWHILE && measured.cappedAt(least) <= tokens;
+    return fits && speaks(list, unit, 'first') !== gap.speaker && speaks(list, unit, 'last') !== gap.speaker;
+  });
+  if (filler !== undefined) return { whole: measure(list, chosen), rest: measure(list, [filler]), left: tokens };
+  const whole = measure(
+    list,
+    chosen.filter((unit) => unit !== gap.superfluous),
+  );
+  return { whole, left: tokens };
+}
+
+interface Gap {
+  /** Units at its edges. */
+  readonly before: number;
+  readonly behind: number;
+  /** Whether two turns of one speaker come together. */
+  readonly clashes: boolean;
+  readonly speaker: string;
+  /** A unit before it without which they do not. */
+  readonly superfluous: number | undefined;
+}
+
+function gapOf(list: UnitList, chosen: readonly number[]): Gap | undefined {
+  const all = [...chosen, ...list.kept].sort((left, right) => left - right);
+  const at = all.findIndex((unit, position) => position > 0 && unit !== (all[position - 1] ?? 0) + 1);
+  const [before, behind] = [all[at - 1], all[at]];
+  if (at < 0 || before === undefined || behind === undefined) return undefined;
+  const speaker = speaks(list, before, 'last');
+  const removable = !list.kept.has(before) && speaks(list, all[at - 2], 'last') !== speaker;
+  return {
+    before,
+    behind,
+    clashes: speaker === speaks(list, behind, 'first'),
+    speaker,
+    superfluous: removable ? before : undefined,
+  };
+}
+
+/** Who has the first or the last word in a unit. */
+function speaks({ units, messages }: UnitList, unit: number | undefined, end: 'first' | 'last'): string {
+  const indexes = unit === undefined ? [] : (units[unit]?.messages ?? []);
+  const role = messages[(end === 'first' ? indexes[0] : indexes.at(-1)) ?? -1]?.role ?? 'system';
+  return role === 'developer' ? 'system' : role;
+}
+
+function measure({ units, sizes }: UnitList, chosen: readonly number[]): Measured {
+  return new Measured(
+    chosen.flatMap((unit) => units[unit]?.messages ?? []),
+    sizes,
+  );
+}
+
+/** Messages that stay or go together: a call of tools with all its results, or one message by itself. */
+interface Unit {
+  /** Indexes of its messages, in order. */
+  readonly messages: readonly number[];
+}
+
+/**
+ * Puts the messages of a conversation into units, in the order of their first messages. A result of a tool belongs to
+ * the last message before it that made the call.
+ */
+function unitsOf(messages: readonly Message[]): readonly Unit[] {
+  const units: { readonly messages: number[] }[] = [];
+  const callers = new Map<string, number>();
+  for (const [index, message] of messages.entries()) {
+    const caller = message.role === 'tool' ? callers.get(message.tool_call_id) : undefined;
+    if (caller !== undefined) {
+      units[caller]?.messages.push(index);
+      continue;
+    }
+    units.push({ messages: [index] });
+    if (message.role !== 'assistant') continue;
+    for (const call of message.tool_calls ?? []) callers.set(call.id, units.length - 1);
+  }
+  return units;
+}
+
+/**
+ * Indexes of the units that always stay: instructions, the last message of the user, and the last unit, to which the
+ * model is about to answer.
+ */
+function keptUnits(units: readonly Unit[], messages: readonly Message[]): ReadonlySet<number> {
+  const roleOf = (unit: Unit): string | undefined => messages[unit.messages[0] ?? -1]?.role;
+  const kept = new Set<number>();
+  for (const [index, unit] of units.entries()) {
+    const role = roleOf(unit);
+    if (role === 'system' || role === 'developer') kept.add(index);
+  }
+  const lastUser = units.findLastIndex((unit) => roleOf(unit) === 'user');
+  if (lastUser >= 0) kept.add(lastUser);
+  if (units.length > 0) kept.add(units.length - 1);
+  return kept;
 }

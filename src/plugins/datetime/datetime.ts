@@ -1,9 +1,8 @@
-import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
+import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { echo } from '../../protocol/echo.ts';
+import { echo } from '../../protocol/fault.ts';
 import { parseDatetimeOptions } from '../../protocol/server-tool-options.ts';
-import { isTimeZone, isoWithOffset } from './iso-time.ts';
 
 /** What a request may say about `router:datetime`. */
 export interface DatetimeOptions {
@@ -47,4 +46,34 @@ function parseOptions(value: JsonObject): OptionsCheck<DatetimeOptions> {
   if (isTimeZone(timezone)) return { ok: true, options: { timezone } };
   const problem = `must be the IANA name of a time zone such as "Europe/Vienna", not ${echo(timezone)}`;
   return { ok: false, path: 'timezone', problem };
+}
+
+/** True for a name that this platform knows as a time zone. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** A moment as ISO 8601 with the offset of a time zone: `2026-03-01T10:15:30+01:00`. */
+export function isoWithOffset(epochMs: number, timeZone: string): string {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'longOffset',
+  }).formatToParts(epochMs);
+  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? '';
+  const offset = part('timeZoneName').replace(/^(?:GMT|UTC)/, '') || '+00:00';
+  const date = `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+  return `${date}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;
 }

@@ -1,23 +1,16 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
-import type { RequestChange } from '../../core/pipeline/request-change.ts';
-import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
-import {
-  type FileParserRequestOptions,
-  type PdfEngine,
-  parseFileParserOptions,
-} from '../../protocol/file-parser-options.ts';
+import { definePlugin, type Plugin, type RequestChange } from '../../contracts/plugin.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
+import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
-import { systemEnvironment } from '../../runtime/environment.ts';
+import { systemEnvironment } from '../../platform/environment.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
-import type { FileStore } from '../ports/file-store.ts';
-import type { OcrEngine } from '../ports/ocr-engine.ts';
-import type { PdfReader } from '../ports/pdf-reader.ts';
-import type { FileAnnotation } from './file-annotations.ts';
-import { fileParts } from './file-parts.ts';
+import type { FileStore } from '../../contracts/file-store.ts';
+import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
+import { type FileAnnotation, fileParts } from './file-parts.ts';
 import { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
 import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';

@@ -1,27 +1,26 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
-import type { PluginContext } from '../../core/pipeline/plugin-context.ts';
+import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { ContentPart, ImagePart, TextPart } from '../../protocol/content-part.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from '../../providers/base64.ts';
-import { PdfError } from '../ports/pdf-reader.ts';
-import { type FileAnnotation, earlierAnnotations, imagesOf, quoted } from './file-annotations.ts';
-import { type FoundFile, fileParts, replaceParts } from './file-parts.ts';
-import { fileProblem } from './file-problem.ts';
+import { toBase64 } from '../../platform/base64.ts';
+import { type OcrEngine, PdfError, type PdfReader } from '../../contracts/pdf-reader.ts';
 import {
-  type FileEngines,
-  type FileReading,
-  MAX_IMAGES,
-  hashOf,
-  isPdf,
-  problemOfPdf,
-  readPdf,
-  readPlain,
-} from './file-reading.ts';
+  earlierAnnotations,
+  type FileAnnotation,
+  fileAnnotation,
+  fileParts,
+  fileProblem,
+  type FoundFile,
+  imagesOf,
+  quoted,
+  replaceParts,
+} from './file-parts.ts';
 import { type FileSources, type LoadedFile, loadFile } from './load-file.ts';
+import { looksLikePdf } from '../pdf/local-pdf-reader.ts';
 
 /** How the files of a request become text. */
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly engine: 'cloudflare-ai' | 'mistral-ocr';
   /** True: files that nothing here can read stay as they are, for a provider that may. */
   readonly mayStay: boolean;
@@ -200,4 +199,93 @@ export class FileSession {
 
 function listed<Part>(part: Part | undefined): readonly Part[] | undefined {
   return part === undefined ? undefined : [part];
+}
+
+/** How a file was read: by an engine, as the text that it is, or from what the caller sent back. */
+type ReadBy = 'cloudflare-ai' | 'mistral-ocr' | 'text' | 'annotation';
+
+/** What was read from one file. */
+interface FileReading {
+  readonly annotation: FileAnnotation;
+  readonly by: ReadBy;
+  /** Pages that were read now. */
+  readonly pages: number;
+  /** US dollars. */
+  readonly cost: number;
+}
+
+/** What reads files. */
+interface FileEngines {
+  readonly reader: PdfReader;
+  readonly ocr: OcrEngine | undefined;
+}
+
+/** Pictures of one request that are passed on (gaps 5.6). */
+const MAX_IMAGES = 8;
+/** Characters of one file's pictures: what plugins may add to a request is bounded. */
+const MAX_IMAGE_CHARACTERS = MAX_PLUGIN_OUTPUT_LENGTH * 0.75;
+
+/**
+ * Reads a PDF with an engine.
+ *
+ * @throws {@link PdfError} when the local reader cannot; {@link RouterError} when the OCR engine fails.
+ */
+async function readPdf(
+  { data, name }: LoadedFile,
+  hash: string,
+  engine: 'cloudflare-ai' | 'mistral-ocr',
+  { reader, ocr }: FileEngines,
+  signal: AbortSignal,
+): Promise<FileReading> {
+  if (engine === 'mistral-ocr' && ocr !== undefined) {
+    const { pages, images, pagesProcessed, cost } = await ocr.read({ data, name, maxImages: MAX_IMAGES, signal });
+    const annotation = fileAnnotation(hash, name, joined(pages), fitting(images));
+    return { annotation, by: 'mistral-ocr', pages: pagesProcessed, cost };
+  }
+  const { pages, title } = await reader.read({ data, signal });
+  return {
+    annotation: fileAnnotation(hash, name ?? title, joined(pages), []),
+    by: 'cloudflare-ai',
+    pages: pages.length,
+    cost: 0,
+  };
+}
+
+/** A file that is no PDF, as the text that it is; undefined when it is none. */
+function readPlain({ data, name }: LoadedFile, hash: string): FileReading | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(data);
+    if (text.includes('\0')) return undefined;
+    return { annotation: fileAnnotation(hash, name, text, []), by: 'text', pages: 0, cost: 0 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for a PDF, whatever its source calls it. */
+function isPdf({ data }: LoadedFile): boolean {
+  return looksLikePdf(data);
+}
+
+/** What went wrong with a PDF, as the caller's error: files come from callers. */
+function problemOfPdf(error: unknown, { path, part }: FoundFile): unknown {
+  if (!(error instanceof PdfError)) return error;
+  const where = `${path}.${part.file.file_data === undefined ? 'file_id' : 'file_data'}`;
+  const tooLarge = error.problem === 'too_large';
+  return fileProblem(where, `cannot be read: ${error.message}`, tooLarge ? 413 : 400);
+}
+
+/** SHA-256 of a file in hexadecimal digits: the hash by which its annotation is known again. */
+async function hashOf(data: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', data);
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function joined(pages: readonly string[]): string {
+  return pages.filter((page) => page !== '').join('\n\n');
+}
+
+function fitting(images: readonly string[]): readonly string[] {
+  let left = MAX_IMAGE_CHARACTERS;
+  return images.slice(0, MAX_IMAGES).filter((url) => (left -= url.length) >= 0);
 }

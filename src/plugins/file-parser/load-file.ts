@@ -1,9 +1,8 @@
-import { OutboundError } from '../../outbound/outbound-error.ts';
-import type { Outbound } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../net/outbound-url.ts';
+import type { Outbound } from '../../net/outbound.ts';
 import { parseDataUrl } from '../../providers/data-url.ts';
-import type { FileStore } from '../ports/file-store.ts';
-import type { FoundFile } from './file-parts.ts';
-import { fileProblem } from './file-problem.ts';
+import type { FileStore } from '../../contracts/file-store.ts';
+import { fileProblem, type FoundFile } from './file-parts.ts';
 
 /** A file in hand. */
 export interface LoadedFile {

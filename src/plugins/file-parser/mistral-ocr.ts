@@ -6,13 +6,13 @@ import {
   milliseconds,
   type OptionShape,
   text,
-} from '../../core/options/option-kinds.ts';
-import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
-import { toBase64 } from '../../providers/base64.ts';
-import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
-import type { Transport } from '../../providers/transport/transport.ts';
-import { Secret } from '../../runtime/secret.ts';
-import type { OcrEngine } from '../ports/ocr-engine.ts';
+} from '../../platform/option-kinds.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { toBase64 } from '../../platform/base64.ts';
+import { readEnvironment } from '../../platform/environment-variables.ts';
+import type { Transport } from '../../net/transport.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { OcrEngine } from '../../contracts/pdf-reader.ts';
 import { JsonService } from '../service/json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 

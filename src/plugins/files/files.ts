@@ -1,10 +1,15 @@
-import { checkShape, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
-import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
-import { RouterError } from '../../errors.ts';
+import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseFilesOptions } from '../../protocol/server-tool-options.ts';
-import { type FileLibrary, FileLibraryFull } from '../ports/file-library.ts';
-import { runFileOperation } from './file-operations.ts';
+import {
+  type FileCaller,
+  type FileCard,
+  type FileLibrary,
+  FileLibraryFull,
+  type StoredFile,
+} from '../../contracts/file-store.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {
@@ -71,4 +76,125 @@ function noLibrary(): RouterError {
     message:
       'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
   });
+}
+
+/** What became of an operation, as the model reads it (gaps 2.2). */
+type FileOutcome = { readonly result: JsonObject } | { readonly error: string };
+
+/** Characters of a file that one call shows or stores. */
+const MAX_FILE_CHARACTERS = 200_000;
+/** Bytes of a file that is looked into at all. */
+const MAX_FILE_BYTES = 4_000_000;
+const MAX_FILENAME_LENGTH = 255;
+/** Files in one list. */
+const LIST_LIMIT = 100;
+
+/** Carries out one operation on the files of one account. */
+async function runFileOperation(args: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FileOutcome> {
+  switch (args['operation']) {
+    case 'list':
+      return { result: { files: (await library.list({ ...caller, limit: LIST_LIMIT })).map(cardOf) } };
+    case 'read':
+      return read(args, library, caller);
+    case 'write':
+      return write(args, library, caller);
+    case 'edit':
+      return edit(args, library, caller);
+    default:
+      return { error: 'operation must be list, read, write or edit' };
+  }
+}
+
+async function read(args: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FileOutcome> {
+  const found = await findText(args, library, caller);
+  if ('error' in found) return found;
+  const { id, file, text } = found;
+  const content = text.slice(0, MAX_FILE_CHARACTERS);
+  const cut = content.length < text.length ? { truncated: true, characters: text.length } : {};
+  return { result: { file_id: id, ...(file.name === undefined ? {} : { filename: file.name }), content, ...cut } };
+}
+
+async function write(args: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FileOutcome> {
+  const { filename: name, content } = args;
+  const problem = problemOfName(name) ?? problemOfText('content', content);
+  if (problem !== undefined || typeof name !== 'string' || typeof content !== 'string') {
+    return { error: problem ?? 'filename and content must be texts' };
+  }
+  return keep(name, typeOf(name), content, library, caller);
+}
+
+/** A changed file is a new one: what an id stands for never changes. */
+async function edit(args: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FileOutcome> {
+  const { old_text: before, new_text: after } = args;
+  if (typeof before !== 'string' || before === '') return { error: 'old_text must be a text that is not empty' };
+  if (typeof after !== 'string') return { error: 'new_text must be a text' };
+  const found = await findText(args, library, caller);
+  if ('error' in found) return found;
+  const { file, text } = found;
+  const at = text.indexOf(before);
+  if (at < 0) return { error: 'old_text is not in the file' };
+  if (text.includes(before, at + 1)) return { error: 'old_text is in the file more than once; give more of it' };
+  const content = `${text.slice(0, at)}${after}${text.slice(at + before.length)}`;
+  const problem = problemOfText('the new content', content);
+  if (problem !== undefined) return { error: problem };
+  const { name = 'file.txt', mediaType = typeOf(name) } = file;
+  return keep(name, mediaType, content, library, caller);
+}
+
+async function keep(
+  name: string,
+  mediaType: string,
+  content: string,
+  library: FileLibrary,
+  caller: FileCaller,
+): Promise<FileOutcome> {
+  const file: StoredFile = { name, mediaType, data: new TextEncoder().encode(content) };
+  return { result: cardOf(await library.add({ ...caller, file })) };
+}
+
+type FoundText = { readonly id: string; readonly file: StoredFile; readonly text: string } | { readonly error: string };
+
+async function findText({ file_id: id }: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FoundText> {
+  if (typeof id !== 'string' || id === '') return { error: 'file_id must be the id of a file' };
+  const file = await library.find({ ...caller, id });
+  if (file === undefined) return { error: 'There is no file of that id; list tells which there are' };
+  const text = textOf(file);
+  return text === undefined ? { error: 'This file is not text, or too large to be read here' } : { id, file, text };
+}
+
+function textOf({ data }: StoredFile): string | undefined {
+  if (data.byteLength > MAX_FILE_BYTES) return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(data);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function problemOfName(name: unknown): string | undefined {
+  if (typeof name !== 'string' || name.trim() === '') return 'filename must be a text that is not empty';
+  if (name.length > MAX_FILENAME_LENGTH) return `filename must have at most ${MAX_FILENAME_LENGTH} characters`;
+  return /[\p{Cc}/\\]/u.test(name) ? 'filename must not hold slashes or control characters' : undefined;
+}
+
+function problemOfText(what: string, text: unknown): string | undefined {
+  if (typeof text !== 'string') return `${what} must be a text`;
+  if (text.length > MAX_FILE_CHARACTERS) return `${what} must have at most ${MAX_FILE_CHARACTERS} characters`;
+  return undefined;
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['md', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['html', 'text/html'],
+  ['json', 'application/json'],
+]);
+
+function typeOf(name: string): string {
+  return TYPES.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase()) ?? 'text/plain';
+}
+
+function cardOf({ id, name, mediaType, size, created }: FileCard): JsonObject {
+  return { file_id: id, filename: name, media_type: mediaType, size_bytes: size, created };
 }

@@ -1,6 +1,5 @@
-import { callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
-import { type FileCard, type FileLibrary, FileLibraryFull } from '../ports/file-library.ts';
-import type { StoredFile } from '../ports/file-store.ts';
+import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { type FileCard, type FileLibrary, FileLibraryFull, type StoredFile } from '../../contracts/file-store.ts';
 import { count } from '../option-kinds.ts';
 
 /** Options of {@link memoryFileLibrary}. */

@@ -6,27 +6,38 @@ import {
   type OptionKind,
   type OptionShape,
   text,
-} from '../../core/options/option-kinds.ts';
+} from '../../platform/option-kinds.ts';
 import {
+  defineServerTool,
   type ServerToolDefinition,
   type ToolContext,
   type ToolOutcome,
-  defineServerTool,
-} from '../../core/pipeline/server-tool.ts';
-import { RouterError } from '../../errors.ts';
+} from '../../contracts/server-tool.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { type FusionAnalysis, readFusionAnalysis } from '../../protocol/fusion-analysis.ts';
 import { type FusionToolOptions, parseFusionToolOptions } from '../../protocol/inner-model-options.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { innerRequest } from '../inner-call/inner-request.ts';
-import { textOfAnswer } from '../inner-call/read-answer.ts';
-import { ANALYSIS_SCHEMA, ANALYST_INSTRUCTIONS, analystQuestion } from './analysis.ts';
-import { citationsOf } from './citations.ts';
-import { errorOfLoss, failedCall, lostModels, reasonOfLoss } from './failures.ts';
-import { type MemberAnswer, type PanelOutcome, askPanel, isRefused } from './panel.ts';
-import { PANEL_INSTRUCTIONS, panelMessage, questionOf } from './question.ts';
-import { type ChosenTeam, type FusionTeam, type FusionTeams, DEFAULT_PRESET, chooseTeam } from './team.ts';
+import { innerRequest, textOfAnswer, textOfMessage } from '../inner-call/helper-model.ts';
+import {
+  ANALYSIS_SCHEMA,
+  ANALYST_INSTRUCTIONS,
+  analystQuestion,
+  askPanel,
+  errorOfLoss,
+  failedCall,
+  isRefused,
+  lostModels,
+  type MemberAnswer,
+  type PanelOutcome,
+  reasonOfLoss,
+} from './panel.ts';
+import { chooseTeam, type ChosenTeam, DEFAULT_PRESET, type FusionTeam, type FusionTeams } from './team.ts';
+import type { Annotation } from '../../protocol/chat-result.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { UserMessage } from '../../protocol/message.ts';
 
 /** Options of `fusion` and {@link fusionTool}. Give both the same. */
 export interface FusionOptions {
@@ -217,4 +228,43 @@ function note(
     cost_usd: costs.reduce((sum, cost) => sum + cost, 0),
     data,
   });
+}
+
+/** Sources of a panel that are handed on at most. */
+const MAX_CITATIONS = 50;
+
+/** The pages that a panel cites, each once. Where in a member's text it did says nothing about the final answer. */
+function citationsOf(answers: readonly MemberAnswer[]): readonly Annotation[] {
+  const byAddress = new Map<string, Annotation>();
+  for (const annotation of answers.flatMap(({ annotations }) => annotations)) {
+    if (annotation.type !== 'url_citation' || byAddress.has(annotation.url_citation.url)) continue;
+    const { start_index: _, end_index: __, ...citation } = annotation.url_citation;
+    byAddress.set(citation.url, { type: 'url_citation', url_citation: citation });
+  }
+  return [...byAddress.values()].slice(0, MAX_CITATIONS);
+}
+
+/** What the panel is told. */
+const PANEL_INSTRUCTIONS =
+  'You are one of several independent experts who are given the same question. Answer it as well as you can on your ' +
+  'own: complete, concrete and to the point. Say where you are not sure, and why.';
+
+/** The question that the model wants deliberated; its user's last words when it gave none. */
+function questionOf({ prompt }: JsonObject, request: NormalizedRequest): string {
+  if (typeof prompt === 'string' && prompt.trim() !== '') return prompt;
+  const last = lastUserMessage(request);
+  return last === undefined ? '' : textOfMessage(last);
+}
+
+/** The question as a message, together with the images, files and so on of the user's last message. */
+function panelMessage(question: string, request: NormalizedRequest): UserMessage {
+  const content = lastUserMessage(request)?.content ?? '';
+  const media = typeof content === 'string' ? [] : content.filter((part) => part.type !== 'text');
+  if (media.length === 0) return { role: 'user', content: question };
+  const parts: readonly ContentPart[] = [...media, { type: 'text', text: question }];
+  return { role: 'user', content: parts };
+}
+
+function lastUserMessage({ messages }: NormalizedRequest): UserMessage | undefined {
+  return messages.findLast((message): message is UserMessage => message.role === 'user');
 }

@@ -1,8 +1,8 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { checkShape } from '../../core/options/option-kinds.ts';
-import type { PlanContext } from '../../core/pipeline/plugin-context.ts';
-import { RouterError } from '../../errors.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import { checkShape } from '../../platform/option-kinds.ts';
+import type { PlanContext } from '../../contracts/plugin-context.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { FUSION_OPTIONS, FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';

@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { FusionPreset } from '../../protocol/inner-model-options.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import { ECONOMICAL, type ModelRule, SMALL, STRONG, rankModels } from '../inner-call/rank-models.ts';
+import { ECONOMICAL, type ModelRule, rankModels, SMALL, STRONG } from '../inner-call/rank-models.ts';
 
 /** A panel and its analyst by name, in the place of those that are picked from the catalog. */
 export interface FusionTeam {

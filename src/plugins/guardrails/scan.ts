@@ -1,7 +1,6 @@
 import type { TextPlace, TextVisitor } from '../prompt/prompt-texts.ts';
 import { type Detector, TextView } from './detector.ts';
-import type { Finding } from './finding.ts';
-import { redact } from './redact.ts';
+import { type Finding, redact } from './verdict.ts';
 
 /** A finding and the text in which it stands. */
 export interface PlacedFinding extends Finding {

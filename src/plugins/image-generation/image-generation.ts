@@ -1,17 +1,18 @@
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import {
+  defineServerTool,
   type ServerToolDefinition,
   type ToolContext,
   type ToolOutcome,
-  defineServerTool,
-} from '../../core/pipeline/server-tool.ts';
+} from '../../contracts/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseImageOptions } from '../../protocol/server-tool-options.ts';
-import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
-import { reasonOfFailure } from '../inner-call/read-answer.ts';
-import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
+import { readEnvironment } from '../../platform/environment-variables.ts';
+import { reasonOfFailure } from '../inner-call/helper-model.ts';
+import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
 import { openaiImages } from './openai-images.ts';
-import { anyImageModel, imageModel, routerImages } from './router-images.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 
 /** Options of {@link imageGenerationTool}. */
 export interface ImageGenerationToolOptions {
@@ -114,4 +115,45 @@ function failed(error: string): ToolOutcome {
 function generatorFromEnvironment(): ImageGenerator | undefined {
   const apiKey = readEnvironment('OPENAI_API_KEY');
   return apiKey === undefined ? undefined : openaiImages({ apiKey, baseURL: readEnvironment('OPENAI_BASE_URL') });
+}
+
+/** The model of the catalog under a name, if it makes images. */
+function imageModel(catalog: Catalog, name: string): string | undefined {
+  const model = catalog.find(name);
+  return model !== undefined && makesImages(catalog, model) ? model : undefined;
+}
+
+/** The first model of the catalog that makes images. */
+function anyImageModel(catalog: Catalog): string | undefined {
+  return [...catalog.models.keys()].find((model) => makesImages(catalog, model));
+}
+
+function makesImages(catalog: Catalog, model: string): boolean {
+  return catalog.endpoints(model).some((endpoint) => endpoint.outputModalities?.has('image') === true);
+}
+
+/**
+ * Has a chat model of this router make images.
+ *
+ * @throws {@link RouterError} when the call fails, or 502 when its answer has no image.
+ */
+async function routerImages(
+  model: string,
+  prompt: string,
+  options: JsonObject,
+  context: ToolContext,
+): Promise<readonly string[]> {
+  const writes = context.catalog.endpoints(model).some((endpoint) => endpoint.outputModalities?.has('text') === true);
+  const { choices } = await context.call({
+    model,
+    messages: [{ role: 'user', content: prompt }],
+    modalities: writes ? ['image', 'text'] : ['image'],
+    ...(Object.keys(options).length === 0
+      ? {}
+      : { image_config: options as Readonly<Record<string, string | number>> }),
+  });
+  const urls = (choices[0]?.message.images ?? []).map((image) => image.image_url.url);
+  if (urls.length > 0) return urls;
+  const message = `${model} gave no image`;
+  throw new RouterError({ status: 502, errorType: 'provider_unavailable', message });
 }

@@ -7,11 +7,11 @@ import {
   milliseconds,
   type OptionShape,
   text,
-} from '../../core/options/option-kinds.ts';
-import { RouterError } from '../../errors.ts';
-import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
-import type { Transport } from '../../providers/transport/transport.ts';
-import type { GeneratedImages, ImageGenerator } from '../ports/image-generator.ts';
+} from '../../platform/option-kinds.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { Transport } from '../../net/transport.ts';
+import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
 import { JsonService } from '../service/json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 

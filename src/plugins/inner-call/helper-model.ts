@@ -1,10 +1,12 @@
-import type { ToolContext, ToolFunction } from '../../core/pipeline/server-tool.ts';
+import type { ToolContext, ToolFunction } from '../../contracts/server-tool.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { AdvisorOptions } from '../../protocol/inner-model-options.ts';
 import type { Message } from '../../protocol/message.ts';
-import { innerRequest } from './inner-request.ts';
 import { type ModelRule, rankModels } from './rank-models.ts';
-import { type OptionShape, milliseconds, text } from '../../core/options/option-kinds.ts';
+import { milliseconds, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import type { ServerTool } from '../../protocol/tools.ts';
 
 /** Options of `advisorTool` and `subagentTool`. */
 export interface HelperToolOptions {
@@ -53,5 +55,68 @@ export function textFunction(description: string, texts: Readonly<Record<string,
   return {
     description,
     parameters: { type: 'object', properties, required: Object.keys(texts), additionalProperties: false },
+  };
+}
+
+/**
+ * The text of another model's answer.
+ *
+ * @throws {@link RouterError} 502 when there is none.
+ */
+export function textOfAnswer({ choices, model }: ChatResult): string {
+  const text = choices[0]?.message.content?.trim() ?? '';
+  if (text !== '') return text;
+  const reason = choices[0]?.finish_reason ?? 'none';
+  throw new RouterError({
+    status: 502,
+    errorType: 'provider_unavailable',
+    message: `${model} gave no text (finish reason: ${reason})`,
+  });
+}
+
+/** What may be told of a failed call. Errors of ours are written for whoever asked; what others throw is not. */
+export function reasonOfFailure(thrown: unknown): string {
+  return RouterError.isInstance(thrown) ? thrown.message : 'The model could not be asked';
+}
+
+/** The text of a message, without media. */
+export function textOfMessage({ content }: Message): string {
+  if (content == null) return '';
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
+}
+
+/** How another model is to answer, as a request says it. */
+type InnerSampling = Pick<AdvisorOptions, 'max_completion_tokens' | 'reasoning' | 'temperature'>;
+
+/** What another model is asked. */
+interface InnerQuestion {
+  readonly model: string;
+  readonly instructions?: string | undefined;
+  readonly messages: readonly Message[];
+  readonly sampling?: InnerSampling | undefined;
+  readonly tools?: readonly ServerTool[] | undefined;
+  /** Calls of `tools` together. */
+  readonly maxToolCalls?: number | undefined;
+}
+
+/** Puts a question to another model into the form of a request. */
+export function innerRequest({
+  model,
+  instructions,
+  messages,
+  sampling,
+  tools = [],
+  maxToolCalls,
+}: InnerQuestion): ChatRequest {
+  const { max_completion_tokens: limit, reasoning, temperature } = sampling ?? {};
+  return {
+    model,
+    messages: instructions === undefined ? messages : [{ role: 'system', content: instructions }, ...messages],
+    ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(tools.length === 0 || maxToolCalls === undefined ? {} : { max_tool_calls: maxToolCalls }),
   };
 }

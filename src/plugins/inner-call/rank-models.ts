@@ -1,12 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Model } from '../../catalog/model.ts';
+import { type Model, serves } from '../../catalog/model.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { serves } from '../../catalog/operation.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 import { authorOf } from '../../catalog/slug.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { firstExclusion } from '../../core/selection/filters.ts';
-import { DEFAULT_SELECTION_POLICY } from '../../core/selection/world.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../core/selection/performance.ts';
 
 /** Which models of the router's own catalog are wanted. Names of models go stale; this does not. */
 export interface ModelRule {

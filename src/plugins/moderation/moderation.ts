@@ -1,9 +1,9 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../core/options/option-kinds.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { RouterError } from '../../errors.ts';
+import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { ModerationInput, ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
+import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
 import { visitTexts } from '../prompt/prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 

@@ -5,15 +5,14 @@ import {
   milliseconds,
   type OptionShape,
   text,
-} from '../../core/options/option-kinds.ts';
-import { RouterError } from '../../errors.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/json.ts';
-import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
-import type { Transport } from '../../providers/transport/transport.ts';
-import { Secret } from '../../runtime/secret.ts';
-import type { ModerationService, ModerationVerdict } from '../ports/moderation-service.ts';
+} from '../../platform/option-kinds.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { readEnvironment } from '../../platform/environment-variables.ts';
+import type { Transport } from '../../net/transport.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
 import { JsonService } from '../service/json-service.ts';
-import { slicesOf } from './slices.ts';
 import { transportKind } from '../option-kinds.ts';
 
 /** Options of {@link openaiModeration}. */
@@ -113,4 +112,27 @@ function reasonsOf({ categories }: JsonObject): readonly string[] {
 function unreadable(): RouterError {
   const message = 'The moderation service openai gave an answer that says nothing';
   return new RouterError({ status: 502, errorType: 'provider_unavailable', message });
+}
+
+/** Characters that two slices share, so that nothing hides at a cut. */
+const OVERLAP = 200;
+
+/** Cuts long texts into slices and leaves out blank ones. No character is cut in two. */
+function slicesOf(texts: readonly string[], length: number): readonly string[] {
+  return texts.flatMap((text) => {
+    if (text.trim() === '') return [];
+    const slices: string[] = [];
+    let start = 0;
+    for (;;) {
+      const end = wholeCharacter(text, start + length);
+      slices.push(text.slice(start, end));
+      if (end >= text.length) return slices;
+      start = wholeCharacter(text, end - OVERLAP);
+    }
+  });
+}
+
+function wholeCharacter(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }

@@ -1,13 +1,14 @@
-import { checkShape, milliseconds, type OptionShape, text } from '../../core/options/option-kinds.ts';
-import { OutboundError } from '../../outbound/outbound-error.ts';
-import { type Outbound, type OutboundOptions, createOutbound } from '../../outbound/outbound.ts';
-import { systemEnvironment } from '../../runtime/environment.ts';
-import { PageError, type PageFetcher } from '../ports/page-fetcher.ts';
+import { checkShape, milliseconds, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { OutboundError } from '../../net/outbound-url.ts';
+import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
+import { systemEnvironment } from '../../platform/environment.ts';
+import { PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
-import type { PdfReader } from '../ports/pdf-reader.ts';
-import { htmlReader } from './html-reader.ts';
-import { readPage } from './page-text.ts';
+import type { PdfReader } from '../../contracts/pdf-reader.ts';
+import { type HtmlReader, readPage } from './page-text.ts';
 import { count, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
+import { readHtml } from './html-text.ts';
+import { ReaderWorker } from './reader-worker.ts';
 
 /** Options of {@link guardedFetcher}. */
 export interface GuardedFetcherOptions {
@@ -66,5 +67,31 @@ export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbo
     async close() {
       await Promise.all([outbound.close(), reader.close(), pdf.close?.()]);
     },
+  };
+}
+
+/** Characters of a page beyond which finding its content would take longer than anybody waits. */
+const MAX_LENGTH = 1_500_000;
+/** Milliseconds that finding the content may take. */
+const READING_MS = 3_000;
+
+/**
+ * Makes a reader of HTML: the optional package in a thread where there is one, else our own simple reader. That one
+ * also reads what the other cannot, or not in time.
+ */
+export function htmlReader(readingMs = READING_MS): { readonly read: HtmlReader; close(): Promise<void> } {
+  const worker = new ReaderWorker();
+  return {
+    async read(html, url, signal) {
+      if (worker.available && html.length <= MAX_LENGTH) {
+        const read = await worker.read(html, url, readingMs, signal);
+        signal.throwIfAborted();
+        if (read !== undefined && read.content.trim() !== '') {
+          return { title: read.title === '' ? undefined : read.title, content: read.content };
+        }
+      }
+      return readHtml(html, url);
+    },
+    close: () => worker.close(),
   };
 }

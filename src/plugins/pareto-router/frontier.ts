@@ -1,4 +1,4 @@
-import { type Coder, cheapestFirst } from './coder.ts';
+import { cheapestFirst, type Coder } from './tiers.ts';
 
 /**
  * The pareto frontier: models for which no other is both as cheap and better, or as good and cheaper. Best score first,

@@ -1,14 +1,19 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
-import { callable, checkShape, type OptionShape } from '../../core/options/option-kinds.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/model-router-options.ts';
-import { type Candidate, byPrice, candidatesFor, stickyCandidate, withFirst } from '../model-choice/candidates.ts';
-import { inPlaceOfRouter } from '../model-choice/in-place.ts';
-import { safeScores } from '../model-choice/safe-scores.ts';
-import { type Coder, inputPrice } from './coder.ts';
+import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/inner-model-options.ts';
+import {
+  byPrice,
+  type Candidate,
+  candidatesFor,
+  inPlaceOfRouter,
+  safeScores,
+  stickyCandidate,
+  withFirst,
+} from '../inner-call/candidates.ts';
+import { type Coder, codersOfTier, inputPrice, type Tier, tierOf } from './tiers.ts';
 import { codersUnder } from './frontier.ts';
-import { type Tier, codersOfTier, tierOf } from './tiers.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {

@@ -1,5 +1,5 @@
 import type * as Package from 'unpdf';
-import { PdfError, type PdfText } from '../ports/pdf-reader.ts';
+import { PdfError, type PdfText } from '../../contracts/pdf-reader.ts';
 import type { PdfJob } from './pdf-job.ts';
 
 /** What is used of unpdf. */

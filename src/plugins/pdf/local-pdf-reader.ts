@@ -1,7 +1,6 @@
-import { callable, checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
-import { PdfError, type PdfReader, type PdfText } from '../ports/pdf-reader.ts';
+import { callable, checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
+import { PdfError, type PdfReader, type PdfText } from '../../contracts/pdf-reader.ts';
 import type { PdfJob, RunPdfJob } from './pdf-job.ts';
-import { Turns } from './turns.ts';
 import { positive } from '../option-kinds.ts';
 
 /** Options of {@link localPdfReader}. */
@@ -61,7 +60,7 @@ export function localPdfReader(options: LocalPdfReaderOptions = {}): PdfReader {
 }
 
 /** The problem of a file with too many bytes. */
-export function tooManyBytes(maxBytes: number): PdfError {
+function tooManyBytes(maxBytes: number): PdfError {
   return new PdfError('too_large', `The PDF is larger than ${maxBytes / 1_000_000} MB`);
 }
 
@@ -76,4 +75,50 @@ const HEAD = 1_024;
 async function loadRunner(): Promise<RunPdfJob> {
   const { createPdfRunner } = await import('#pdf-runner');
   return createPdfRunner();
+}
+
+/** Lets a limited number of things happen at the same time; the others wait in line. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  /**
+   * Does something when it is its turn.
+   *
+   * @throws The signal's reason when it is aborted before; then it is not done at all.
+   */
+  async take<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
+    await this.#turn(signal);
+    try {
+      return await run();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(go);
+    });
+  }
 }

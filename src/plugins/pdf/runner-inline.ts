@@ -1,6 +1,5 @@
 import { extractText } from './extract-text.ts';
-import type { RunPdfJob } from './pdf-job.ts';
-import { tooSlow } from './worker-reply.ts';
+import { type RunPdfJob, tooSlow } from './pdf-job.ts';
 
 /**
  * Reads files where there are no threads. Time is looked at between pages, and nothing limits memory but the runtime

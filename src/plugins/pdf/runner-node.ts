@@ -1,7 +1,14 @@
 import { Worker } from 'node:worker_threads';
-import type { PdfText } from '../ports/pdf-reader.ts';
-import type { PdfJob, PdfResources, RunPdfJob } from './pdf-job.ts';
-import { type WorkerReply, textOfReply, tooMuchMemory, tooSlow } from './worker-reply.ts';
+import type { PdfText } from '../../contracts/pdf-reader.ts';
+import {
+  type PdfJob,
+  type PdfResources,
+  type RunPdfJob,
+  textOfReply,
+  tooMuchMemory,
+  tooSlow,
+  type WorkerReply,
+} from './pdf-job.ts';
 import type { WorkerStart } from './worker.ts';
 
 /** Beside this file: compiled in the package, as source in its own tests. */

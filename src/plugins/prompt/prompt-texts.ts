@@ -1,5 +1,4 @@
-import type { ToolCall } from '../../protocol/message.ts';
-import type { AssistantMessage, Message } from '../../protocol/message.ts';
+import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 
 /** Where a text of a prompt stands. */
 export interface TextPlace {

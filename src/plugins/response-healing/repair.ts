@@ -1,6 +1,6 @@
 import { jsonrepair } from 'jsonrepair';
 import { MAX_DEPTH } from './depth.ts';
-import { readEscape } from './read-escape.ts';
+import { readEscape } from './read-text.ts';
 
 /** Longer texts are not repaired: the time it takes can grow with the square of the length. */
 const MAX_LENGTH = 32_768;

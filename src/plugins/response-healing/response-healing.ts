@@ -1,9 +1,9 @@
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
-import type { StageRecord } from '../../core/pipeline/plugin-context.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { Annotation, Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { ResponseFormat } from '../../protocol/response-format.ts';
-import { type Healed, heal } from './heal.ts';
+import type { ResponseFormat } from '../../protocol/reasoning.ts';
+import { heal, type Healed } from './heal.ts';
 
 type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
 

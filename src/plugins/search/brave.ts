@@ -1,11 +1,17 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { DomainFilter } from '../domains/domain-filter.ts';
-import type { DomainRule } from '../domains/domain-rule.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import type { DomainFilter, DomainRule } from '../domains/domain-filter.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
-import { EXCERPT_GAP, objectsOf, resultOf, textOf, textsOf } from './read-results.ts';
-import { shortQuery } from './short-query.ts';
+import {
+  checkKeyedEngine,
+  EXCERPT_GAP,
+  type KeyedSearchEngineOptions,
+  objectsOf,
+  resultOf,
+  textOf,
+  textsOf,
+} from './engine-options.ts';
+import { shortQuery } from './run-search.ts';
 
 const MAX_RESULTS = 20;
 const MAX_QUERY_LENGTH = 400;

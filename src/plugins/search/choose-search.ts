@@ -1,9 +1,9 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { RouterError } from '../../errors.ts';
-import { echo } from '../../protocol/echo.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { echo } from '../../protocol/fault.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { SEARCH_VARIABLES } from './engines-from-environment.ts';
-import { type NativeSearchWish, canSearchItself, searchesItself } from './native-search.ts';
+import { canSearchItself, type NativeSearchWish, searchesItself } from './native-search.ts';
 
 /** Who searches. */
 export type SearchChoice =

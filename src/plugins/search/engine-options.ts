@@ -5,9 +5,11 @@ import {
   httpAddress,
   milliseconds,
   type OptionShape,
-} from '../../core/options/option-kinds.ts';
-import type { Transport } from '../../providers/transport/transport.ts';
+} from '../../platform/option-kinds.ts';
+import type { Transport } from '../../net/transport.ts';
 import { transportKind } from '../option-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import type { SearchResult } from '../../contracts/search-engine.ts';
 
 /** What all search engines may be told. */
 export interface SearchEngineOptions {
@@ -47,4 +49,34 @@ const KEYED_OPTIONS: OptionShape<KeyedSearchEngineOptions> = {
 export function checkKeyedEngine(id: string, options: KeyedSearchEngineOptions, usual: string): string {
   checkShape(KEYED_OPTIONS, options, id, ['apiKey']);
   return (options.baseURL ?? usual).replace(/\/+$/, '');
+}
+
+/** What stands between two excerpts of one page. */
+export const EXCERPT_GAP = '\n[...]\n';
+
+/** The objects of a list that a service sent; whatever else is in it is left out. */
+export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** A text that a service sent, if it is one and says something. */
+export function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/** The texts of a list. */
+export function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.flatMap((one: JsonValue) => textOf(one) ?? []) : [];
+}
+
+/** A result, or nothing when it has no address. */
+export function resultOf(
+  url: JsonValue | undefined,
+  title: JsonValue | undefined,
+  content: string,
+  publishedAt?: JsonValue,
+): readonly SearchResult[] {
+  const address = textOf(url);
+  if (address === undefined) return [];
+  return [{ url: address, title: textOf(title), content, publishedAt: textOf(publishedAt) }];
 }

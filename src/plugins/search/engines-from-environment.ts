@@ -1,5 +1,5 @@
-import { readEnvironment } from '../../providers/openai-compatible/environment.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import { readEnvironment } from '../../platform/environment-variables.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { brave } from './brave.ts';
 import { exa } from './exa.ts';
 import { searxng } from './searxng.ts';

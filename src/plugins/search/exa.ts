@@ -1,9 +1,16 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { SearchMode } from '../../protocol/web-options.ts';
-import type { SearchEngine, SearchQuery } from '../ports/search-engine.ts';
+import type { SearchEngine, SearchQuery } from '../../contracts/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
-import { EXCERPT_GAP, objectsOf, resultOf, textOf, textsOf } from './read-results.ts';
+import {
+  checkKeyedEngine,
+  EXCERPT_GAP,
+  type KeyedSearchEngineOptions,
+  objectsOf,
+  resultOf,
+  textOf,
+  textsOf,
+} from './engine-options.ts';
 
 /** Exa's words for the modes that it knows. */
 const MODES: ReadonlySet<SearchMode> = new Set(['instant', 'fast', 'auto', 'deep-lite', 'deep', 'deep-reasoning']);

@@ -1,9 +1,8 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape } from '../../platform/option-kinds.ts';
 import type { DomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { SEARCH_ENGINE_OPTIONS, type SearchEngineOptions } from './engine-options.ts';
-import { objectsOf, resultOf, textOf } from './read-results.ts';
+import { objectsOf, resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, textOf } from './engine-options.ts';
 
 /** Options of {@link searxng}. */
 export interface SearxngOptions extends SearchEngineOptions {

@@ -1,9 +1,8 @@
 import type { SearchMode } from '../../protocol/web-options.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { type KeyedSearchEngineOptions, checkKeyedEngine } from './engine-options.ts';
-import { shortQuery } from './short-query.ts';
-import { objectsOf, resultOf, textOf } from './read-results.ts';
+import { checkKeyedEngine, type KeyedSearchEngineOptions, objectsOf, resultOf, textOf } from './engine-options.ts';
+import { shortQuery } from './run-search.ts';
 
 const MAX_RESULTS = 20;
 const MAX_QUERY_LENGTH = 400;

@@ -1,12 +1,12 @@
-import { RouterError } from '../../errors.ts';
-import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
-import { loadTransport } from '../../providers/transport/load.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import {
+  loadTransport,
+  readText,
   type Transport,
   TransportError,
   type TransportResponse,
-  readText,
-} from '../../providers/transport/transport.ts';
+} from '../../net/transport.ts';
 
 /** How a service of the program's own choice is reached. */
 export interface JsonServiceOptions {

@@ -1,21 +1,22 @@
-import { checkShape } from '../../core/options/option-kinds.ts';
+import { checkShape } from '../../platform/option-kinds.ts';
 import {
+  defineServerTool,
   type ServerToolDefinition,
   type ToolContext,
   type ToolOutcome,
-  defineServerTool,
-} from '../../core/pipeline/server-tool.ts';
-import { type SubagentOptions, parseSubagentOptions } from '../../protocol/inner-model-options.ts';
+} from '../../contracts/server-tool.ts';
+import { parseSubagentOptions, type SubagentOptions } from '../../protocol/inner-model-options.ts';
 import {
   askHelper,
   HELPER_TOOL_OPTIONS,
   helperModel,
   helperName,
   type HelperToolOptions,
+  reasonOfFailure,
   textFunction,
+  textOfAnswer,
 } from '../inner-call/helper-model.ts';
 import { SMALL } from '../inner-call/rank-models.ts';
-import { reasonOfFailure, textOfAnswer } from '../inner-call/read-answer.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You carry out one task that another model has handed to you. Do exactly what it describes, with nothing but what it ' +

@@ -1,6 +1,14 @@
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { parseFetchOptions } from './web-fetch-options.ts';
+import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { type DomainFilter, isAdmitted, parseDomainFilter } from '../domains/domain-filter.ts';
+import { cutToTokens } from '../pages/page-text.ts';
+import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
+import { PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';
+import { UNTRUSTED_PAGES } from '../search/run-search.ts';
+import type { OptionsCheck } from '../../protocol/options.ts';
+import { parseWebFetchOptions } from '../../protocol/web-options.ts';
 
 const TOOL = 'router:web_fetch';
 
@@ -24,4 +32,109 @@ export function webFetch(): Plugin<JsonObject> {
       return { type: 'continue', change: { serverTools: [...serverTools, { type: TOOL, parameters }] } };
     },
   });
+}
+
+/** Options of {@link webFetchTool}. */
+export interface WebFetchToolOptions extends GuardedFetcherOptions {
+  /** Brings the pages. Default: {@link guardedFetcher} with these options. */
+  readonly fetcher?: PageFetcher | undefined;
+}
+
+const OPTIONS: OptionShape<WebFetchToolOptions> = {
+  ...GUARDED_FETCHER_OPTIONS,
+  fetcher: withFunctions('a fetcher of pages, such as guardedFetcher() makes one', 'fetch'),
+};
+
+/**
+ * The server tool `router:web_fetch` (gaps 2.1, 2.2): the model reads pages, as text. Only public hosts are asked
+ * unless `outbound.allowedHosts` says otherwise. What goes wrong is told to the model and is never an error of the
+ * request.
+ */
+export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefinition<WebFetchOptions> {
+  checkShape(OPTIONS, options, 'webFetchTool');
+  const { fetcher: given, ...fetching } = options;
+  const fetcher = given ?? guardedFetcher(fetching);
+  return defineServerTool<WebFetchOptions>({
+    type: 'router:web_fetch',
+    parseOptions: parseFetchOptions,
+    maxUses: ({ maxUses }) => maxUses,
+
+    describe: () => ({
+      description: `Fetches a web page, a text, JSON or a PDF by its URL and gives its text. ${UNTRUSTED_PAGES}`,
+      parameters: {
+        type: 'object',
+        properties: { url: { type: 'string', description: 'Complete URL of the page, beginning with https://' } },
+        required: ['url'],
+        additionalProperties: false,
+      },
+    }),
+
+    async execute({ url }, { maxContentTokens, domains }, context) {
+      if (typeof url !== 'string') return failed(null, 'url must be a text');
+      try {
+        const page = await fetcher.fetch({
+          url: url.trim(),
+          signal: context.signal,
+          admit(address) {
+            if (!isAdmitted(domains, address)) throw new PageError('The domain is not allowed for this request');
+          },
+        });
+        const { text, truncated } = cutToTokens(page.content, maxContentTokens);
+        return {
+          result: {
+            url: page.url,
+            ...(page.title === undefined ? {} : { title: page.title }),
+            content: text,
+            status: 'completed',
+            retrieved_at: new Date(context.wallClock()).toISOString(),
+            ...(truncated || page.truncated ? { truncated: true } : {}),
+          },
+          used: { web_fetch_requests: 1, ...(page.cost === undefined ? {} : { cost: page.cost }) },
+        };
+      } catch (error) {
+        if (error instanceof PageError) return failed(url, error.message);
+        throw error;
+      }
+    },
+
+    close: () => fetcher.close?.() ?? Promise.resolve(),
+  });
+}
+
+function failed(url: string | null, error: string): { readonly result: JsonObject } {
+  return { result: { ...(url === null ? {} : { url: url.slice(0, 2_000) }), status: 'failed', error } };
+}
+
+/** What a request says about fetching pages. */
+export interface WebFetchOptions {
+  /** Pages that the model may fetch; at most 50 (gaps 2.2). */
+  readonly maxUses: number;
+  /** Tokens of one page that the model gets; estimated, and the rest is cut off. Default 25,000. */
+  readonly maxContentTokens: number;
+  readonly domains: DomainFilter;
+}
+
+const MOST_USES = 50;
+const DEFAULT_CONTENT_TOKENS = 25_000;
+
+/** Checks and completes the options of `web-fetch`, the plugin and the tool. */
+function parseFetchOptions(value: JsonObject): OptionsCheck<WebFetchOptions> {
+  const parsed = parseWebFetchOptions(value);
+  if (!parsed.ok) return parsed;
+  const {
+    max_uses: uses,
+    max_content_tokens: tokens,
+    allowed_domains: allowed,
+    blocked_domains: blocked,
+  } = parsed.options;
+  const checked = parseDomainFilter(
+    { name: 'allowed_domains', rules: allowed },
+    { name: 'blocked_domains', rules: blocked },
+  );
+  if (!checked.ok) return checked;
+  const maxUses = Math.min(uses ?? MOST_USES, MOST_USES);
+  return {
+    ok: true,
+    options: { maxUses, maxContentTokens: tokens ?? DEFAULT_CONTENT_TOKENS, domains: checked.filter },
+  };
 }

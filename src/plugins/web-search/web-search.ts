@@ -1,22 +1,19 @@
-import { checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
-import { type ServerToolDefinition, defineServerTool } from '../../core/pipeline/server-tool.ts';
+import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
+import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import {
+  parseWebSearchOptions,
   type SearchContextSize,
   type SearchMode,
   type UserLocation,
-  parseWebSearchOptions,
 } from '../../protocol/web-options.ts';
 import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine } from '../ports/search-engine.ts';
+import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { chooseSearch, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
-import { citationsOf } from '../search/cite.ts';
+import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
 import { nativeOptions } from '../search/native-search.ts';
-import { shownResult, UNTRUSTED_PAGES } from '../search/quote-results.ts';
-import { runSearch } from '../search/run-search.ts';
-import { ResultBudget } from './result-budget.ts';
 import { enginesKind } from '../option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */
@@ -158,4 +155,40 @@ function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): Opti
       location: parsed.options.user_location,
     },
   };
+}
+
+/** Requests that are remembered at a time; the oldest are forgotten first. */
+const MAX_REQUESTS = 10_000;
+
+/**
+ * Counts the results that all searches of one request gave together, also when several run at the same time: a search
+ * takes its share before it begins and gives back what it did not need.
+ */
+export class ResultBudget {
+  readonly #taken = new Map<string, number>();
+
+  /**
+   * Takes up to so many results for a request.
+   *
+   * @returns How many it may have; 0 when nothing is left.
+   */
+  take(requestId: string, wanted: number, limit: number): number {
+    const taken = this.#taken.get(requestId) ?? 0;
+    const granted = Math.max(0, Math.min(wanted, limit - taken));
+    this.#taken.delete(requestId);
+    this.#taken.set(requestId, taken + granted);
+    if (this.#taken.size > MAX_REQUESTS) {
+      for (const oldest of this.#taken.keys()) {
+        this.#taken.delete(oldest);
+        break;
+      }
+    }
+    return granted;
+  }
+
+  /** Gives back what a search did not need. */
+  giveBack(requestId: string, unused: number): void {
+    const taken = this.#taken.get(requestId);
+    if (taken !== undefined) this.#taken.set(requestId, Math.max(0, taken - unused));
+  }
 }

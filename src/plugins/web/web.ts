@@ -1,19 +1,17 @@
-import type { ChunkTransform } from '../../core/pipeline/chunk-transform.ts';
-import { checkShape, milliseconds, type OptionShape } from '../../core/options/option-kinds.ts';
-import { type Plugin, definePlugin } from '../../core/pipeline/plugin.ts';
+import { type ChunkTransform, definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
-import { type SearchMode, type UserLocation, parseWebOptions } from '../../protocol/web-options.ts';
+import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
 import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine, SearchResult } from '../ports/search-engine.ts';
+import type { SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
 import { chooseSearch, nobodySearches, problemOfEngine, withNativeSearch } from '../search/choose-search.ts';
-import { citationsOf } from '../search/cite.ts';
+import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
 import { nativeOptions } from '../search/native-search.ts';
-import { runSearch } from '../search/run-search.ts';
-import { addResults, usualSearchPrompt } from './add-results.ts';
-import { searchText } from './search-text.ts';
 import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
+import type { Message, UserMessage } from '../../protocol/message.ts';
+import { plainText } from '../pages/page-text.ts';
 
 /** Options of {@link web}. */
 export interface WebPluginOptions {
@@ -139,4 +137,59 @@ function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): Opti
   const { user_location: location } = parsed.options;
   const own = { engine, mode, searchPrompt, maxUses, location, maxResults: maxResults ?? DEFAULT_RESULTS };
   return { ok: true, options: { ...own, domains: checked.filter } };
+}
+
+/** Characters of a query. Engines shorten it further as they need. */
+const MAX_LENGTH = 1_000;
+
+/** What to search for: the text of the newest user message, on one line; undefined when it has none. */
+function searchText(messages: readonly Message[]): string | undefined {
+  const newest = messages.findLast((message) => message.role === 'user');
+  const { content } = newest ?? {};
+  const text =
+    typeof content === 'string'
+      ? content
+      : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const short = text.trim().length <= MAX_LENGTH ? text : mainParagraph(text);
+  return plainText(short.replaceAll(/\s+/g, ' '), MAX_LENGTH) || undefined;
+}
+
+/** In a long message, usually a document with a question before or behind it, the question is what counts. */
+function mainParagraph(text: string): string {
+  const paragraphs = text.split('\n').filter((one) => one.trim() !== '');
+  const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)];
+  const asks = (one: string): boolean => one.trim().endsWith('?') && one.length <= MAX_LENGTH;
+  return asks(last) ? last : first;
+}
+
+/** What introduces the results when a request has no `search_prompt` of its own. */
+function usualSearchPrompt(epochMs: number): string {
+  const today = new Date(epochMs).toISOString().slice(0, 10);
+  return (
+    `A web search for this message was made today, ${today}; what it found follows. Use it where it helps to answer, ` +
+    'and cite every page that you use as a Markdown link named by its domain, for example ' +
+    '[example.org](https://example.org/an/article).'
+  );
+}
+
+/**
+ * Puts results behind the newest user message. They stand in a user's turn and not in a system message, because pages
+ * must not speak with the authority of the program.
+ */
+function addResults(
+  messages: readonly Message[],
+  results: readonly SearchResult[],
+  searchPrompt: string,
+): readonly Message[] {
+  const found = results.length === 0 ? 'The search found nothing.' : `${UNTRUSTED_PAGES}\n\n${quoteResults(results)}`;
+  const addition = `${searchPrompt}\n\n${found}`;
+  const index = messages.findLastIndex((message) => message.role === 'user');
+  return messages.map((message, at) => (at === index ? extended(message as UserMessage, addition) : message));
+}
+
+function extended(message: UserMessage, addition: string): UserMessage {
+  const { content } = message;
+  return typeof content === 'string'
+    ? { ...message, content: `${content}\n\n${addition}` }
+    : { ...message, content: [...content, { type: 'text', text: addition }] };
 }

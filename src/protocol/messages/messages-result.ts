@@ -1,6 +1,6 @@
 import type { Availability, ErrorMetadata, ErrorType } from '../error.ts';
 import type { RouterMetadata } from '../metadata.ts';
-import type { CostDetails } from '../usage.ts';
+import type { CostDetails } from '../chunk.ts';
 import type { RedactedThinkingBlock, ThinkingBlock } from './block.ts';
 
 /** A source on the web that a text cites. */

@@ -1,11 +1,10 @@
-import { type Checked, failed, faultAt, passed } from '../fault.ts';
+import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
 import { FIRST_PROBLEM } from '../fields.ts';
 import { inspectJson } from '../inspect-json.ts';
 import { describeIssues, nameOf } from '../issues.ts';
 import { isJsonObject } from '../json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../limits.ts';
-import { checkMessages } from './check-messages.ts';
-import { type MessagesRequest, messagesRequestSchema } from './messages-request.ts';
+import { type MessagesRequest, messagesRequestSchema, type MessagesTurn } from './messages-request.ts';
 
 /** Where a request asks for a conversation that the server keeps. Its clients know how to go on without one. */
 export const THREAD_PATH = 'thread';
@@ -36,4 +35,35 @@ export function parseMessagesRequest(
   const request = body as unknown as MessagesRequest;
   const fault = checkMessages(request);
   return fault === undefined ? passed(request) : failed(fault);
+}
+
+/** Finds statements of a request that cannot all be true. Anthropic answers them with a 400, and so do we. */
+function checkMessages(request: MessagesRequest): RequestFault | undefined {
+  return checkToolResults(request.messages) ?? checkToolChoice(request) ?? checkFallbacks(request);
+}
+
+function checkToolResults(messages: readonly MessagesTurn[]): RequestFault | undefined {
+  const calls = new Set<string>();
+  for (const [turn, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue;
+    for (const [index, block] of content.entries()) {
+      if (block.type === 'tool_use') calls.add(block.id);
+      if (block.type !== 'tool_result' || calls.has(block.tool_use_id)) continue;
+      const path = `messages[${turn}].content[${index}].tool_use_id`;
+      return faultAt(path, 'answers a tool call that no earlier assistant message made');
+    }
+  }
+  return undefined;
+}
+
+function checkToolChoice({ tools, tool_choice: choice }: MessagesRequest): RequestFault | undefined {
+  if (choice == null || choice.type === 'none' || choice.type === 'auto') return undefined;
+  if (!tools?.length) return faultAt('tool_choice', 'asks for a tool call, but the request has no tools');
+  if (choice.type !== 'tool' || tools.some((tool) => tool.name === choice.name)) return undefined;
+  return faultAt('tool_choice.name', `must be the name of one of the tools, not ${echo(choice.name)}`);
+}
+
+function checkFallbacks({ fallbacks, models }: MessagesRequest): RequestFault | undefined {
+  if (fallbacks == null || fallbacks === 'default' || models == null) return undefined;
+  return faultAt('fallbacks', 'and models mean the same: send one of them');
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type CacheControl, type PromptCacheBreakpoint, cacheMarks, mediaUrl } from '../content-part.ts';
+import { type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';
 import { nullish } from '../fields.ts';
 
 interface CacheMarks {

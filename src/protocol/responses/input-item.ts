@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { identifier, jsonObject, nullish } from '../fields.ts';
-import { reasoningEffortSchema, type ReasoningEffort } from '../reasoning.ts';
+import { type ReasoningEffort, reasoningEffortSchema } from '../reasoning.ts';
 import {
-  type InputPart,
-  type MessagePart,
   inputContentSchema,
+  type InputPart,
   instructionContentSchema,
+  type MessagePart,
   outputContentSchema,
 } from './input-content.ts';
 

@@ -1,15 +1,13 @@
 import type * as z from 'zod';
-import { type Checked, type RequestFault, failed, faultAt, passed } from '../fault.ts';
+import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
 import { FIRST_PROBLEM } from '../fields.ts';
 import { inspectJson } from '../inspect-json.ts';
 import { describeIssues, nameOf } from '../issues.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { RequestLimits } from '../limits.ts';
-import { checkItems } from './check-items.ts';
-import { checkStateless } from './check-stateless.ts';
-import { schemaOfItem } from './input-item.ts';
+import { type InputItem, schemaOfItem } from './input-item.ts';
 import { type ResponsesRequest, responsesRequestSchema } from './responses-request.ts';
-import { schemaOfChoice, schemaOfTool } from './tool.ts';
+import { schemaOfChoice, schemaOfTool, type ToolChoiceEntry, type ToolEntry } from './tool.ts';
 
 /**
  * Checks what is peculiar to the body of `POST /responses` (gaps 10). What it shares with chat completions is checked
@@ -57,4 +55,81 @@ function mismatchInList(
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+/** Fields that refer to something stored, with what to do instead. */
+const STORED: readonly (readonly [string, string])[] = [
+  ['previous_response_id', 'is not supported, because no answers are stored: send the whole conversation in input'],
+  ['conversation', 'is not supported, because no conversations are stored: send the whole conversation in input'],
+  ['prompt', 'is not supported, because no prompts are stored: send instructions and input'],
+];
+
+/** Finds what would need answers that are stored: this service keeps none (gaps 10). */
+function checkStateless(body: JsonObject): RequestFault | undefined {
+  for (const [name, problem] of STORED) if (body[name] != null) return faultAt(name, problem);
+  if (body['store'] != null && body['store'] !== false) {
+    return faultAt('store', 'must be false or left out, because no answers are stored');
+  }
+  if (body['background'] != null && body['background'] !== false) {
+    return faultAt(
+      'background',
+      'must be false or left out: an answer can only be given to the request that waits for it',
+    );
+  }
+  const { input } = body;
+  if (!Array.isArray(input)) return undefined;
+  const index = input.findIndex(isReference);
+  if (index < 0) return undefined;
+  const problem = 'refers to an item of an earlier answer, but no answers are stored: send the item itself';
+  return faultAt(`input[${index}]`, problem);
+}
+
+function isReference(item: unknown): boolean {
+  if (!isJsonObject(item)) return false;
+  if (item['type'] === 'item_reference') return true;
+  return item['type'] == null && typeof item['id'] === 'string' && item['role'] === undefined;
+}
+
+/** Finds statements of a body that cannot all be true. */
+function checkItems({ input, tools, tool_choice: choice }: ResponsesRequest): RequestFault | undefined {
+  const fault = typeof input === 'string' ? undefined : checkResults(input);
+  return fault ?? checkChoice(choice ?? undefined, tools ?? []);
+}
+
+/** The results of a call must follow the call itself: providers refuse them otherwise. */
+function checkResults(items: readonly InputItem[]): RequestFault | undefined {
+  const calls = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(item.call_id);
+    const isResult = item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+    if (isResult && !calls.has(item.call_id)) {
+      return faultAt(`input[${index}].call_id`, 'answers a call that no earlier item of input made', 422);
+    }
+  }
+  return undefined;
+}
+
+function checkChoice(choice: ToolChoiceEntry | undefined, tools: readonly ToolEntry[]): RequestFault | undefined {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return undefined;
+  if (tools.length === 0) return faultAt('tool_choice', 'asks for a tool call, but the request has no tools', 422);
+  if (typeof choice === 'string') return undefined;
+  if ('mode' in choice) {
+    const index = choice.tools.findIndex((wanted) => !tools.some((tool) => matches(tool, wanted)));
+    return index < 0 ? undefined : unknownTool(`tool_choice.tools[${index}]`, choice.tools[index] ?? { type: '' });
+  }
+  return 'name' in choice && !tools.some((tool) => matches(tool, choice))
+    ? unknownTool('tool_choice', choice)
+    : undefined;
+}
+
+function matches(tool: ToolEntry, wanted: { readonly type: string; readonly name?: string | undefined }): boolean {
+  if (wanted.type !== 'function' && wanted.type !== 'custom') return true;
+  return tool.type === wanted.type && tool['name' as keyof ToolEntry] === wanted.name;
+}
+
+function unknownTool(
+  path: string,
+  { type, name = '' }: { readonly type: string; readonly name?: string | undefined },
+): RequestFault {
+  return faultAt(`${path}.name`, `must be the name of a ${type} tool in tools, not ${echo(name)}`, 422);
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import {
+  type Batch,
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
-  type Batch,
   type BatchItemError,
   type BatchList,
   type BatchRequestCounts,

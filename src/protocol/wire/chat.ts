@@ -10,10 +10,10 @@ import type {
   ResultMessage,
   ResultToolCall,
   TokenLogprob,
+  ToolCallExtra,
 } from '../chat-result.ts';
 import type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from '../chunk.ts';
 import type { ReasoningDetail } from '../reasoning.ts';
-import type { ToolCallExtra } from '../tool-call-extra.ts';
 import { errorDetailSchema, routerMetadataSchema } from './error.ts';
 import { usageSchema } from './usage.ts';
 import { anyJson, anyObject, count, seconds, wireObject, words } from './wire-object.ts';

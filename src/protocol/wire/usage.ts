@@ -6,7 +6,7 @@ import type {
   PromptTokensDetails,
   ServerToolUseDetails,
   Usage,
-} from '../usage.ts';
+} from '../chunk.ts';
 import { count, wireObject } from './wire-object.ts';
 
 const amount = z.number();

@@ -1,9 +1,8 @@
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from '../base64.ts';
-import { type DownloadFile, problemOfDownload } from './download.ts';
+import { toBase64 } from '../../platform/base64.ts';
+import { type DownloadFile, type Media, mediaTypeFor, problemOfDownload, readMedia, typeOfData } from './media.ts';
 import type { AiSdkFamily } from './families.ts';
-import { EncodeError } from '../encode-error.ts';
-import { type Media, mediaTypeFor, readMedia, typeOfData } from './media.ts';
+import { EncodeError } from '../codec.ts';
 import type { AiSdkModel } from './model.ts';
 
 /** A file of a prompt that is named by its address. */

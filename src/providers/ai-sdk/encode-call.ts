@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type {
@@ -13,7 +13,7 @@ import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 import type { Media } from './media.ts';
 import type { AiSdkModel } from './model.ts';
 import { writePrompt } from './prompt.ts';
-import { type OptionsContext, type Takes, merged, providerOptions, reasoningOptions } from './provider-options.ts';
+import { merged, type OptionsContext, providerOptions, reasoningOptions, type Takes } from './provider-options.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {

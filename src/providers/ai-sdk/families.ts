@@ -2,7 +2,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
-import { TOOL_ID_RULE } from '../anthropic/tool-id-rule.ts';
+import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/tool-call-ids.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';

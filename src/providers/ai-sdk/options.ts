@@ -12,14 +12,14 @@ import {
   optionProblems,
   type OptionShape,
   text,
-} from '../../core/options/option-kinds.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import type { DownloadFile } from './download.ts';
+} from '../../platform/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
+import type { DownloadFile } from './media.ts';
 import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
-import { anyText, headerValue } from '../option-kinds.ts';
-import { DECLARATION_OPTIONS } from '../../core/options/model-options.ts';
+import { anyText, headerValue } from '../check-options.ts';
+import { DECLARATION_OPTIONS } from '../../config/model-options.ts';
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what

@@ -1,19 +1,18 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
+import { escapeText, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { citationsDelta, fileDelta, sourceDelta } from './answer-extras.ts';
-import { decodeUsage } from './decode-usage.ts';
+import { decodeUsage, readFinishReason } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
-import { readFinishReason } from './finish-reason.ts';
-import { ReasoningBlocks } from './reasoning-blocks.ts';
+import { readThoughtSignature, ReasoningBlocks } from './reasoning-blocks.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { imageId, textId } from '../signed-parts.ts';
-import { readThoughtSignature } from './reasoning-formats.ts';
 import { failureOfPart } from './thrown-failure.ts';
-import { ToolInputs } from './tool-inputs.ts';
-import { type WarningSink, judgeWarnings } from './warnings.ts';
+import { judgeWarnings, type WarningSink } from './warnings.ts';
+import type { Annotation } from '../../protocol/chat-result.ts';
+import { toBase64 } from '../../platform/base64.ts';
+import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 
 /** What the decoder of one answer needs to know. */
 export interface DecodingContext extends ErrorContext {
@@ -189,4 +188,139 @@ function tierOf(metadata: unknown): string | undefined {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+/** A source of the answer: an address that it cites. Documents of the prompt have no form here. */
+function sourceDelta({ sourceType, url, title }: JsonObject): Delta | undefined {
+  return sourceType === 'url' && typeof url === 'string' ? { annotations: [citation(url, title)] } : undefined;
+}
+
+/**
+ * The citations of a text.
+ *
+ * @param offset - Characters of the answer before that text: positions count from its beginning.
+ */
+function citationsDelta(citations: unknown, offset: number): Delta | undefined {
+  const annotations = (Array.isArray(citations) ? citations : []).flatMap((value): Annotation[] => {
+    if (!isJsonObject(value) || !isJsonObject(value['source'])) return [];
+    const { source, startIndex, endIndex, citedText } = value;
+    const { sourceType, url, title } = source;
+    if (sourceType !== 'url' || typeof url !== 'string') return [];
+    const place =
+      typeof startIndex === 'number' && typeof endIndex === 'number'
+        ? { start_index: offset + startIndex, end_index: offset + endIndex }
+        : {};
+    return [citation(url, title, { ...(typeof citedText === 'string' ? { content: citedText } : {}), ...place })];
+  });
+  return annotations.length === 0 ? undefined : { annotations };
+}
+
+/** A file that the model made: images and sounds; others have no form here. */
+function fileDelta({ mediaType, data }: JsonObject): Delta | undefined {
+  if (typeof mediaType !== 'string') return undefined;
+  if (mediaType.startsWith('image/')) {
+    const url = addressOf(data, mediaType);
+    return url === undefined ? undefined : { images: [{ type: 'image_url', image_url: { url } }] };
+  }
+  const sound = mediaType.startsWith('audio/') ? base64Of(data) : undefined;
+  return sound === undefined ? undefined : { audio: { data: sound } };
+}
+
+function citation(url: string, title: unknown, more: object = {}): Annotation {
+  const named = typeof title === 'string' && title !== '' ? { title } : {};
+  return { type: 'url_citation', url_citation: { url, ...named, ...more } };
+}
+
+function addressOf(data: unknown, mediaType: string): string | undefined {
+  const base64 = base64Of(data);
+  if (base64 !== undefined) return `data:${mediaType};base64,${base64}`;
+  const url: unknown = isJsonObject(data) ? (data as { url?: unknown }).url : undefined;
+  return url instanceof URL ? url.href : typeof url === 'string' ? url : undefined;
+}
+
+/** Version 4 says of what sort data is; before, it was base64 or bytes as they are. */
+function base64Of(data: unknown): string | undefined {
+  if (typeof data === 'string') return data;
+  if (data instanceof Uint8Array) return toBase64(data);
+  return isJsonObject(data) && data['type'] === 'data' ? base64Of((data as { data?: unknown }).data) : undefined;
+}
+
+interface KnownInput {
+  /** Position among the calls, for the indexer. */
+  readonly position: number;
+  /** The provider runs this tool itself: the caller must not. */
+  readonly hidden: boolean;
+  /** Its input is no JSON while it is streamed. */
+  readonly held: boolean;
+  streamed: string;
+  called: boolean;
+}
+
+/**
+ * Follows the tool calls of one answer. A call comes in pieces that are followed by the whole, or as a whole alone;
+ * either way the caller gets every character of its arguments once. Tools that the provider runs itself are left out.
+ */
+class ToolInputs {
+  readonly #known = new Map<string, KnownInput>();
+  readonly #indexer: ToolCallIndexer;
+
+  /** @param newId - Makes an id for a call that came without one. */
+  constructor(newId: (index: number) => string, originalId: OriginalId) {
+    this.#indexer = new ToolCallIndexer(newId, originalId);
+  }
+
+  /** `tool-input-start`. Undefined where there are more calls than any sane answer has. */
+  start({ id, toolName, providerExecuted, inputEncoding }: JsonObject): readonly ToolCallDelta[] | undefined {
+    const known = this.#open(textOf(id), providerExecuted === true, inputEncoding === 'text');
+    return known.hidden || known.held ? [] : this.#announce(known, textOf(id), toolName, '');
+  }
+
+  /** `tool-input-delta`. */
+  delta({ id, delta }: JsonObject): readonly ToolCallDelta[] | undefined {
+    const known = this.#known.get(textOf(id));
+    const text = textOf(delta);
+    if (known === undefined || known.hidden || known.held || text === '') return [];
+    known.streamed += text;
+    return this.#indexer.read([{ index: known.position, function: { arguments: text } }]);
+  }
+
+  /** `tool-call`: the whole, of which only what has not been streamed is news. */
+  call({ toolCallId, toolName, input, providerExecuted }: JsonObject): readonly ToolCallDelta[] | undefined {
+    const id = textOf(toolCallId);
+    const text = typeof input === 'string' ? input : JSON.stringify(input ?? {});
+    const begun = this.#known.get(id);
+    const known = begun ?? this.#open(id, providerExecuted === true, false);
+    if (known.hidden || known.called) return [];
+    known.called = true;
+    if (known.held) return this.#announce(known, id, toolName, asObject(text));
+    if (begun === undefined) return this.#announce(known, id, toolName, text);
+    const rest = text.startsWith(known.streamed) ? text.slice(known.streamed.length) : '';
+    return rest === '' ? [] : this.#indexer.read([{ index: known.position, function: { arguments: rest } }]);
+  }
+
+  /** What is still owed at the end: arguments that are empty are an empty object. */
+  finish(): readonly ToolCallDelta[] {
+    return this.#indexer.finish();
+  }
+
+  #open(id: string, hidden: boolean, held: boolean): KnownInput {
+    const known = { position: this.#known.size, hidden, held, streamed: '', called: false };
+    // A call without an id is complete, so nothing will ever be added to it.
+    this.#known.set(id === '' ? `\0${known.position}` : id, known);
+    return known;
+  }
+
+  #announce({ position }: KnownInput, id: string, name: unknown, text: string): readonly ToolCallDelta[] | undefined {
+    return this.#indexer.read([{ index: position, id, function: { name: textOf(name), arguments: text } }]);
+  }
+}
+
+/** Input in a language of its own is wrapped: arguments are an object everywhere. */
+function asObject(text: string): string {
+  const begin = text.trimStart();
+  return begin === '' || begin.startsWith('{') ? text : JSON.stringify({ input: text });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

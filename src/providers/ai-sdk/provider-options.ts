@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
-import { EFFORT_SHARES } from '../effort-shares.ts';
-import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-reasoning.ts';
+import { EFFORT_SHARES } from '../codec.ts';
+import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { SpecVersion } from './model.ts';
 

@@ -1,19 +1,25 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
-import type { JsonValue } from '../../protocol/json.ts';
-import { type EmbeddingCall, type Provider, type ProviderCall } from '../provider.ts';
-import { type EmbeddingReply, type ProviderReply, failedReply } from '../provider-reply.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
+import {
+  type EmbeddingCall,
+  type EmbeddingReply,
+  failedReply,
+  type PieceStream,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+} from '../../contracts/provider.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { fetchFiles } from './addresses.ts';
 import type { CallOptions } from './call-options.ts';
-import { guardedDownload } from './download.ts';
+import { guardedDownload } from './media.ts';
 import { embedWith } from './embed.ts';
 import { type CallDefaults, encodeCall } from './encode-call.ts';
 import { familyOf } from './families.ts';
-import { EncodeError } from '../encode-error.ts';
-import { LinkedAbort } from './linked-abort.ts';
+import { EncodeError } from '../codec.ts';
 import { type AiSdkModel, type AiSdkUpstream, isEmbeddingModel, isLanguageModel, looksLikeModel } from './model.ts';
 import {
   type AiSdkDeclaration,
@@ -24,10 +30,11 @@ import {
   entriesOf,
   tableOfOne,
 } from './options.ts';
-import type { DecodingContext } from './part-decoder.ts';
-import { type PartSource, PartStream } from './part-stream.ts';
+import { type DecodingContext, PartDecoder } from './part-decoder.ts';
 import { failureOfThrown } from './thrown-failure.ts';
-import { decodeWhole } from './whole-answer.ts';
+import { ResultCollector } from '../../core/stream/collect.ts';
+import type { StreamPiece } from '../../core/stream/pieces.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 
 /**
  * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK
@@ -195,3 +202,147 @@ function withTrace(
 function withoutHeaders({ headers: _, ...options }: CallOptions): JsonValue {
   return JSON.parse(JSON.stringify(options)) as JsonValue;
 }
+
+/**
+ * Reads a whole answer. It is taken for a stream of few parts, so that text, reasoning, tool calls and usage mean the
+ * same however they came.
+ */
+function decodeWhole(
+  answer: unknown,
+  context: DecodingContext,
+): { readonly ok: true; readonly result: UpstreamResult } | { readonly ok: false; readonly failure: AttemptFailure } {
+  if (!isJsonObject(answer) || !Array.isArray(answer['content'])) {
+    return { ok: false, failure: failure('bad_response', 'The model gave an answer without content') };
+  }
+  const decoder = new PartDecoder({ ...context, streamed: false });
+  const pieces: StreamPiece[] = [];
+  for (const part of partsOf(answer, answer['content'])) decoder.part(part, pieces);
+  const collector = new ResultCollector();
+  for (const piece of pieces) {
+    if (typeof piece !== 'string' && piece.type === 'failure') return { ok: false, failure: piece.failure };
+    if (typeof piece !== 'string' && piece.type === 'finish' && piece.reason === 'error') {
+      return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
+    }
+    collector.add(piece);
+  }
+  return { ok: true, result: collector.result() };
+}
+
+function partsOf(
+  { warnings, response, finishReason, usage, providerMetadata }: Readonly<Record<string, unknown>>,
+  content: readonly unknown[],
+): readonly unknown[] {
+  const id: unknown = isJsonObject(response) ? response['id'] : undefined;
+  return [
+    { type: 'stream-start', warnings },
+    { type: 'response-metadata', id },
+    ...content.flatMap(spread),
+    { type: 'finish', finishReason, usage, providerMetadata },
+  ];
+}
+
+/** Text and reasoning come in one piece here, and in three parts in streams. */
+function spread(part: unknown, position: number): readonly unknown[] {
+  if (!isJsonObject(part) || (part['type'] !== 'text' && part['type'] !== 'reasoning')) return [part];
+  const { type, text, citations, providerMetadata } = part;
+  const id = `whole-${position}`;
+  return [
+    { type: `${type}-start`, id },
+    { type: `${type}-delta`, id, delta: text, providerMetadata },
+    { type: `${type}-end`, id, citations },
+  ];
+}
+
+/** What is needed of a readable stream, of whatever realm. */
+interface PartSource {
+  getReader(): {
+    read(): PromiseLike<{ readonly done: boolean; readonly value?: unknown }>;
+    cancel(reason?: unknown): PromiseLike<void>;
+  };
+}
+
+/**
+ * Reads the parts of a model's stream as pieces. Giving it up aborts the call and cancels the stream: some models split
+ * their streams inside, so that a cancellation alone does not reach the connection.
+ */
+class PartStream implements PieceStream {
+  readonly #reader: ReturnType<PartSource['getReader']>;
+  readonly #decoder: PartDecoder;
+  readonly #context: DecodingContext;
+  readonly #abort: LinkedAbort;
+  #done = false;
+
+  constructor(source: PartSource, context: DecodingContext, abort: LinkedAbort) {
+    this.#reader = source.getReader();
+    this.#decoder = new PartDecoder(context);
+    this.#context = context;
+    this.#abort = abort;
+  }
+
+  async read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#done) return undefined;
+    const pieces: StreamPiece[] = [];
+    try {
+      const { done, value } = await this.#reader.read();
+      if (this.#isOver()) return undefined;
+      if (done) {
+        this.#done = true;
+        this.#abort.release();
+        this.#decoder.end(pieces);
+        return pieces;
+      }
+      this.#decoder.part(value, pieces);
+    } catch (error) {
+      if (this.#isOver()) return undefined;
+      const { signal } = this.#context;
+      pieces.push({ type: 'failure', failure: failureOfThrown(error, this.#context, signal) });
+    }
+    if (pieces.some((piece) => typeof piece !== 'string' && piece.type === 'failure')) this.cancel();
+    return pieces;
+  }
+
+  cancel(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#abort.abort();
+    // It may have broken already, in which case cancelling it fails too.
+    this.#reader.cancel().then(ignore, ignore);
+  }
+
+  /** May have changed while a read was under way. */
+  #isOver(): boolean {
+    return this.#done;
+  }
+}
+
+function ignore(): void {}
+
+/** A signal of one call that is aborted with the caller's, or by itself. Leaves no listener behind. */
+class LinkedAbort {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #onAbort = (): void => this.abort();
+
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+    outer.addEventListener('abort', this.#onAbort);
+    if (outer.aborted) this.abort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.release();
+    this.#controller.abort(CALL_OVER);
+  }
+
+  /** The call is over: its signal will not be needed any more. */
+  release(): void {
+    this.#outer.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+/** Reason of every abort: the SDK lets errors of this name through as they are. */
+const CALL_OVER = new DOMException('The call is over', 'AbortError');

@@ -5,7 +5,7 @@ import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ProviderOptions, ReasoningPrompt } from './call-options.ts';
 import type { AiSdkFamily } from './families.ts';
 import { readSignedPart } from '../signed-parts.ts';
-import { FORMATS, parseForeign } from './reasoning-formats.ts';
+import { FORMATS, parseForeign } from './reasoning-blocks.ts';
 
 /** Earlier reasoning, as a model gets it back. */
 export interface ReasoningHistory {

@@ -1,10 +1,9 @@
-import { type AttemptFailure, type FailureKind, failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
-import { parseJson } from '../parse-json.ts';
+import { type ErrorContext, failureInBand, failureOfResponse, parseJson } from '../upstream-failure.ts';
 import { presentable } from '../redact.ts';
-import { connectionFailure, hasConnectionCode } from '../transport/connection-failure.ts';
-import { type ErrorContext, failureInBand, failureOfResponse } from '../upstream-failure.ts';
+import { connectionFailure, hasConnectionCode } from '../../net/connection-failure.ts';
 
 /** Marks of the SDK's errors; `instanceof` fails where two copies of the SDK are loaded. */
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');

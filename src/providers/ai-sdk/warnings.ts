@@ -1,4 +1,4 @@
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';

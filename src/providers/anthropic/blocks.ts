@@ -1,5 +1,7 @@
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
+import type { FinishReason } from '../../protocol/chat-result.ts';
+import type { ToolIdRule } from '../tool-ids.ts';
 
 /** A mark for the prompt cache; taken away again where there are more than the API accepts. */
 interface Marked {
@@ -13,7 +15,7 @@ export interface TextBlock extends Marked {
 }
 
 /** Where an image or a document comes from. */
-export type MediaSource =
+type MediaSource =
   | { readonly type: 'url'; readonly url: string }
   | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
   | { readonly type: 'text'; readonly media_type: 'text/plain'; readonly data: string }
@@ -77,3 +79,25 @@ export interface SearchToolDefinition extends Marked {
   readonly blocked_domains?: readonly string[];
   readonly user_location?: object;
 }
+
+const KNOWN: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  // The provider's own tools want to go on; none of ours are waited for.
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+/** The finish reason for a stop reason; an unknown one counts as a normal end. */
+export function mapStopReason(native: string): FinishReason {
+  return Object.hasOwn(KNOWN, native) ? (KNOWN[native] ?? 'stop') : 'stop';
+}
+
+/** Ids of tool calls on this wire are letters, digits, `_` and `-`. */
+export const TOOL_ID_RULE: ToolIdRule = {
+  allowed: /^[a-zA-Z0-9_-]+$/,
+  replace: (id, attempt) => `${id.replace(/[^a-zA-Z0-9_-]/g, '_')}${attempt === 0 ? '' : `_${attempt}`}`,
+};

@@ -4,8 +4,7 @@ import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import type { DecodedResult } from '../codec.ts';
-import { parseJson } from '../parse-json.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
 
 /** What decoding one answer depends on. */

@@ -1,15 +1,14 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { Turn } from './blocks.ts';
-import { limitCacheMarks } from './cache-marks.ts';
+import type { TextBlock, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
 import { encodeTools } from './encode-tools.ts';
-import { type ModelRules, rulesOf, wireModelName } from './model-rules.ts';
+import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { planFormat } from './plan-format.ts';
-import { type ThinkingPlan, planThinking } from './plan-thinking.ts';
+import type { CacheControl } from '../../protocol/content-part.ts';
 
 /** A request body of the Messages API. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
@@ -127,3 +126,37 @@ function withInstruction(turns: readonly Turn[], instruction: string): readonly 
   if (last?.role !== 'user') return [...turns, { role: 'user', content: textBlocks(instruction) }];
   return [...turns.slice(0, -1), { role: 'user', content: [...last.content, ...textBlocks(instruction)] }];
 }
+
+/** Marks in one request; the one at the top counts too. */
+const MOST_MARKS = 4;
+
+type Markable = { cache_control?: CacheControl };
+
+/**
+ * Takes away cache marks until the API accepts the rest, in place: at most four, none on the last block beside a mark
+ * for the whole request, and none that lives an hour behind one that lives five minutes. Of too many, the first stays,
+ * which other conversations share, and the last ones, which this one goes on from.
+ *
+ * @returns the mark for the whole request, as it may be sent.
+ */
+function limitCacheMarks(
+  tools: readonly Markable[],
+  system: readonly TextBlock[],
+  turns: readonly Turn[],
+  whole: CacheControl | undefined,
+): CacheControl | undefined {
+  const blocks: readonly Markable[] = [...tools, ...system, ...turns.flatMap(({ content }) => content as Markable[])];
+  if (whole !== undefined) delete blocks.at(-1)?.cache_control;
+  const marked = blocks.filter(({ cache_control: mark }) => mark !== undefined);
+  const most = whole === undefined ? MOST_MARKS : MOST_MARKS - 1;
+  for (const block of marked.splice(1, marked.length - most)) delete block.cache_control;
+  let isShort = false;
+  for (const block of marked) {
+    const isLong = block.cache_control?.ttl === '1h';
+    if (isShort && isLong) block.cache_control = SHORT;
+    isShort ||= !isLong;
+  }
+  return isShort && whole?.ttl === '1h' ? SHORT : whole;
+}
+
+const SHORT: CacheControl = { type: 'ephemeral' };

@@ -1,17 +1,16 @@
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import type { SearchToolDefinition, ToolDefinition, Turn } from './blocks.ts';
 import { cacheMark } from './encode-content.ts';
-import { encodeSearch } from './encode-search.ts';
 import { strictSchema } from './json-schema.ts';
-import type { ModelRules } from './model-rules.ts';
+import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan } from './plan-format.ts';
-import type { ThinkingPlan } from './plan-thinking.ts';
+import { EncodeError } from '../codec.ts';
 
 /** Which tools the model has, and which of them it may or must call. */
-export interface EncodedTools {
+interface EncodedTools {
   readonly tools: readonly (ToolDefinition | SearchToolDefinition)[];
   readonly choice?: Readonly<Record<string, unknown>> | undefined;
   /** What the model is told where a call cannot be forced. */
@@ -107,4 +106,36 @@ function toolsOfHistory(turns: readonly Turn[]): EncodedTools {
   if (called.length === 0) return { tools: [] };
   const tools = [...new Set(called)].map((name) => ({ name, input_schema: { type: 'object' } }));
   return { tools, choice: { type: 'none' } };
+}
+
+/**
+ * Anthropic's own search, which is what `web_search_options` ask for; undefined when they do not. How much context a
+ * search brings is the model's decision here.
+ *
+ * @throws {@link EncodeError} when a function of the caller has the name of the search.
+ */
+function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefinition | undefined {
+  const { web_search_options: options } = parameters;
+  if (options === undefined) return undefined;
+  if (tools.some((tool) => tool.function.name === 'web_search')) {
+    throw new EncodeError('A function named web_search cannot stand beside the search of the provider');
+  }
+  const { user_location: location, max_uses: maxUses } = options;
+  const [allowed, blocked] = [textsOf(options['allowed_domains']), textsOf(options['blocked_domains'])];
+  return {
+    type: 'web_search_20250305',
+    name: 'web_search',
+    ...(typeof maxUses === 'number' ? { max_uses: maxUses } : {}),
+    ...(allowed.length > 0 ? { allowed_domains: allowed } : {}),
+    ...(blocked.length > 0 ? { blocked_domains: blocked } : {}),
+    ...(isJsonObject(location) ? { user_location: flat(location) } : {}),
+  };
+}
+
+function flat({ approximate, ...rest }: JsonObject): JsonObject {
+  return { ...rest, ...(isJsonObject(approximate) ? approximate : {}), type: 'approximate' };
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((one: JsonValue) => typeof one === 'string') : [];
 }

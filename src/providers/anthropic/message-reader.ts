@@ -1,14 +1,14 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { type ReportedUsage, type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
+import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { decodeCitation } from './decode-citation.ts';
 import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
-import { THINKING_FORMAT } from './encode-assistant.ts';
+import { THINKING_FORMAT } from './encode-conversation.ts';
 import { FORMAT_TOOL } from './plan-format.ts';
-import { mapStopReason } from './stop-reason.ts';
+import { mapStopReason } from './blocks.ts';
 import type { OriginalId } from '../tool-ids.ts';
+import type { Annotation } from '../../protocol/chat-result.ts';
 
 /** What reading one answer depends on. */
 export interface ReaderOptions {
@@ -228,4 +228,33 @@ function broken(message: string): StreamPiece {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Where in the text of the answer the words that a citation belongs to stand. */
+interface CitedSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * A citation of something with an address, as an annotation. Citations of places in documents have no form in chat
+ * completions and are left out.
+ */
+function decodeCitation(citation: unknown, { start, end }: CitedSpan): readonly Annotation[] {
+  if (!isJsonObject(citation)) return [];
+  const { url: address, source, title, cited_text: content } = citation;
+  const url = [address, source].find((value) => typeof value === 'string' && /^https?:/.test(value));
+  if (typeof url !== 'string') return [];
+  return [
+    {
+      type: 'url_citation',
+      url_citation: {
+        url,
+        ...(typeof title === 'string' ? { title } : {}),
+        ...(typeof content === 'string' ? { content } : {}),
+        start_index: start,
+        end_index: end,
+      },
+    },
+  ];
 }

@@ -1,12 +1,11 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, jobId } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
-import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
-import type { NativeBatches, NativeJobCall } from '../native-batches.ts';
+import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import type { NativeBatches, NativeJobCall, NativeResult, NativeState } from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { expiryOf, stateOf } from './batch-object.ts';
-import { resultOfLine } from './batch-results.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 
 const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
@@ -64,3 +63,43 @@ export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBat
 function pathOf(call: NativeJobCall): string {
   return `${PATH}/${jobId(call)}`;
 }
+
+/** When a batch ends by itself, in epoch milliseconds. */
+function expiryOf({ expires_at: date }: JsonObject): number | undefined {
+  const time = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/**
+ * How a batch stands (upstreams 5.5). Its counts do not move before it ends, and an end has no word for how it came:
+ * the counts tell. Some requests that expired among others that were answered do not make the whole expire.
+ */
+function stateOf(batch: JsonObject): NativeState {
+  if (batch['processing_status'] !== 'ended') return { status: 'running', expiresAt: expiryOf(batch) };
+  const counts = isJsonObject(batch['request_counts']) ? batch['request_counts'] : {};
+  const count = (name: string): number => (typeof counts[name] === 'number' ? counts[name] : 0);
+  if (batch['cancel_initiated_at'] != null && count('canceled') > 0) return { status: 'ended', outcome: 'cancelled' };
+  const nothingDone = count('succeeded') + count('errored') === 0;
+  return { status: 'ended', outcome: nothingDone && count('expired') > 0 ? 'expired' : 'completed' };
+}
+
+/** Reads a line of results (upstreams 5.6); undefined for one that names no request. */
+function resultOfLine(line: JsonObject, context: ErrorContext): NativeResult | undefined {
+  const { custom_id: id, result } = line;
+  if (typeof id !== 'string') return undefined;
+  const { type, message, error } = isJsonObject(result) ? result : {};
+  switch (type) {
+    case 'succeeded':
+      return { id, type: 'answered', body: JSON.stringify(message ?? null) };
+    case 'errored':
+      return { id, type: 'failed', failure: failureInBand(error, context) };
+    case 'canceled':
+      return { id, type: 'cancelled' };
+    case 'expired':
+      return { id, type: 'expired' };
+    default:
+      return { id, type: 'failed', failure: UNKNOWN };
+  }
+}
+
+const UNKNOWN = failure('bad_response', 'The provider sent an outcome of this request that nobody knows');

@@ -1,9 +1,8 @@
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { strictSchema } from './json-schema.ts';
-import type { ModelRules } from './model-rules.ts';
-import type { ThinkingPlan } from './plan-thinking.ts';
+import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
 
 /** How the model is held to the form of the answer that was asked for. */
 export type FormatPlan =

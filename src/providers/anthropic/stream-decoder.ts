@@ -1,12 +1,10 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
-import { scatter } from '../../core/stream/scatter.ts';
+import { scatter, type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { parseJson } from '../parse-json.ts';
+import { failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
-import { failureInBand } from '../upstream-failure.ts';
 import { type DecodeContext, decodeResult } from './decode-result.ts';
 import { MessageReader } from './message-reader.ts';
 

@@ -1,13 +1,10 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
+import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
-import { type CandidateContext, CandidateReader } from './candidate-reader.ts';
-import { decodeGrounding, searchesOf } from './decode-grounding.ts';
-import { decodeLogprobs } from './decode-logprobs.ts';
-import { decodeUsage } from './decode-usage.ts';
-import { mapFinishReason } from './finish-reasons.ts';
+import { type CandidateContext, CandidateReader, decodeGrounding, searchesOf } from './candidate-reader.ts';
+import type { FinishReason, Logprobs, TokenLogprob } from '../../protocol/chat-result.ts';
 
 /** What an answer is read with. */
 export interface AnswerContext extends CandidateContext, ErrorContext {}
@@ -122,4 +119,147 @@ export class AnswerReader {
     }
     return reader;
   }
+}
+
+/** `depends`: an error when nothing was said, a normal end otherwise. */
+type Meaning = Exclude<FinishReason, 'tool_calls'> | 'depends';
+
+/** Google's words for the end of a candidate. There is none for tool calls: they end with `STOP`. */
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  CONTINUATION: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  MODEL_ARMOR: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+  LANGUAGE: 'error',
+  MALFORMED_FUNCTION_CALL: 'error',
+  UNEXPECTED_TOOL_CALL: 'error',
+  TOO_MANY_TOOL_CALLS: 'error',
+  MALFORMED_RESPONSE: 'error',
+  MISSING_THOUGHT_SIGNATURE: 'error',
+  OTHER: 'depends',
+  NO_IMAGE: 'depends',
+  IMAGE_OTHER: 'depends',
+  FINISH_REASON_UNSPECIFIED: 'depends',
+};
+
+/** One of the five finish reasons for a word of Google's. Words that are not known yet depend on what was said. */
+function mapFinishReason(native: string, said: { readonly anything: boolean; readonly calls: boolean }): FinishReason {
+  const meaning = Object.hasOwn(MEANINGS, native) ? (MEANINGS[native] ?? 'depends') : 'depends';
+  if (meaning === 'depends') return said.anything ? mapFinishReason('STOP', said) : 'error';
+  return meaning === 'stop' && said.calls ? 'tool_calls' : meaning;
+}
+
+/** Reads `logprobsResult`: the chosen tokens, and for each place those that were likeliest there. */
+function decodeLogprobs(value: unknown): Logprobs | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const top = listOf(value['topCandidates']);
+  const content = listOf(value['chosenCandidates']).flatMap((chosen, index): readonly TokenLogprob[] => {
+    const place = top[index];
+    const others = isJsonObject(place) ? listOf(place['candidates']).flatMap(readToken) : [];
+    return readToken(chosen).map((token) => ({ ...token, top_logprobs: others }));
+  });
+  return content.length > 0 ? { content } : undefined;
+}
+
+function readToken(value: unknown): readonly Omit<TokenLogprob, 'top_logprobs'>[] {
+  if (!isJsonObject(value)) return [];
+  const { token, logProbability: logprob } = value;
+  if (typeof token !== 'string' || typeof logprob !== 'number') return [];
+  return [{ token, logprob, bytes: [...new TextEncoder().encode(token)] }];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+type Counts = Readonly<Record<string, number>>;
+type Names = Readonly<Record<string, string>>;
+
+/** Our names of the modalities in a prompt; text is what is left. */
+const PROMPT_NAMES: Names = {
+  AUDIO: 'audio_tokens',
+  VIDEO: 'video_tokens',
+  IMAGE: 'image_tokens',
+  DOCUMENT: 'file_tokens',
+};
+/** Our names of the modalities in an answer. */
+const ANSWER_NAMES: Names = { AUDIO: 'audio_tokens', IMAGE: 'image_tokens' };
+
+/**
+ * Reads `usageMetadata`, or undefined when it holds no counts. Thoughts are not among Google's candidate tokens but
+ * among our completion tokens; what a tool of Google's own put into the prompt is part of ours.
+ *
+ * @param searches - Queries that Google's own search answered.
+ */
+function decodeUsage(value: unknown, searches: number): ReportedUsage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const prompt = count(value['promptTokenCount']);
+  const answer = count(value['candidatesTokenCount']);
+  const thoughts = count(value['thoughtsTokenCount']);
+  if (prompt === undefined && answer === undefined && thoughts === undefined) return undefined;
+  const promptTokens = (prompt ?? 0) + (count(value['toolUsePromptTokenCount']) ?? 0);
+  const completionTokens = (answer ?? 0) + (thoughts ?? 0);
+  const promptDetails = promptParts(value, promptTokens);
+  const completionDetails = {
+    ...(thoughts === undefined ? {} : { reasoning_tokens: thoughts }),
+    ...named(byModality(value['candidatesTokensDetails']), ANSWER_NAMES),
+  };
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    ...(Object.keys(promptDetails).length > 0 ? { prompt_tokens_details: promptDetails } : {}),
+    ...(Object.keys(completionDetails).length > 0 ? { completion_tokens_details: completionDetails } : {}),
+    ...(searches > 0 ? { server_tool_use: { web_search_requests: searches } } : {}),
+  };
+}
+
+/** Every token of the prompt counts in one part only, so cached sound is cached and not sound. */
+function promptParts(usage: JsonObject, promptTokens: number): Counts {
+  const cached = count(usage['cachedContentTokenCount']);
+  const fromCache = byModality(usage['cacheTokensDetails']);
+  const modalities = byModality(usage['promptTokensDetails']);
+  for (const [modality, tokens] of byModality(usage['toolUsePromptTokensDetails'])) {
+    modalities.set(modality, (modalities.get(modality) ?? 0) + tokens);
+  }
+  for (const [modality, tokens] of fromCache) {
+    const all = modalities.get(modality);
+    if (all !== undefined) modalities.set(modality, Math.max(0, all - tokens));
+  }
+  return {
+    ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, promptTokens) }),
+    ...named(modalities, PROMPT_NAMES),
+  };
+}
+
+function named(modalities: ReadonlyMap<string, number>, names: Names): Counts {
+  const counts: Record<string, number> = {};
+  for (const [modality, tokens] of modalities) {
+    const name = Object.hasOwn(names, modality) ? names[modality] : undefined;
+    if (name !== undefined) counts[name] = tokens;
+  }
+  return counts;
+}
+
+function byModality(details: unknown): Map<string, number> {
+  const tokens = new Map<string, number>();
+  for (const detail of Array.isArray(details) ? details : []) {
+    if (!isJsonObject(detail) || typeof detail['modality'] !== 'string') continue;
+    const { modality } = detail;
+    tokens.set(modality, (tokens.get(modality) ?? 0) + (count(detail['tokenCount']) ?? 0));
+  }
+  return tokens;
+}
+
+/** A whole number that can be a count; nonsense is nothing. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 }

@@ -1,20 +1,19 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import {
+  badEmbeddings,
   type DecodedEmbeddings,
   type EmbeddingCodec,
   type EncodedEmbeddingRequest,
-  badEmbeddings,
 } from '../embedding-codec.ts';
 import { parseDataUrl } from '../data-url.ts';
-import { EncodeError } from '../encode-error.ts';
+import { EncodeError } from '../codec.ts';
 import { isErrorBody } from '../error-shape.ts';
-import { readJsonAnswer } from '../read-json-answer.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { modelPath } from './model-path.ts';
 
 /** Inputs that one call may have. */

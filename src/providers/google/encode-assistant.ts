@@ -1,11 +1,12 @@
 import type { ContentPart, RefusalPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, ToolCall } from '../../protocol/message.ts';
-import { parseJson } from '../parse-json.ts';
+import { parseJson } from '../upstream-failure.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import { wireName } from './function-names.ts';
-import { type MediaContext, encodeAddress, encodeMedia } from './media-parts.ts';
-import { NO_SIGNATURE, type SignedText, type Signatures, readSignatures } from './thought-signatures.ts';
+import { wireName } from './encode-tools.ts';
+import { encodeAddress, encodeMedia, type MediaContext } from './media-parts.ts';
 import type { Part } from './wire.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { readSignedPart } from '../signed-parts.ts';
 
 /** What an assistant's turn is written with. */
 export interface AssistantContext extends MediaContext {
@@ -116,4 +117,109 @@ function argumentsOf(text: string): Readonly<Record<string, unknown>> {
 
 function signed(part: Part, signature: string | undefined): Part {
   return signature === undefined ? part : { ...part, thoughtSignature: signature };
+}
+
+/** The `format` of reasoning details that Google's models made. Those of others never go to Google. */
+export const GOOGLE_FORMAT = 'google-gemini-v1';
+
+/** Google's documented stand-in for the signature of a call that its model did not make, or that was lost. */
+const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** A signed stretch of an answer's text, in UTF-16 units. */
+interface SignedText {
+  readonly start: number;
+  readonly end: number;
+  readonly signature: string;
+}
+
+/** A summary of thoughts, and its signature if it had one. */
+interface SignedThought {
+  readonly text: string;
+  readonly signature?: string | undefined;
+}
+
+/** All that an earlier answer's reasoning details say, by the part that they belong to. */
+interface Signatures {
+  readonly thoughts: readonly SignedThought[];
+  readonly texts: readonly SignedText[];
+  readonly images: ReadonlyMap<number, string>;
+  /** By the id of the call. */
+  readonly calls: ReadonlyMap<string, string>;
+}
+
+/**
+ * The detail that carries a signature. Its id says which part the signature came with: the id of a tool call,
+ * `text:START-END` for a stretch of the content, or `image:N`.
+ */
+export function signatureDetail(id: string, data: string, index: number): ReasoningDetail {
+  return { type: 'reasoning.encrypted', id, data, format: GOOGLE_FORMAT, index };
+}
+
+/** Sorts the reasoning details of a message by what they belong to. Details of other vendors are left out. */
+function readSignatures(details: readonly ReasoningDetail[] | null | undefined): Signatures {
+  const thoughts: SignedThought[] = [];
+  const texts: SignedText[] = [];
+  const images = new Map<number, string>();
+  const calls = new Map<string, string>();
+  for (const detail of details ?? []) {
+    if (detail.format !== GOOGLE_FORMAT) continue;
+    if (detail.type === 'reasoning.text') {
+      const { text, signature } = detail;
+      if (typeof text === 'string') thoughts.push({ text, signature: stringOf(signature) });
+    } else if (detail.type === 'reasoning.encrypted') {
+      const { id, data } = detail;
+      if (typeof id !== 'string' || typeof data !== 'string') continue;
+      const part = readSignedPart(id);
+      if (part === undefined) calls.set(id, data);
+      else if (part.type === 'image') images.set(part.position, data);
+      else texts.push({ start: part.start, end: part.end, signature: data });
+    }
+  }
+  return { thoughts, texts, images, calls };
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Calls whose signatures are remembered at most. */
+const MAX_CALLS = 10_000;
+/** Characters of all remembered signatures together: they are up to some hundred thousand long. */
+const MAX_CHARACTERS = 16_000_000;
+
+/**
+ * Remembers the thought signatures of tool calls, because many clients send back a call without the fields that they
+ * do not know. Lives as long as the process; a signature that is not known any more is replaced by the mark that there
+ * is none, which costs the model its thoughts but not the answer.
+ */
+export class SignatureMemory {
+  readonly #signatures = new Map<string, string>();
+  #characters = 0;
+
+  /** Keeps the signature of a call. What was kept longest makes room. */
+  remember(account: string, callId: string, signature: string): void {
+    if (signature.length > MAX_CHARACTERS / 16) return;
+    const key = keyOf(account, callId);
+    this.#forget(key);
+    this.#signatures.set(key, signature);
+    this.#characters += signature.length;
+    for (const oldest of this.#signatures.keys()) {
+      if (this.#signatures.size <= MAX_CALLS && this.#characters <= MAX_CHARACTERS) return;
+      this.#forget(oldest);
+    }
+  }
+
+  /** The signature of a call that this account's model made. */
+  recall(account: string, callId: string): string | undefined {
+    return this.#signatures.get(keyOf(account, callId));
+  }
+
+  #forget(key: string): void {
+    this.#characters -= this.#signatures.get(key)?.length ?? 0;
+    this.#signatures.delete(key);
+  }
+}
+
+function keyOf(account: string, callId: string): string {
+  return `${account}\n${callId}`;
 }

@@ -1,11 +1,16 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import { encodeConversation } from './encode-contents.ts';
-import { type Takes, encodeGeneration } from './encode-generation.ts';
-import { encodeFunctions, encodeSearch, type EncodedTools } from './encode-tools.ts';
-import { type ModelFamily, familyOf } from './families.ts';
-import type { GoogleSurface } from './wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { encodeGeneration, type Takes } from './encode-generation.ts';
+import { type EncodedTools, encodeFunctions, encodeSearch, wireName } from './encode-tools.ts';
+import { familyOf, type ModelFamily } from './families.ts';
+import type { Content, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from '../../protocol/message.ts';
+import { EncodeError } from '../codec.ts';
+import { type AssistantContext, encodeAssistant } from './encode-assistant.ts';
+import { encodeMedia, type MediaContext } from './media-parts.ts';
+import { parseJson } from '../upstream-failure.ts';
 
 /** Where a request goes, and what is remembered of earlier answers. */
 export interface EncodeContext {
@@ -81,4 +86,177 @@ function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { ve
   const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
   const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
   return tier !== undefined && Object.hasOwn(TIERS, tier) ? { serviceTier: TIERS[tier] } : {};
+}
+
+/** A conversation as Google takes it. */
+interface EncodedConversation {
+  readonly systemInstruction?: { readonly parts: readonly Part[] } | undefined;
+  readonly contents: readonly Content[];
+}
+
+/** Turns, neighbours of the same role in one: Google wants users and model to take turns. */
+class Turns {
+  readonly contents: { role: Content['role']; parts: Part[] }[] = [];
+
+  add(role: Content['role'], parts: readonly Part[]): void {
+    if (parts.length === 0) return;
+    const last = this.contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else this.contents.push({ role, parts: [...parts] });
+  }
+
+  /** Puts parts in front of the first user turn, or makes one. */
+  prefix(parts: readonly Part[]): void {
+    if (parts.length === 0) return;
+    const [first] = this.contents;
+    if (first?.role === 'user') first.parts.unshift(...parts);
+    else this.contents.unshift({ role: 'user', parts: [...parts] });
+  }
+}
+
+/**
+ * Writes the messages of a request. Instructions at the beginning have a place of their own; later ones stand as a
+ * user's words where they came. The results of parallel calls share one turn.
+ *
+ * @throws {@link EncodeError} when nothing is said, or something that Google cannot be told.
+ */
+function encodeConversation(messages: readonly Message[], context: AssistantContext): EncodedConversation {
+  const instructions: Part[] = [];
+  const turns = new Turns();
+  let calls: readonly ToolCall[] = [];
+  let leading = true;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined) continue;
+    const path = `messages[${index}]`;
+    if (message.role === 'system' || message.role === 'developer') {
+      if (leading) instructions.push(...encodeInstruction(message));
+      else turns.add('user', encodeInstruction(message));
+      continue;
+    }
+    leading = false;
+    if (message.role === 'user') turns.add('user', encodeUser(message, path, context));
+    else if (message.role === 'assistant') {
+      calls = message.tool_calls ?? [];
+      turns.add('model', encodeAssistant(message, path, context));
+    } else {
+      const results = resultsFrom(messages, index);
+      turns.add('user', encodeToolResults(results, calls, context));
+      index += results.length - 1;
+    }
+  }
+  return placeInstructions(instructions, turns, context);
+}
+
+function placeInstructions(instructions: readonly Part[], turns: Turns, { family }: MediaContext): EncodedConversation {
+  // Without a turn there is nothing to answer, so the instructions are what the user says.
+  const ownPlace = family.systemInstruction && turns.contents.length > 0;
+  if (!ownPlace) turns.prefix(instructions);
+  if (turns.contents.length === 0) {
+    throw new EncodeError('messages must say something: Google refuses a conversation in which nobody said a word');
+  }
+  return {
+    ...(ownPlace && instructions.length > 0 ? { systemInstruction: { parts: instructions } } : {}),
+    contents: turns.contents,
+  };
+}
+
+function encodeInstruction({ content }: SystemMessage): readonly Part[] {
+  const texts = typeof content === 'string' ? [content] : content.map(({ text }) => text);
+  return texts.filter((text) => text !== '').map((text) => ({ text }));
+}
+
+/** Google knows no names of users, so the text says who speaks. */
+function encodeUser({ content, name }: UserMessage, path: string, context: MediaContext): readonly Part[] {
+  const speaker = name == null ? '' : `${name}: `;
+  if (typeof content === 'string') return content === '' ? [] : [{ text: `${speaker}${content}` }];
+  const parts = content.flatMap((part: ContentPart, index): readonly Part[] => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }];
+    return [encodeMedia(part, `${path}.content[${index}]`, context)];
+  });
+  return speaker === '' || parts.length === 0 ? parts : [{ text: speaker.trimEnd() }, ...parts];
+}
+
+/** The tool messages that follow one another from here on. */
+function resultsFrom(messages: readonly Message[], start: number): readonly PlacedResult[] {
+  const results: PlacedResult[] = [];
+  for (let index = start; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message?.role !== 'tool') break;
+    results.push({ message: message satisfies ToolMessage, path: `messages[${index}]` });
+  }
+  return results;
+}
+
+/** A tool message and where it stands in the caller's body. */
+interface PlacedResult {
+  readonly message: ToolMessage;
+  readonly path: string;
+}
+
+/**
+ * Writes the results of the calls of one turn, in the order of the calls. Google knows a result by the name of its
+ * function, which only the call holds; images that a result cannot hold follow behind all of them.
+ */
+function encodeToolResults(
+  results: readonly PlacedResult[],
+  calls: readonly ToolCall[],
+  context: MediaContext,
+): readonly Part[] {
+  const places = new Map(calls.map((call, index) => [call.id, index]));
+  const placeOf = ({ message }: PlacedResult): number => places.get(message.tool_call_id) ?? calls.length;
+  const beside: Part[] = [];
+  const responses = results
+    .toSorted((left, right) => placeOf(left) - placeOf(right))
+    .map((result): Part => {
+      const name = calls[placeOf(result)]?.function.name ?? result.message.name ?? 'unknown';
+      return { functionResponse: encodeResult(result, wireName(name), context, beside) };
+    });
+  return [...responses, ...beside];
+}
+
+function encodeResult(
+  { message: { content, tool_call_id: id }, path }: PlacedResult,
+  name: string,
+  context: MediaContext,
+  beside: Part[],
+): FunctionResponse {
+  const parts: { inlineData: InlineData }[] = [];
+  let text = typeof content === 'string' ? content : '';
+  for (const [index, part] of (typeof content === 'string' ? [] : content).entries()) {
+    if (part.type === 'text') text += part.text;
+    else addMedia(part, `${path}.content[${index}]`);
+  }
+
+  function addMedia(part: Exclude<ContentPart, { readonly type: 'text' }>, where: string): void {
+    const written = encodeMedia(part, where, context);
+    if (context.family.mediaInToolResults && written.inlineData !== undefined) {
+      parts.push({ inlineData: written.inlineData });
+    } else {
+      if (text === '') text = `The result of ${name} follows.`;
+      beside.push(written);
+    }
+  }
+
+  return {
+    ...(context.surface.vertex ? {} : { id }),
+    name,
+    response: responseOf(text),
+    ...(parts.length > 0 ? { parts } : {}),
+  };
+}
+
+/** Google takes an object only: one that the tool wrote, or one around what it wrote. */
+function responseOf(text: string): FunctionResponse['response'] {
+  const first = text.trimStart().charAt(0);
+  const value = first === '{' || first === '[' ? parseJson(text) : undefined;
+  // Long numbers would lose their last digits on the way.
+  if (value === undefined || /\d{16}/.test(text) || holdsReference(value)) return { output: text };
+  return isJsonObject(value) ? value : { output: value as JsonValue };
+}
+
+/** In a result `$ref` means one of its own images to Google, so a result that uses it otherwise goes as text. */
+function holdsReference(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsReference);
+  return isJsonObject(value) && Object.entries(value).some(([key, member]) => key === '$ref' || holdsReference(member));
 }

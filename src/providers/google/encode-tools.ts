@@ -1,6 +1,5 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { wireName } from './function-names.ts';
 import { googleSchema, takesNothing } from './json-schema.ts';
 
 /** `tools` and `toolConfig` of a request. */
@@ -41,4 +40,22 @@ function encodeChoice(choice: ToolChoice | undefined, tools: readonly FunctionTo
   }
   if (strict) return { mode: 'VALIDATED' };
   return choice === 'auto' ? { mode: 'AUTO' } : undefined;
+}
+
+const MAX_LENGTH = 64;
+
+/**
+ * The name of a function as Google accepts it: it must begin with a letter or an underscore. Names that come from
+ * another vendor's history may hold more than that.
+ */
+export function wireName(name: string): string {
+  const plain = name.replace(/[^\w.:-]/g, '_');
+  return (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, MAX_LENGTH);
+}
+
+/** The caller's name of the function that Google's model calls. */
+export function originalName(wire: string, tools: readonly FunctionTool[]): string {
+  const named =
+    tools.find((tool) => tool.function.name === wire) ?? tools.find((tool) => wireName(tool.function.name) === wire);
+  return named?.function.name ?? wire;
 }

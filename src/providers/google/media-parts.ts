@@ -1,9 +1,9 @@
 import type { AudioPart, ContentPart, FilePart } from '../../protocol/content-part.ts';
-import { EncodeError } from '../encode-error.ts';
+import { EncodeError } from '../codec.ts';
 import type { ModelFamily } from './families.ts';
-import { readInlineData } from './inline-data.ts';
-import { type MediaKind, defaultType, typeOfAudio, typeOfName } from './media-types.ts';
-import type { GoogleSurface, Part } from './wire.ts';
+import type { GoogleSurface, InlineData, Part } from './wire.ts';
+import { toBase64 } from '../../platform/base64.ts';
+import { parseDataUrl, typeOfName as registeredTypeOfName } from '../data-url.ts';
 
 /** Where media go, which decides how they may be named. */
 export interface MediaContext {
@@ -85,3 +85,64 @@ function isStored(url: string, { baseURL }: GoogleSurface): boolean {
 }
 
 const FILES = 'https://generativelanguage.googleapis.com/v1beta/files/';
+
+/**
+ * The bytes of a data URL as Google takes them; undefined for one that is broken off.
+ *
+ * @param fallback - Media type when the URL names none.
+ */
+function readInlineData(url: string, fallback: string): InlineData | undefined {
+  const read = parseDataUrl(url);
+  if (read === undefined) return undefined;
+  const { isBase64, data } = read;
+  const mimeType = /^data:[;,]/i.test(url) ? fallback : spelledAsGoogleDoes(read.mediaType);
+  if (!isBase64) return { mimeType, data: toBase64(new TextEncoder().encode(data)) };
+  return { mimeType, data: data.includes('%') ? data.replace(/%(?:2B|2F|3D)/gi, decodeURIComponent) : data };
+}
+
+/** A common misspelling that Google does not know. */
+function spelledAsGoogleDoes(type: string): string {
+  return type === 'image/jpg' ? 'image/jpeg' : type;
+}
+
+/** Media types that Google has names of its own for. */
+const GOOGLE_NAMES: Readonly<Record<string, string>> = {
+  'video/quicktime': 'video/mov',
+  'video/x-msvideo': 'video/avi',
+  'video/x-ms-wmv': 'video/wmv',
+  'audio/mpeg': 'audio/mp3',
+  'audio/mp4': 'audio/m4a',
+  'text/markdown': 'text/md',
+};
+
+/** Formats of `input_audio` whose media type has another name; 24,000 samples a second is what they are elsewhere. */
+const AUDIO_FORMATS: Readonly<Record<string, string>> = {
+  mpeg: 'audio/mp3',
+  aif: 'audio/aiff',
+  pcm16: 'audio/L16;rate=24000',
+  pcm24: 'audio/L24;rate=24000',
+};
+
+/** What a part is when nothing says more. */
+const DEFAULTS = { image: 'image/jpeg', video: 'video/mp4', file: 'application/pdf' } as const;
+
+/** Kinds of media that a part may announce. */
+type MediaKind = keyof typeof DEFAULTS;
+
+/** The media type of an address or a file's name in Google's words, or undefined when its ending says nothing. */
+function typeOfName(name: string | undefined): string | undefined {
+  const registered = registeredTypeOfName(name);
+  return registered === undefined ? undefined : (GOOGLE_NAMES[registered] ?? registered);
+}
+
+/** The media type of a part of this kind that says nothing of its own. */
+function defaultType(kind: MediaKind): string {
+  return DEFAULTS[kind];
+}
+
+/** The media type of `input_audio` in a format. */
+function typeOfAudio(format: string): string {
+  const name = format.toLowerCase();
+  if (Object.hasOwn(AUDIO_FORMATS, name)) return AUDIO_FORMATS[name] ?? `audio/${name}`;
+  return `audio/${name.replace(/[^\w.+-]/g, '')}`;
+}

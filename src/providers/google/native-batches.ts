@@ -1,14 +1,99 @@
-import { failure } from '../../core/fallback/failure.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type {
+  NativeBatches,
+  NativeCall,
+  NativeJob,
+  NativeJobCall,
+  NativeReply,
+  NativeResult,
+  NativeState,
+} from '../../contracts/native-batches.ts';
+import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, unreadable } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
-import { MAX_BATCH_BYTES, writeParts } from '../batch-parts.ts';
-import type { NativeBatches, NativeCall, NativeJobCall, NativeReply } from '../native-batches.ts';
+import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { answersOf, isTwin, jobOf, stateOf } from './batch-object.ts';
-import { resultOfLine } from './batch-results.ts';
 import { modelPath } from './model-path.ts';
+import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
+
+/** Milliseconds after its creation at which a batch ends by itself, and everything in it is lost. */
+const WINDOW_MS = 172_800_000;
+/** Names that stand in addresses as they are. */
+const BATCH_NAME = /^batches\/[\w-]+$/;
+const FILE_NAME = /^files\/[\w-]+$/;
+
+/**
+ * What is remembered of a batch; undefined for one without a name.
+ *
+ * @param file - Name of the file with its requests, where the batch does not tell.
+ */
+function jobOf(operation: JsonObject, file: string | undefined): NativeJob | undefined {
+  const { name } = operation;
+  if (typeof name !== 'string' || !BATCH_NAME.test(name)) return undefined;
+  const { inputConfig: input } = metadataOf(operation);
+  return {
+    job: { name, file: file ?? fileOf(isJsonObject(input) ? input['fileName'] : undefined) ?? null },
+    expiresAt: expiryOf(operation),
+  };
+}
+
+/** Whether a batch was made under a key of ours. */
+function isTwin(operation: JsonObject, key: string): boolean {
+  return metadataOf(operation)['displayName'] === key;
+}
+
+/**
+ * How a batch stands (upstreams 5.5). States have one prefix on the wire and another one in client libraries; those that
+ * nobody knows yet are no reason to give the batch up.
+ *
+ * @param present - Makes a text of the provider's fit to be shown.
+ */
+function stateOf(operation: JsonObject, present: (text: string) => string | undefined): NativeState {
+  const { state } = metadataOf(operation);
+  switch (typeof state === 'string' ? state.replace(/^(BATCH|JOB)_STATE_/, '') : '') {
+    case 'SUCCEEDED':
+    case 'PARTIALLY_SUCCEEDED':
+      return { status: 'ended', outcome: 'completed' };
+    case 'EXPIRED':
+      return { status: 'ended', outcome: 'expired' };
+    case 'CANCELLED':
+      return { status: 'ended', outcome: 'cancelled' };
+    case 'FAILED': {
+      const { error } = operation;
+      const message = isJsonObject(error) ? error['message'] : undefined;
+      return {
+        status: 'ended',
+        outcome: 'failed',
+        message: typeof message === 'string' && message !== '' ? present(message) : undefined,
+      };
+    }
+    default:
+      return { status: 'running', expiresAt: expiryOf(operation) };
+  }
+}
+
+/** Name of the file with the results; it stands in the answer of the operation, or in what is told about it. */
+function answersOf(operation: JsonObject): string | undefined {
+  const { response } = operation;
+  const { output } = metadataOf(operation);
+  return [response, output]
+    .map((place) => fileOf(isJsonObject(place) ? place['responsesFile'] : undefined))
+    .find((file) => file !== undefined);
+}
+
+function fileOf(name: unknown): string | undefined {
+  return typeof name === 'string' && FILE_NAME.test(name) ? name : undefined;
+}
+
+function expiryOf(operation: JsonObject): number | undefined {
+  const { createTime } = metadataOf(operation);
+  const time = typeof createTime === 'string' ? Date.parse(createTime) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time + WINDOW_MS;
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return isJsonObject(metadata) ? metadata : {};
+}
 
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
 /** What batches cost of the price of single requests. */
@@ -136,7 +221,6 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
 }
 
 const LINES = 'application/jsonl';
-const FILE_NAME = /^files\/[\w-]+$/;
 
 function badAnswer(what: string): NativeReply<never> {
   return { ok: false, failure: failure('bad_response', `The provider sent ${what}`) };
@@ -146,3 +230,34 @@ function pathOf({ job }: NativeJobCall): string {
   const { name } = job;
   return `/${typeof name === 'string' ? name : ''}`;
 }
+
+/** The code of a request that was not run because its batch was cancelled. */
+const CANCELLED = 1;
+
+/** Statuses of HTTP for the codes of Google's own errors (upstreams 5.6). Others are faults of the server. */
+const STATUS_OF_CODE: Readonly<Record<number, number>> = {
+  3: 400,
+  4: 504,
+  5: 404,
+  7: 403,
+  8: 429,
+  9: 400,
+  11: 400,
+  14: 503,
+  16: 401,
+};
+
+/** Reads a line of results; undefined for one that names no request. */
+function resultOfLine(line: JsonObject, context: ErrorContext): NativeResult | undefined {
+  const { key: id, response, error } = line;
+  if (typeof id !== 'string') return undefined;
+  if (isJsonObject(response)) return { id, type: 'answered', body: JSON.stringify(response) };
+  if (!isJsonObject(error)) return { id, type: 'failed', failure: UNANSWERED };
+  const { code } = error;
+  if (code === CANCELLED) return { id, type: 'cancelled' };
+  const status = (typeof code === 'number' ? STATUS_OF_CODE[code] : undefined) ?? 500;
+  const body = JSON.stringify({ error: { ...error, code: status } });
+  return { id, type: 'failed', failure: failureOfResponse(status, () => undefined, body, context) };
+}
+
+const UNANSWERED = failure('bad_response', 'The provider ended the batch without an answer to this request');

@@ -1,4 +1,4 @@
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { BatchPath } from './native-batches.ts';
 

@@ -1,13 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import { decodeFloat32 } from '../../protocol/float32-base64.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { type DecodedEmbeddings, type EmbeddingCodec, badEmbeddings } from '../embedding-codec.ts';
-import { readJsonAnswer } from '../read-json-answer.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { badEmbeddings, type DecodedEmbeddings, type EmbeddingCodec } from '../embedding-codec.ts';
+import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { decodeUsage } from './decode-usage.ts';
 import type { Dialect } from './dialect.ts';
-import { errorInside } from './error-inside.ts';
+import { errorInside } from './decode-result.ts';
 
 type Vector = Float32Array | readonly number[];
 

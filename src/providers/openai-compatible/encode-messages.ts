@@ -1,6 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
-import { isPlainMessage } from '../../protocol/plain-message.ts';
+import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import type { Dialect } from './dialect.ts';
 import { toolIdRule } from './tool-call-ids.ts';

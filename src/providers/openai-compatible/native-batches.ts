@@ -1,18 +1,27 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { BatchApi, jobId } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader } from '../batch-codecs.ts';
-import type { NativeBatches, NativeJob, NativeJobCall, NativeReply } from '../native-batches.ts';
+import { BatchApi, jobId, unreadable } from '../batch-api.ts';
+import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import type {
+  NativeBatches,
+  NativeCall,
+  NativeJob,
+  NativeJobCall,
+  NativeReply,
+  NativeResult,
+  NativeSubmission,
+} from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
-import { BatchFiles } from './batch-files.ts';
-import { badAnswer, textOf } from './batch-object.ts';
-import { writeFile } from './batch-upload.ts';
-import type { BatchWire } from './batch-wire.ts';
+import { badAnswer, type BatchWire, textOf } from './job-wire.ts';
+import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { serialize } from '../serialize.ts';
+import { isError } from '../error-shape.ts';
+import { type ErrorContext, failureInBand, failureOfResponse } from '../upstream-failure.ts';
 
 /** Endpoints of a server's own, below its base URL, that its batches may be for. */
 export type BatchPath = '/chat/completions' | '/responses' | '/embeddings';
 
 /** Options of {@link fileBatches}. */
-export interface FileBatchOptions {
+interface FileBatchOptions {
   readonly wire: BatchWire;
   /** Endpoints that batches may be for. */
   readonly paths: ReadonlySet<BatchPath>;
@@ -108,4 +117,153 @@ export function fileBatches(
 function twinIn(listed: readonly JsonObject[], key: string): JsonObject | undefined {
   const twins = listed.filter(({ metadata }) => isJsonObject(metadata) && metadata[KEY_FIELD] === key);
   return twins.find(({ status }) => typeof status === 'string' && !OVER.test(status)) ?? twins[0];
+}
+
+/** Statuses of deletions after which a file is gone. */
+const GONE = new Set([404, 410]);
+
+/** The files around batches: one with the requests goes up, those with answers and failures come down. */
+class BatchFiles {
+  readonly #calls: BatchApi;
+
+  constructor(calls: BatchApi) {
+    this.#calls = calls;
+  }
+
+  /** Uploads the lines of a file, and gives its id. */
+  async upload(call: NativeCall, lines: readonly string[]): Promise<NativeReply<string>> {
+    const reply = await this.#calls.json(call, { method: 'POST', path: '/files', ...uploadOf(lines) });
+    if (!reply.ok) return reply;
+    const id = textOf(reply.value['id']);
+    return id === undefined ? badAnswer('a file without an id') : { ok: true, value: id };
+  }
+
+  /**
+   * The results in the files of a batch. Answers are in one of them, failures in the other, and either may be missing.
+   *
+   * @param retrieved - The batch.
+   * @param fields - Names of the fields with the ids of the files.
+   */
+  async *results(
+    call: NativeCall,
+    retrieved: NativeReply<JsonObject>,
+    fields: readonly string[],
+  ): AsyncGenerator<NativeResult, void, undefined> {
+    if (!retrieved.ok) throw unreadable(retrieved.failure);
+    for (const field of fields) {
+      const file = textOf(retrieved.value[field]);
+      if (file !== undefined)
+        yield* this.#calls.lines(call, `/files/${encodeURIComponent(file)}/content`, resultOfLine);
+    }
+  }
+
+  /** Deletes a file. One that is gone already is no failure. */
+  async delete(call: NativeCall, file: string): Promise<NativeReply<undefined>> {
+    const reply = await this.#calls.json(call, { method: 'DELETE', path: `/files/${encodeURIComponent(file)}` });
+    return reply.ok || isGone(reply) ? { ok: true, value: undefined } : reply;
+  }
+
+  /** Deletes all files around a batch, which itself stays. */
+  async deleteAll(
+    call: NativeCall,
+    retrieved: NativeReply<JsonObject>,
+    input: unknown,
+    fields: readonly string[],
+  ): Promise<NativeReply<'unsupported'>> {
+    if (!retrieved.ok && !isGone(retrieved)) return retrieved;
+    const others = retrieved.ok ? fields.map((field) => retrieved.value[field]) : [];
+    for (const file of [input, ...others].map(textOf)) {
+      const deleted = file === undefined ? undefined : await this.delete(call, file);
+      if (deleted?.ok === false) return deleted;
+    }
+    return { ok: true, value: 'unsupported' };
+  }
+}
+
+function isGone(reply: NativeReply<unknown>): boolean {
+  return !reply.ok && GONE.has(reply.failure.status ?? 0);
+}
+
+/** What servers of this family take in one file. */
+const BOUNDS = { requests: 50_000, bytes: MAX_BATCH_BYTES };
+/** Inputs of all requests for embeddings in one file together. */
+const MAX_INPUTS = 50_000;
+
+/** A file of requests. */
+interface BatchFile {
+  /** The endpoint that all of them are for. */
+  readonly url: string;
+  /** Model of its requests, as the provider knows it. */
+  readonly model: unknown;
+  readonly lines: readonly string[];
+}
+
+/** Writes the file of a batch: one request on each line, all for the same endpoint. */
+async function writeFile(
+  submission: NativeSubmission,
+  codecs: BatchCodecs,
+  paths: ReadonlySet<string>,
+  wire: BatchWire,
+): Promise<NativeReply<BatchFile>> {
+  const urls = new Set<string>();
+  let model: unknown;
+  let inputs = 0;
+  const parts = await writeParts(submission, codecs, BOUNDS, (id, { path, body }) => {
+    const url = `/v1${path}`;
+    urls.add(paths.has(path) ? url : '');
+    model ??= body['model'];
+    if (Array.isArray(body['input'])) inputs += body['input'].length;
+    return serialize(wire.lineOf(id, url, body));
+  });
+  if (!parts.ok) return parts;
+  const [url = ''] = urls;
+  if (urls.size !== 1 || url === '') {
+    return { ok: false, failure: failure('invalid_request', 'The requests are for different endpoints') };
+  }
+  if (submission.operation === '/v1/embeddings' && inputs > MAX_INPUTS) {
+    return { ok: false, failure: failure('too_large', `The provider takes ${MAX_INPUTS} inputs in a batch`) };
+  }
+  return { ok: true, value: { url, model, lines: parts.value } };
+}
+
+/** The multipart form in which a file is uploaded. */
+function uploadOf(lines: readonly string[]): { readonly body: string; readonly contentType: string } {
+  // So random that it stands in no file.
+  const boundary = `batch-${crypto.randomUUID()}`;
+  const part = `--${boundary}\r\ncontent-disposition: form-data; name=`;
+  const body = [
+    `${part}"purpose"\r\n\r\nbatch\r\n`,
+    `${part}"file"; filename="batch.jsonl"\r\ncontent-type: application/jsonl\r\n\r\n${lines.join('\n')}\n\r\n`,
+    `--${boundary}--\r\n`,
+  ].join('');
+  return { body, contentType: `multipart/form-data; boundary=${boundary}` };
+}
+
+/** Codes of requests that a batch ended without. */
+const ENDED_WITHOUT = { batch_expired: 'expired', batch_cancelled: 'cancelled' } as const;
+
+/** Reads a line of a file of results (upstreams 5.6); undefined for one that names no request. */
+function resultOfLine(line: JsonObject, context: ErrorContext): NativeResult | undefined {
+  const { custom_id: id, error, response } = line;
+  if (typeof id !== 'string') return undefined;
+  const code = isJsonObject(error) ? error['code'] : undefined;
+  if (code === 'batch_expired' || code === 'batch_cancelled') return { id, type: ENDED_WITHOUT[code] };
+  if (isError(error)) return { id, type: 'failed', failure: failureInBand({ error }, context) };
+  if (!isJsonObject(response)) return { id, type: 'failed', failure: UNANSWERED };
+  const { status_code: status, body } = response;
+  if (typeof status === 'number' && status >= 200 && status < 300) {
+    return { id, type: 'answered', body: JSON.stringify(body ?? null) };
+  }
+  return { id, type: 'failed', failure: failureOf(Number(status), body, context) };
+}
+
+const UNANSWERED = failure('bad_response', 'The provider ended the batch without an answer to this request');
+
+/** A status of 0 stands for a request that never came to an answer. */
+function failureOf(status: number, body: unknown, context: ErrorContext): AttemptFailure {
+  if (status >= 300 && status <= 599) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body ?? {});
+    return failureOfResponse(status, () => undefined, text, context);
+  }
+  return isJsonObject(body) && isError(body['error']) ? failureInBand(body, context) : UNANSWERED;
 }

@@ -1,19 +1,19 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { Transport } from '../../net/transport.ts';
 import type { Dialect, EmbeddingDialect } from './dialect.ts';
-import type { NativeDialect } from './native-dialects.ts';
+import type { NativeDialect } from './provider.ts';
 import {
-  type OptionShape,
   anything,
   flag,
   group,
   kind,
   listOf,
   mapOf,
+  type OptionShape,
   text,
   withFunctions,
-} from '../../core/options/option-kinds.ts';
-import { anyText, anyNumber, headerValue } from '../option-kinds.ts';
+} from '../../platform/option-kinds.ts';
+import { anyNumber, anyText, headerValue } from '../check-options.ts';
 
 /** Models of a provider: id in this router to how the provider offers it. */
 export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;

@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.ts';
-import type { NativeDialect } from './native-dialects.ts';
+import type { NativeDialect } from './provider.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {

@@ -1,13 +1,69 @@
-import type { ConfigProblem } from '../../errors.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { BATCH_PAGE, type BatchWire, JOB_WIRE, textOf } from './job-wire.ts';
+import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
-import type { Provider } from '../provider.ts';
-import { chatCompletionsCodec } from './codec.ts';
-import { OPENAI_COMPATIBLE_OPTIONS, type ModelTable, type OpenAiCompatibleOptions } from './options.ts';
-import { FILE_WIRE } from './file-wire.ts';
-import { JOB_WIRE } from './job-wire.ts';
+import type { Provider } from '../../contracts/provider.ts';
+import { type ModelTable, OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
 import { type BatchPath, fileBatches } from './native-batches.ts';
-import { NATIVE_DIALECTS, nativeCodecs } from './native-dialects.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Codec } from '../codec.ts';
+import { callIdPrefix, originalIds } from '../tool-ids.ts';
+import type { ErrorContext } from '../upstream-failure.ts';
+import { type DecodeContext, decodeResult } from './decode-result.ts';
+import type { Dialect } from './dialect.ts';
+import { embeddingsCodec } from './embeddings.ts';
+import { encodeRequest } from './encode-request.ts';
+import { ChatStreamDecoder } from './stream-decoder.ts';
+import { toolIdRule } from './tool-call-ids.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import { responsesCodec } from '../openai-responses/codec.ts';
+
+/** The batches of OpenAI and of servers like it (upstreams 5.1, 5.4). */
+const FILE_WIRE: BatchWire = {
+  path: '/batches',
+  resultFiles: ['output_file_id', 'error_file_id'],
+  lineOf: (id, url, body) => ({ custom_id: id, method: 'POST', url, body }),
+  creationOf: ({ file, url, metadata }) => ({
+    input_file_id: file,
+    endpoint: url,
+    completion_window: '24h',
+    metadata,
+  }),
+  listQuery(_page, after) {
+    return `limit=${BATCH_PAGE}${after === undefined ? '' : `&after=${encodeURIComponent(after)}`}`;
+  },
+  hasMore: ({ has_more: more }, listed) => more === true && textOf(listed.at(-1)?.['id']) !== undefined,
+  inputOf: (batch) => batch['input_file_id'],
+  expiryOf,
+  stateOf(batch, present) {
+    const { status } = batch;
+    switch (status) {
+      case 'completed':
+      case 'expired':
+      case 'cancelled':
+        return { status: 'ended', outcome: status };
+      case 'failed':
+        return { status: 'ended', outcome: status, message: reasonOf(batch, present) };
+      default:
+        return { status: 'running', expiresAt: expiryOf(batch) };
+    }
+  },
+};
+
+function expiryOf({ expires_at: seconds }: JsonObject): number | undefined {
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
+}
+
+/** What a batch that failed as a whole failed for: the first of its errors. */
+function reasonOf({ errors }: JsonObject, present: (text: string) => string | undefined): string | undefined {
+  const data: unknown = isJsonObject(errors) ? errors['data'] : undefined;
+  const first = (Array.isArray(data) ? data : []).find(isJsonObject);
+  const message = textOf(first?.['message']) ?? textOf(first?.['code']);
+  if (message === undefined) return undefined;
+  const line = first?.['line'];
+  return present(typeof line === 'number' ? `${message} (request ${line})` : message);
+}
 
 /**
  * A provider that speaks the chat completions wire.
@@ -54,4 +110,41 @@ function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): Con
   if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
   const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
   return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
+}
+
+/** The chat completions wire in one dialect. */
+function chatCompletionsCodec(dialect: Dialect): Codec {
+  const rule = toolIdRule(dialect);
+
+  function contextOf(context: ErrorContext, request: NormalizedRequest): DecodeContext {
+    const originalId = originalIds(request.messages, rule);
+    return { ...context, dialect, idPrefix: callIdPrefix(request), originalId };
+  }
+
+  return {
+    path: () => '/chat/completions',
+    unsupported: dialect.unsupported,
+    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
+    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
+    embeddings: embeddingsCodec(dialect),
+    streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
+  };
+}
+
+/** Shapes besides chat completions that servers of this family speak. */
+export type NativeDialect = Extract<DialectName, 'responses'>;
+
+const CODECS: Readonly<Record<NativeDialect, (dialect: Dialect) => Codec>> = { responses: responsesCodec };
+
+/** Every {@link NativeDialect}. */
+const NATIVE_DIALECTS = Object.keys(CODECS) as readonly NativeDialect[];
+
+/** The codecs of the shapes that a server speaks. */
+function nativeCodecs(
+  names: readonly NativeDialect[],
+  dialect: Dialect,
+): Readonly<Partial<Record<DialectName, Codec>>> {
+  // Names that nobody knows are told by the check of the options.
+  const known = names.filter((name) => NATIVE_DIALECTS.includes(name));
+  return Object.fromEntries(known.map((name) => [name, CODECS[name](dialect)]));
 }

@@ -1,17 +1,20 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
-import { scatter } from '../../core/stream/scatter.ts';
+import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { parseJson } from '../parse-json.ts';
+import { failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
-import { failureInBand } from '../upstream-failure.ts';
-import { decodeCitations, decodeContent, decodeLogprobs } from './decode-content.ts';
-import { type DecodeContext, decodeResult } from './decode-result.ts';
+import {
+  decodeCitations,
+  decodeContent,
+  type DecodeContext,
+  decodeLogprobs,
+  decodeResult,
+  errorInside,
+  mapFinishReason,
+} from './decode-result.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
-import { errorInside } from './error-inside.ts';
-import { mapFinishReason } from './finish-reason.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 
 /** Choices beyond this are no answer to any request we send. */

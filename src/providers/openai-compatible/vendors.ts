@@ -1,10 +1,10 @@
-import type { ConfigProblem } from '../../errors.ts';
+import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
-import type { Provider } from '../provider.ts';
-import { readEnvironment } from './environment.ts';
+import type { Provider } from '../../contracts/provider.ts';
+import { readEnvironment } from '../../platform/environment-variables.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { openaiCompatible } from './provider.ts';
-import { type OptionShape, anything } from '../../core/options/option-kinds.ts';
+import { anything, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
 /** Model ids of a provider: those declared, or any when none were. */

@@ -1,8 +1,27 @@
 import type { Codec } from '../codec.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
-import { decodeResponse } from './decode-response.ts';
-import { encodeResponses } from './encode-request.ts';
-import { ResponsesStreamDecoder } from './stream-decoder.ts';
+import {
+  callOf,
+  decodeResponse,
+  decodeUsage,
+  factsOf,
+  failureOfResponse,
+  finishOf,
+  otherDelta,
+  thoughtOf,
+} from './decode-response.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { ParameterName } from '../../catalog/model.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { type EncodedBody, encodeTier } from '../openai-compatible/encode-request.ts';
+import { failure } from '../../core/fallback/failure.ts';
+import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
+import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
+import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
+import type { StreamDecoder } from '../piece-stream.ts';
+import type { SseEvent } from '../sse.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
 export function responsesCodec(dialect: Dialect): Codec {
@@ -12,4 +31,257 @@ export function responsesCodec(dialect: Dialect): Codec {
     decodeResult: decodeResponse,
     streamDecoder: (context) => new ResponsesStreamDecoder(context),
   };
+}
+
+/** Fields by the parameter that an endpoint must take for them. */
+const PARAMETERS: ReadonlyMap<string, readonly ParameterName[]> = new Map<string, readonly ParameterName[]>([
+  ['temperature', ['temperature']],
+  ['top_p', ['top_p']],
+  ['top_k', ['top_k']],
+  ['frequency_penalty', ['frequency_penalty']],
+  ['presence_penalty', ['presence_penalty']],
+  ['top_logprobs', ['top_logprobs']],
+  ['parallel_tool_calls', ['parallel_tool_calls']],
+  ['max_output_tokens', ['max_tokens', 'max_completion_tokens']],
+  ['reasoning', ['reasoning', 'reasoning_effort']],
+]);
+
+/** Fields of this API that only other routers know besides us. */
+const EXTENSIONS: ReadonlySet<string> = new Set([
+  'top_k',
+  'min_p',
+  'top_a',
+  'repetition_penalty',
+  'frequency_penalty',
+  'presence_penalty',
+  'modalities',
+  'image_config',
+  'cache_control',
+]);
+
+/**
+ * Writes the caller's own body for an endpoint that speaks Responses. Nothing is stored there either, and the end user
+ * is a stand-in; parameters that the endpoint does not take are left out as in the chat form.
+ */
+export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
+  const { native, stream, endUser } = request;
+  if (native === undefined) throw new RangeError('only a native request is sent as it is');
+  const { service_tier: _, stream_options: options, input, ...body } = native.body;
+  const extended = dialect.responsesExtensions === true;
+  const kept = Object.entries(body).filter(
+    ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, dialect),
+  );
+  return {
+    ...Object.fromEntries(kept),
+    model: endpoint.upstreamModel,
+    input: Array.isArray(input) ? encodeItems(input, extended) : input,
+    store: false,
+    ...encodeTier(request, endpoint, dialect),
+    ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),
+    ...(stream ? encodeStream(options, dialect) : { stream: false }),
+  };
+}
+
+function takes(field: string, endpoint: Endpoint, dialect: Dialect): boolean {
+  const names = PARAMETERS.get(field);
+  return (
+    names === undefined ||
+    names.some((name) => dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false)
+  );
+}
+
+function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): EncodedBody {
+  const wanted: JsonObject = isJsonObject(options) ? options : {};
+  const all = { ...(padsChunks === true ? { include_obfuscation: false } : {}), ...wanted };
+  return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
+}
+
+/** Formats of encrypted reasoning that servers of this wire made themselves. */
+const OWN_FORMATS: ReadonlySet<unknown> = new Set(['openai-responses-v1', 'azure-openai-responses-v1']);
+
+/**
+ * Input items as a server of this wire takes them. What other providers or this router put into earlier answers is
+ * taken out: strict servers refuse members they do not know, and reasoning that they cannot find or read.
+ *
+ * @param extended - Whether the server knows the members that routers add.
+ */
+function encodeItems(items: readonly JsonValue[], extended: boolean): readonly JsonValue[] {
+  return items.filter(isJsonObject).flatMap((item) => encodeItem(item, extended));
+}
+
+function encodeItem(item: JsonObject, extended: boolean): readonly JsonObject[] {
+  const { type } = item;
+  if (typeof type === 'string' && /^(?:open)?router:/.test(type)) return [];
+  // Made here: the server never ran this search, and what it found is in the text that follows.
+  if (type === 'web_search_call' && item['tool_name'] != null) return [];
+  if (type === 'reasoning') return extended ? [item] : encodeReasoning(item);
+  if (type !== undefined && type !== 'message') return [item];
+  const { annotations: _, ...message } = item;
+  return [message];
+}
+
+/** Nothing is stored, so reasoning that is not there in full cannot be found. */
+function encodeReasoning({ format, signature: _, ...item }: JsonObject): readonly JsonObject[] {
+  if (item['encrypted_content'] == null) return [];
+  return format == null || OWN_FORMATS.has(format) ? [item] : [];
+}
+
+/** A call that the stream has told of. */
+interface KnownCall {
+  /** Position among the calls. */
+  readonly index: number;
+  hasArguments: boolean;
+}
+
+/** Decodes the events of the Responses wire, and passes each on as it is beside what it means. */
+export class ResponsesStreamDecoder implements StreamDecoder {
+  readonly #context: ErrorContext;
+  /** Calls by the position of their item. */
+  readonly #calls = new Map<unknown, KnownCall>();
+  #thoughts = 0;
+  #ended = false;
+  #closing = false;
+
+  constructor(context: ErrorContext) {
+    this.#context = context;
+  }
+
+  event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
+    const text = data.trim();
+    if (this.#ended || text === '' || text === '[DONE]') return;
+    const value = parseJson(text);
+    if (!isJsonObject(value)) {
+      // An event that the end of the body cut off says nothing; what came before tells whether the answer is whole.
+      if (this.#closing) return;
+      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
+      return;
+    }
+    const type = typeof value['type'] === 'string' ? value['type'] : (event ?? '');
+    const problem = this.#problemOf(type, value);
+    if (problem !== undefined) {
+      this.#ended = true;
+      pieces.push(problem);
+      return;
+    }
+    pieces.push({ type: 'native', event: type, data: text });
+    this.#decode(type, value, pieces);
+  }
+
+  closing(): void {
+    this.#closing = true;
+  }
+
+  body(text: string, pieces: StreamPiece[]): void {
+    const decoded = decodeResponse(text, this.#context);
+    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    else pieces.push({ type: 'failure', failure: decoded.failure });
+  }
+
+  end(): void {
+    // Nothing is held back: an answer without its last event is not whole.
+  }
+
+  /** Errors come as an event of their own, as the last state of the answer, or without any type. */
+  #problemOf(type: string, value: JsonObject): StreamPiece | undefined {
+    if (type === 'error' || type === 'response.error' || type === '') {
+      return {
+        type: 'failure',
+        failure: failureInBand(
+          { error: isJsonObject(value['error']) ? value['error'] : withoutType(value) },
+          this.#context,
+        ),
+      };
+    }
+    if (type !== 'response.failed' && type !== 'response.cancelled') return undefined;
+    const response = isJsonObject(value['response']) ? value['response'] : {};
+    const reason = failureOfResponse({ status: 'failed', ...response }, this.#context);
+    return { type: 'failure', failure: reason ?? failure('server', 'The provider could not finish its answer') };
+  }
+
+  #decode(type: string, value: JsonObject, pieces: StreamPiece[]): void {
+    const delta = typeof value['delta'] === 'string' ? value['delta'] : '';
+    switch (type) {
+      case 'response.output_text.delta':
+        return this.#text(delta, value, pieces);
+      case 'response.refusal.delta':
+        return say({ refusal: delta }, pieces);
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return say({ reasoning: delta }, pieces);
+      case 'response.output_item.added':
+        return this.#begin(value, pieces);
+      case 'response.function_call_arguments.delta':
+        return this.#arguments(value['output_index'], delta, pieces);
+      case 'response.output_item.done':
+        return this.#finish(value, pieces);
+      case 'response.created':
+        pieces.push(factsOf(isJsonObject(value['response']) ? value['response'] : {}));
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.#end(isJsonObject(value['response']) ? value['response'] : {}, pieces);
+    }
+  }
+
+  #text(delta: string, { logprobs }: JsonObject, pieces: StreamPiece[]): void {
+    const likelihoods = decodeLogprobs({ content: logprobs });
+    if (likelihoods !== undefined) {
+      pieces.push({ type: 'delta', index: 0, delta: { content: delta }, logprobs: likelihoods });
+    } else if (delta !== '') pieces.push(escapeText(delta));
+  }
+
+  #begin({ item, output_index: place }: JsonObject, pieces: StreamPiece[]): void {
+    if (!isJsonObject(item)) return;
+    // A call of a custom tool is told when it is over: half of its text is no JSON.
+    const call = item['type'] === 'function_call' ? callOf(item) : undefined;
+    if (call === undefined) return;
+    const known = { index: this.#calls.size, hasArguments: call.function.arguments !== '' };
+    this.#calls.set(place, known);
+    sayCall({ ...call, index: known.index }, pieces);
+  }
+
+  #arguments(place: unknown, text: string, pieces: StreamPiece[]): void {
+    const call = this.#calls.get(place);
+    if (call === undefined || text === '') return;
+    call.hasArguments = true;
+    sayCall({ index: call.index, function: { arguments: text } }, pieces);
+  }
+
+  #finish({ item, output_index: place }: JsonObject, pieces: StreamPiece[]): void {
+    if (!isJsonObject(item)) return;
+    if (item['type'] === 'reasoning') {
+      const { details } = thoughtOf(item, this.#thoughts);
+      this.#thoughts += 1;
+      if (details.length > 0) say({ reasoning_details: details }, pieces);
+      return;
+    }
+    const call = callOf(item);
+    if (call === undefined) return say(otherDelta(item), pieces);
+    const known = this.#calls.get(place);
+    if (known === undefined) {
+      const index = this.#calls.size;
+      this.#calls.set(place, { index, hasArguments: true });
+      sayCall({ ...call, index }, pieces);
+    } else if (!known.hasArguments) this.#arguments(place, call.function.arguments, pieces);
+  }
+
+  #end(response: JsonObject, pieces: StreamPiece[]): void {
+    this.#ended = true;
+    pieces.push(factsOf(response));
+    const usage = decodeUsage(response['usage']);
+    if (usage !== undefined) pieces.push({ type: 'usage', usage });
+    pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#calls.size > 0) }, { type: 'end' });
+  }
+}
+
+function say(delta: Delta, pieces: StreamPiece[]): void {
+  if (Object.values(delta).some((value) => value !== '')) pieces.push({ type: 'delta', index: 0, delta });
+}
+
+function sayCall(call: ToolCallDelta, pieces: StreamPiece[]): void {
+  pieces.push({ type: 'delta', index: 0, delta: { tool_calls: [call] } });
+}
+
+function withoutType({ type: _, ...error }: JsonObject): JsonObject {
+  return error;
 }

@@ -1,11 +1,13 @@
-import { type FinishPiece, type StreamPiece, escapeText } from '../../core/stream/pieces.ts';
+import { escapeText, type FinishPiece, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { Assignment } from './assignment.ts';
 import type { Draft, DraftCall } from './draft.ts';
-import { tokenize } from './tokens.ts';
+import { likelyTokens } from '../../core/normalize/token-estimate.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { FunctionTool } from '../../protocol/tools.ts';
 
 /** An answer as a stream has it. */
-export interface TokenStream {
+interface TokenStream {
   /** One piece per token that is shown. */
   readonly pieces: readonly StreamPiece[];
   /** Tokens that were thought but are not shown. They take time before the first piece. */
@@ -79,4 +81,78 @@ function callPieces(call: DraftCall, index: number, budget: TokenBudget): readon
     index: 0,
     delta: { tool_calls: [fragment] },
   }));
+}
+
+/** A word or a piece of one with the space before it, a single sign, or a rest of space. */
+const TOKEN = /\s*[\p{L}\p{M}\p{N}]{1,10}|\s*[^\s\p{L}\p{M}\p{N}]|\s+/gu;
+
+/** Tokens that a message costs beside its text. */
+const PER_MESSAGE = 4;
+
+/** Tokens of parts that are not text, about what real providers count. */
+const PER_PART: Readonly<Record<string, number | undefined>> = {
+  image_url: 260,
+  input_audio: 320,
+  video_url: 1_800,
+  file: 560,
+};
+
+/** Cuts text into the tokens that are streamed and counted. Joined, they are the text again. */
+function tokenize(text: string): readonly string[] {
+  return text.match(TOKEN) ?? [];
+}
+
+/** Estimated tokens of one message of the prompt. */
+export function messageTokens(message: Message): number {
+  const { content } = message;
+  let tokens = PER_MESSAGE;
+  if (typeof content === 'string') tokens += likelyTokens(content);
+  else {
+    for (const part of content ?? [])
+      tokens += part.type === 'text' ? likelyTokens(part.text) : (PER_PART[part.type] ?? 0);
+  }
+  if (message.role !== 'assistant') return tokens;
+  for (const { function: call } of message.tool_calls ?? []) tokens += likelyTokens(call.name + call.arguments);
+  return tokens;
+}
+
+/** Estimated tokens that the declarations of tools add to the prompt. */
+export function toolTokens(tools: readonly FunctionTool[]): number {
+  return tools.length === 0 ? 0 : likelyTokens(JSON.stringify(tools.map((tool) => tool.function)));
+}
+
+/** What is remembered of the last prompt of a session. */
+interface CachedPrompt {
+  readonly fingerprints: readonly number[];
+  readonly tokens: readonly number[];
+}
+
+/** Sessions that are remembered at a time; the oldest go first. */
+const MAX_SESSIONS = 1_000;
+
+/** The prompt caches of all endpoints. A session that moves to another endpoint finds nothing there, as in reality. */
+export class PromptCache {
+  readonly #prompts = new Map<string, CachedPrompt>();
+
+  /**
+   * Tokens of the leading messages that this prompt shares with the last one under the same key. Remembers the new one.
+   *
+   * @param key - Account, session and endpoint.
+   * @param prompt - A hash and the tokens of each message.
+   */
+  read(key: string, prompt: CachedPrompt): number {
+    const known = this.#prompts.get(key);
+    this.#prompts.delete(key);
+    this.#prompts.set(key, prompt);
+    for (const oldest of this.#prompts.keys()) {
+      if (this.#prompts.size <= MAX_SESSIONS) break;
+      this.#prompts.delete(oldest);
+    }
+    let cached = 0;
+    for (const [index, fingerprint] of prompt.fingerprints.entries()) {
+      if (known?.fingerprints[index] !== fingerprint) break;
+      cached += prompt.tokens[index] ?? 0;
+    }
+    return cached;
+  }
 }

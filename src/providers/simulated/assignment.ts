@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { nearestEffort } from '../openai-compatible/encode-reasoning.ts';
+import { nearestEffort } from '../openai-compatible/encode-request.ts';
 
 /** How much is thought before the answer. */
 export interface ReasoningAssignment {

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../core/seeded-random.ts';
+import { seededRandom } from '../../platform/seeded-random.ts';
 
 /** Chance that is the same in every run. */
 export class Chance {

@@ -1,4 +1,4 @@
-import type { ParameterName } from '../../catalog/parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 
 const PARAMETERS: readonly ParameterName[] = [

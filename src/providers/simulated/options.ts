@@ -1,20 +1,20 @@
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import { checkProviderShape } from '../check-options.ts';
-import type { Environment } from '../../runtime/environment.ts';
+import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
+import { anyNumber, anyText, checkProviderShape } from '../check-options.ts';
+import type { Environment } from '../../platform/environment.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
-import type { AnswerScript } from './scripted-answer.ts';
 import {
-  type OptionShape,
   anything,
   flag,
   kind,
   listOf,
   mapOf,
+  type OptionShape,
   text,
   withFunctions,
-} from '../../core/options/option-kinds.ts';
-import { anyText, anyNumber } from '../option-kinds.ts';
+} from '../../platform/option-kinds.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 
 /** Options of {@link simulated}. */
 export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
@@ -88,3 +88,23 @@ export function checkOptions(options: SimulatedOptions): void {
   }
   if (problems.length > 0) throw new ConfigError(problems);
 }
+
+/** A function call in a scripted answer. */
+export interface SimulatedToolCall {
+  readonly name: string;
+  /** As an object, or as the very text that the model is to write, which need not be JSON. Default `{}`. */
+  readonly arguments?: JsonObject | string | undefined;
+  /** Default: made from the request, the same for the same request. */
+  readonly id?: string | undefined;
+}
+
+/** An answer that a test has written itself. */
+export interface SimulatedAnswer {
+  readonly text?: string | undefined;
+  readonly toolCalls?: readonly SimulatedToolCall[] | undefined;
+  /** What was thought before; shown unless the request excludes it. */
+  readonly reasoning?: string | undefined;
+}
+
+/** Writes the answer to a request, or leaves it to the simulated provider by giving undefined. */
+export type AnswerScript = (request: NormalizedRequest) => string | SimulatedAnswer | undefined;

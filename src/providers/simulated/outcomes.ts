@@ -1,4 +1,4 @@
-import { type AttemptFailure, type FailureKind, failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import { Chance } from './chance.ts';
 
 /** A call that fails before it answers. Status and message have a default that suits the kind. */

@@ -1,6 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
-import { topicsOf } from './topics.ts';
+import { topicsOf } from './prose.ts';
 
 /** The results of tools that a conversation ends in. */
 export interface ToolResults {

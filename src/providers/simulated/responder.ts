@@ -4,15 +4,13 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { conversationKey } from '../../core/normalize/session.ts';
 import type { FactsPiece, ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Message } from '../../protocol/message.ts';
-import { piecesOf } from './answer-pieces.ts';
+import { messageTokens, piecesOf, PromptCache, toolTokens } from './answer-pieces.ts';
 import { type Assignment, readAssignment } from './assignment.ts';
 import { Chance, hashText } from './chance.ts';
 import { type Draft, draftAnswer, draftScripted } from './draft.ts';
-import type { PacedPieces } from './paced-stream.ts';
+import type { PacedPieces } from './pace.ts';
 import { readPrompt } from './prompt.ts';
-import { PromptCache } from './prompt-cache.ts';
-import type { AnswerScript } from './scripted-answer.ts';
-import { messageTokens, toolTokens } from './tokens.ts';
+import type { AnswerScript } from './options.ts';
 
 /** An answer that is ready to be handed out, or the reason why there is none. */
 export type Response =

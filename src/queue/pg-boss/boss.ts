@@ -1,5 +1,5 @@
 import type * as PgBossPackage from 'pg-boss';
-import { ConfigError } from '../../errors.ts';
+import { ConfigError } from '../../protocol/router-error.ts';
 import { postgresFailure } from '../../storage/postgres/failure.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 

@@ -1,9 +1,9 @@
-import { type OptionShape, checkShape, kind, text, wholeNumber } from '../../core/options/option-kinds.ts';
-import type { Timer } from '../../runtime/environment.ts';
+import { checkShape, kind, type OptionShape, text, wholeNumber } from '../../platform/option-kinds.ts';
+import type { Timer } from '../../platform/environment.ts';
 import { problemName } from '../problem-name.ts';
-import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, runDueTasks } from '../task-pump.ts';
-import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../task-queue.ts';
-import { type WakeCalls, openWakeCalls } from './boss.ts';
+import { runDueTasks, TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions } from '../task-pump.ts';
+import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../../contracts/task-queue.ts';
+import { openWakeCalls, type WakeCalls } from './boss.ts';
 
 /** Options of {@link pgBossQueue}. */
 export interface PgBossQueueOptions extends TaskPumpOptions {

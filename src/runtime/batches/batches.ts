@@ -2,16 +2,16 @@ import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
-import type { TaskQueue } from '../../queue/task-queue.ts';
+import type { TaskQueue } from '../../contracts/task-queue.ts';
 import type { CheckAccount } from '../limits/account-check.ts';
-import { applyEvent } from './apply-event.ts';
-import { type CreateBatchOptions, type NewBatch, createBatch } from './create-batch.ts';
+import { applyEvent, type BatchPorts } from './ports.ts';
+import { createBatch, type CreateBatchOptions, type NewBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';
 import { findJob, storedJob } from './native-job.ts';
-import type { BatchPorts } from './ports.ts';
-import { Sweeper } from './sweeper.ts';
+import type { Timer } from '../../platform/environment.ts';
+import { warn } from '../chat/events.ts';
 
 /** Whose batches are meant. */
 export interface BatchOptions {
@@ -88,7 +88,7 @@ export interface Batches {
 }
 
 /** What batches are made of. */
-export interface BatchServicePorts extends BatchPorts {
+interface BatchServicePorts extends BatchPorts {
   readonly checkAccount: CheckAccount;
   /** Finds out whether shared state is there; rejects when the program cannot do without. */
   readonly openState: () => Promise<void>;
@@ -248,4 +248,54 @@ function conflict(message: string): RouterError {
 
 function invalid(message: string): RouterError {
   return new RouterError({ status: 400, errorType: 'invalid_request', message });
+}
+
+/** Batches that are deleted in one step. */
+const AT_A_TIME = 20;
+/** Milliseconds after which a draft that nobody adds to is left over from a process that died. */
+const DRAFT_MS = 3_600_000;
+/** Part of the time between two sweeps by which it varies, so that many processes do not sweep together. */
+const JITTER = 0.2;
+
+/** Deletes batches past their time, a few at a time. */
+class Sweeper {
+  readonly #ports: Pick<BatchPorts, 'store' | 'environment' | 'events' | 'limits'>;
+  #timer: Timer | undefined;
+  #running = false;
+
+  constructor(ports: Pick<BatchPorts, 'store' | 'environment' | 'events' | 'limits'>) {
+    this.#ports = ports;
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#ports.environment.clearTimer(this.#timer);
+  }
+
+  /** Deletes everything that is past its time. Never rejects. */
+  async sweep(): Promise<void> {
+    const { store, events, limits } = this.#ports;
+    const draftMs = Math.max(DRAFT_MS, 2 * limits.uploadMs);
+    try {
+      while ((await store.sweep({ draftMs, limit: AT_A_TIME })) >= AT_A_TIME);
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : typeof error;
+      warn(events, { code: 'batch_sweep', message: `Old batches could not be deleted (${reason})` });
+    }
+  }
+
+  #schedule(): void {
+    const { environment, limits } = this.#ports;
+    const waitMs = limits.sweepMs * (1 - JITTER * environment.random());
+    this.#timer = environment.setTimer(() => {
+      void this.sweep().finally(() => {
+        if (this.#running) this.#schedule();
+      });
+    }, waitMs);
+  }
 }

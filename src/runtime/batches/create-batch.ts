@@ -1,17 +1,16 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
-import { RouterError } from '../../errors.ts';
-import { OutboundError } from '../../outbound/outbound-error.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { OutboundError } from '../../net/outbound-url.ts';
 import type { BatchRequest } from '../../protocol/batch.ts';
-import { type BatchFields, BATCH_FIELDS, parseBatchFields } from '../../protocol/create-batch.ts';
+import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../../protocol/create-batch.ts';
 import { faultAt } from '../../protocol/fault.ts';
-import { DuplicateCustomIdError, type IdempotencyKey } from '../../storage/batch-store.ts';
-import { errorOfFault } from '../router-errors.ts';
+import { DuplicateCustomIdError, type IdempotencyKey } from '../../contracts/batch-store.ts';
+import { errorOfFault } from '../chat/router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
 import type { CheckAccount } from '../limits/account-check.ts';
-import type { BatchPorts } from './ports.ts';
-import { tellStatus } from './tell.ts';
+import { type BatchPorts, tellStatus } from './ports.ts';
 
 /** A batch to be created (contract: create a batch). */
 export interface NewBatch extends BatchFields {

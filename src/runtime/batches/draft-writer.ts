@@ -1,15 +1,13 @@
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { parseBatchRequest } from '../../protocol/create-batch.ts';
-import { echo } from '../../protocol/echo.ts';
-import { faultAt } from '../../protocol/fault.ts';
+import { echo, faultAt } from '../../protocol/fault.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../protocol/limits.ts';
-import type { StoredItem } from '../../storage/batch-store.ts';
-import { sha256 } from '../hash.ts';
-import { nextTurn } from '../next-turn.ts';
-import { errorOfFault } from '../router-errors.ts';
+import type { StoredItem } from '../../contracts/batch-store.ts';
+import { sha256 } from '../../platform/hash.ts';
+import { nextTurn } from '../../platform/wait.ts';
+import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchPorts } from './ports.ts';
-import { UploadedRequest } from './uploaded-request.ts';
 
 /**
  * Characters or bytes of bodies that are written at a time. Texts that wait to be written outlive the collector's first
@@ -27,7 +25,7 @@ interface WaitingItem {
 }
 
 /** The draft that is written to. */
-export interface Draft {
+interface Draft {
   readonly account: string;
   readonly id: string;
   /** Model of the whole batch, where it has one. */
@@ -123,3 +121,21 @@ function textOf(body: string | Uint8Array): string {
 
 const DECODER = new TextDecoder();
 const BODY_LIMITS = { depth: DEFAULT_REQUEST_LIMITS.depth, nodes: Infinity };
+
+/**
+ * A request that came as bytes. What was written is kept instead of what was read from it until it is stored. Bytes lie
+ * outside of the heap, which therefore does not grow with large batches; long bodies are stored at once, and stay text.
+ */
+export class UploadedRequest implements BatchRequest {
+  readonly custom_id: string;
+  readonly body: BatchRequest['body'];
+  /** The body as it was written: valid JSON, as text or in UTF-8. */
+  readonly bodyAsWritten: Uint8Array | string;
+
+  /** @param request - Parsed, but not yet checked: members may be missing or of another kind. */
+  constructor(request: BatchRequest, bodyAsWritten: Uint8Array | string) {
+    this.custom_id = request.custom_id;
+    this.body = request.body;
+    this.bodyAsWritten = bodyAsWritten;
+  }
+}

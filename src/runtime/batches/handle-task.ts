@@ -1,17 +1,20 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { TaskHandler, TaskResult, TaskSignals } from '../../queue/task-queue.ts';
-import type { ClaimedTask } from '../../storage/batch-store.ts';
-import { warn } from '../warn.ts';
-import { applyEvent } from './apply-event.ts';
-import { finalizeTask } from './finalize-task.ts';
-import { Notifier } from './notify-task.ts';
-import type { BatchPorts } from './ports.ts';
-import { runTask } from './run-task.ts';
-import { stopTask } from './stop-task.ts';
-import { DONE } from './task-results.ts';
+import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
+import type { ClaimedTask } from '../../contracts/batch-store.ts';
+import { warn } from '../chat/events.ts';
+import { applyEvent, type BatchPorts } from './ports.ts';
+import { DONE, resultIds } from './task-results.ts';
 import { validateTask } from './validate-task.ts';
+import { CANCELLED_ITEM, EXPIRED_ITEM } from '../../core/batch/item-rules.ts';
+import { runNatively, stopNatively } from './native-run.ts';
+import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { afterWebhookTry, WEBHOOK_TRIES } from '../../core/batch/webhook-schedule.ts';
+import { wireBatch } from '../../core/batch/wire-batch.ts';
+import { deliverWebhook } from './deliver-webhook.ts';
+import { ItemPool } from './item-pool.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
 const SUSPECT_AFTER = 5;
@@ -73,5 +76,179 @@ async function giveUp(ports: BatchPorts, { effect, attempts }: ClaimedTask, batc
   if (isTerminal(batch.status)) return DONE;
   const rejected = { type: 'rejected', message: 'The batch could not be processed' } as const;
   await applyEvent(ports, batch, effect === 'stop' ? { type: 'cancelled' } : rejected);
+  return DONE;
+}
+
+/**
+ * Brings a batch that is being cancelled to its end. Answers that came before are kept and counted, also those of a
+ * provider's own batch; what has none is marked as cancelled, and an answer that comes after that is dropped.
+ */
+async function stopTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignals): Promise<TaskResult> {
+  const { store, failPoint } = ports;
+  const batch = await store.find(task.account, task.batchId);
+  if (batch?.status !== 'cancelling') return DONE;
+  await failPoint('stop.started');
+  const waiting = await stopNatively(ports, batch, task, signals);
+  if (waiting !== undefined) return waiting;
+  await store.failRemaining(task.account, task.batchId, CANCELLED_ITEM, resultIds(ports));
+  await failPoint('stop.marked');
+  await applyEvent(ports, batch, { type: 'cancelled' });
+  return DONE;
+}
+
+/** Outcomes that are read at a time. */
+const PAGE = 50;
+
+/** Adds up what the requests of a batch used and cost, and completes it. */
+async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskResult> {
+  const { store, failPoint } = ports;
+  const batch = await store.find(task.account, task.batchId);
+  if (batch?.status !== 'finalizing') return DONE;
+  let total: Usage | undefined;
+  for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
+    outcomes = await store.outcomes(task.account, task.batchId, after, PAGE);
+    if (outcomes.length === 0) break;
+    for (const { usage } of outcomes) if (usage !== undefined) total = addUsage(total, usage);
+    await failPoint('finalize.reading');
+  }
+  await failPoint('finalize.done');
+  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE });
+  return DONE;
+}
+
+/** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
+const PER_HOST = 2;
+/** Milliseconds until a delivery looks again whether its host is free. */
+const HOST_BUSY_MS = 1_000;
+
+/** Tells a receiver that a batch has ended. At least once, and always with the same id (gaps 8.8). */
+class Notifier {
+  readonly #busy = new Map<string, number>();
+
+  async run(ports: BatchPorts, task: ClaimedTask, { signal }: TaskSignals): Promise<TaskResult> {
+    const batch = await ports.store.find(task.account, task.batchId);
+    if (batch?.callbackUrl === undefined || !isTerminal(batch.status)) return DONE;
+    await ports.failPoint('notify.started');
+    const { host } = new URL(batch.callbackUrl);
+    const inside = this.#busy.get(host) ?? 0;
+    if (inside >= PER_HOST) return { type: 'again', afterMs: HOST_BUSY_MS, reset: true };
+    this.#busy.set(host, inside + 1);
+    try {
+      return await this.#deliver(ports, batch, batch.callbackUrl, task, signal);
+    } finally {
+      const left = (this.#busy.get(host) ?? 1) - 1;
+      if (left > 0) this.#busy.set(host, left);
+      else this.#busy.delete(host);
+    }
+  }
+
+  async #deliver(
+    ports: BatchPorts,
+    batch: BatchRecord,
+    url: string,
+    task: ClaimedTask,
+    signal: AbortSignal,
+  ): Promise<TaskResult> {
+    const { environment, events, failPoint } = ports;
+    const event = webhookEvent(batch);
+    const idempotencyKey = `${batch.id}-${batch.status}`;
+    const webhook = { url, id: event.id, idempotencyKey, body: JSON.stringify(event) };
+    const tries = triesOf(task) + 1;
+    const tried = await deliverWebhook(webhook, ports.webhooks, signal);
+    await failPoint('notify.sent');
+    const next = afterWebhookTry(tried, tries, environment.random());
+    if (events.heard('batch')) {
+      const { account } = batch;
+      const { status } = tried;
+      events.emit('batch', { type: 'webhook', account, batch: wireBatch(batch), outcome: next.type, tries, status });
+    }
+    if (next.type === 'again') {
+      await failPoint('notify.deferred');
+      return { type: 'again', afterMs: next.afterMs, memo: { tries }, reset: true };
+    }
+    if (next.type === 'given_up') {
+      const why = next.reason === 'gone' ? 'its receiver wants no more (410)' : `${WEBHOOK_TRIES} tries failed`;
+      warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
+    }
+    return DONE;
+  }
+}
+
+function triesOf({ memo }: ClaimedTask): number {
+  const tries = memo?.['tries'];
+  return typeof tries === 'number' ? tries : 0;
+}
+
+/** Milliseconds after which a batch looks again for requests that somebody else held. */
+const LOOK_AGAIN_MS = 1_000;
+/** Runs in a row without a good end after which requests run one at a time: one of them may be to blame. */
+const CAREFUL_AFTER = 3;
+
+/** Runs the requests of a batch for a while, or watches over the batch at its provider. */
+async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignals): Promise<TaskResult> {
+  const { store, failPoint } = ports;
+  const batch = await store.find(task.account, task.batchId);
+  if (batch?.status !== 'in_progress') return DONE;
+  await failPoint('run.started');
+  if (task.memo?.['expiring'] === true) return expire(ports, batch);
+  if (isDrained(batch)) return drained(ports, batch);
+  const left = (batch.expiresAt ?? Infinity) - (await store.now());
+  // First what is about to happen is written down: else nobody could tell an expired batch from a completed one, if
+  // this process died after it had marked the last request.
+  if (left <= 0 && batch.upstream === undefined) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  const native = await runNatively(ports, batch, task, signals);
+  if (native !== undefined) return native;
+  return runItems(ports, batch, task, signals, left);
+}
+
+async function runItems(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  task: ClaimedTask,
+  { signal, stopping }: TaskSignals,
+  left: number,
+): Promise<TaskResult> {
+  const { store, environment, limits, watchers } = ports;
+  const end = new AbortController();
+  const turn = new AbortController();
+  const abort = (): void => end.abort();
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  const unwatch = watchers.watch(batch.id, ({ status }) => {
+    if (status !== 'in_progress') abort();
+  });
+  const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
+  const expiry = environment.setTimer(abort, left);
+  try {
+    const perBatch = task.attempts >= CAREFUL_AFTER ? 1 : limits.perBatch;
+    const signals = { signal: end.signal, stopping, yielding: turn.signal };
+    const { exhausted } = await new ItemPool(ports, batch, await ports.accountOf(batch), signals, perBatch).run();
+    const now = await store.find(batch.account, batch.id);
+    if (now?.status !== 'in_progress') return DONE;
+    if (isDrained(now)) return await drained(ports, now);
+    return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+  } finally {
+    environment.clearTimer(slice);
+    environment.clearTimer(expiry);
+    unwatch();
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function isDrained({ counts }: BatchRecord): boolean {
+  return counts.completed + counts.failed >= counts.total;
+}
+
+async function drained(ports: BatchPorts, batch: BatchRecord): Promise<TaskResult> {
+  await ports.failPoint('run.drained');
+  await applyEvent(ports, batch, { type: 'drained' });
+  return DONE;
+}
+
+async function expire(ports: BatchPorts, batch: BatchRecord): Promise<TaskResult> {
+  const { store, failPoint } = ports;
+  await failPoint('run.expiring');
+  await store.failRemaining(batch.account, batch.id, EXPIRED_ITEM, resultIds(ports));
+  await applyEvent(ports, batch, { type: 'expired' });
   return DONE;
 }

@@ -4,30 +4,32 @@ import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-recor
 import { checkItemRules } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
 import { DIALECTS } from '../../core/dialects/dialects.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { BatchEndpoint } from '../../protocol/batch.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { EmbeddingResult } from '../../protocol/embedding-result.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/usage.ts';
-import type { Environment } from '../environment.ts';
-import { errorOfFault } from '../router-errors.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { errorOfFault } from '../chat/router-errors.ts';
+import type { ItemOutcome } from '../../contracts/batch-store.ts';
+import { type BatchPorts, tellProgress } from './ports.ts';
 
 /** A request of a batch, in the form in which the router works with it. */
 export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 
 /** What a request of a batch comes with. */
-export interface ItemOptions {
+interface ItemOptions {
   readonly account: Account;
   readonly dialect?: DialectName | undefined;
 }
 
 /** A request that the router has understood. */
-export interface PreparedCall<Request, Answer> {
+interface PreparedCall<Request, Answer> {
   readonly request: Request;
   /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
   readonly plain: boolean;
@@ -49,7 +51,7 @@ export interface OrdinaryCalls {
 }
 
 /** An answer to a request of a batch, in the shape of the batch's endpoint. */
-export interface ItemAnswer {
+interface ItemAnswer {
   readonly statusCode: number;
   readonly requestId: string;
   readonly body: JsonValue;
@@ -57,7 +59,7 @@ export interface ItemAnswer {
 }
 
 /** A request that was understood. */
-export interface PreparedItem {
+interface PreparedItem {
   readonly request: BatchedRequest;
   /** The body that answers are written for. */
   readonly body: JsonObject;
@@ -195,4 +197,73 @@ function common(own: JsonValue | undefined, only: readonly string[]): readonly J
   if (both.length === 0)
     throw errorOfFault(faultAt('provider.only', 'has no provider in common with that of the batch'));
   return both;
+}
+
+interface Waiting {
+  readonly token: string;
+  readonly outcome: ItemOutcome;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Stores outcomes of one batch. Those that come while the store is busy are stored together, so a fast batch does not
+ * cost one transaction per request.
+ */
+export class OutcomeWriter {
+  readonly #ports: BatchPorts;
+  readonly #batch: BatchRecord;
+  #waiting: Waiting[] = [];
+  #writing = false;
+
+  constructor(ports: BatchPorts, batch: BatchRecord) {
+    this.#ports = ports;
+    this.#batch = batch;
+  }
+
+  /**
+   * Stores an outcome under the token of its claim. One whose lease was lost is dropped quietly: somebody else has the
+   * request now. Rejects when the store fails.
+   */
+  write(token: string, outcome: ItemOutcome): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ token, outcome, done, failed });
+      if (!this.#writing) void this.#writeAll();
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#writing = true;
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting;
+      this.#waiting = [];
+      for (const token of new Set(together.map((one) => one.token))) {
+        const group = together.filter((one) => one.token === token);
+        await this.#writeGroup(token, group);
+      }
+      await this.#tell();
+    }
+    this.#writing = false;
+  }
+
+  async #writeGroup(token: string, group: readonly Waiting[]): Promise<void> {
+    const { store, failPoint } = this.#ports;
+    const { account, id } = this.#batch;
+    try {
+      const outcomes = group.map(({ outcome }) => outcome);
+      await store.storeOutcomes(account, id, token, outcomes);
+      await failPoint('run.stored');
+      for (const { done } of group) done();
+    } catch (error) {
+      for (const { failed } of group) failed(error);
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const { store, events } = this.#ports;
+    if (!events.heard('batch')) return;
+    const { account, id } = this.#batch;
+    const record = await store.find(account, id).catch(() => undefined);
+    if (record !== undefined) tellProgress(this.#ports, record);
+  }
 }

@@ -1,25 +1,25 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { POISONED_ITEM, isTransient, itemError } from '../../core/batch/item-error.ts';
+import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
-import { backoffMs } from '../../core/fallback/backoff.ts';
+import { backoffMs } from '../../core/fallback/retry-budget.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
-import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
-import { errorOfUnknown } from '../router-errors.ts';
-import { wait } from '../wait.ts';
-import { ItemLeases } from './item-leases.ts';
-import { OutcomeWriter } from './outcome-writer.ts';
+import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
+import { errorOfUnknown } from '../chat/router-errors.ts';
+import { wait } from '../../platform/wait.ts';
+import { OutcomeWriter } from './item-calls.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
+import type { Timer } from '../../platform/environment.ts';
 
 /** How a run of a batch's requests ended. */
-export interface PoolEnd {
+interface PoolEnd {
   /** True when nothing was left to claim: what has no outcome is held by somebody else. */
   readonly exhausted: boolean;
 }
 
 /** What ends a run. */
-export interface PoolSignals {
+interface PoolSignals {
   /** Aborted when everything must end at once. */
   readonly signal: AbortSignal;
   /** Aborted when nothing more may wait or begin: what does not run is given back. */
@@ -237,5 +237,60 @@ export class ItemPool {
     } finally {
       place?.leave(verdict);
     }
+  }
+}
+
+/** Leases are renewed this many times before they end. */
+const RENEWALS = 3;
+
+/** Holds the leases of the requests that a run has claimed, each claim under its own token. */
+class ItemLeases {
+  readonly #ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>;
+  readonly #batch: Pick<BatchRecord, 'account' | 'id'>;
+  /** Requests without an outcome by the token of their claim. */
+  readonly #open = new Map<string, number>();
+  #timer: Timer | undefined;
+
+  constructor(ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>, batch: Pick<BatchRecord, 'account' | 'id'>) {
+    this.#ports = ports;
+    this.#batch = batch;
+  }
+
+  /** Keeps the leases of a claim from now on. */
+  hold(token: string, items: number): void {
+    this.#open.set(token, items);
+    this.#schedule();
+  }
+
+  /** One request of a claim has its outcome. */
+  done(token: string): void {
+    const left = (this.#open.get(token) ?? 0) - 1;
+    if (left > 0) this.#open.set(token, left);
+    else this.#open.delete(token);
+  }
+
+  /** Gives back everything that has no outcome. Leases that cannot be given back end by themselves. */
+  async releaseAll(): Promise<void> {
+    const { store, environment } = this.#ports;
+    environment.clearTimer(this.#timer);
+    const { account, id } = this.#batch;
+    const tokens = [...this.#open.keys()];
+    this.#open.clear();
+    await Promise.all(tokens.map((token) => store.releaseItems(account, id, token).catch(() => undefined)));
+  }
+
+  #schedule(): void {
+    const { environment, limits } = this.#ports;
+    this.#timer ??= environment.setTimer(() => void this.#renew(), limits.leaseMs / RENEWALS);
+  }
+
+  /** A lease that was lost is found out when its outcome is stored, and its owner by the lease of the task. */
+  async #renew(): Promise<void> {
+    const { store, limits } = this.#ports;
+    const { account, id } = this.#batch;
+    const tokens = [...this.#open.keys()];
+    await Promise.all(tokens.map((token) => store.renewItems(account, id, token, limits.leaseMs).catch(() => 0)));
+    this.#timer = undefined;
+    if (this.#open.size > 0) this.#schedule();
   }
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { NativeBatches, NativeJobCall } from '../../providers/native-batches.ts';
+import type { NativeBatches, NativeJobCall } from '../../contracts/native-batches.ts';
 import type { BatchPorts } from './ports.ts';
 
 /** What is remembered of a batch at a provider, in `BatchRecord.upstream`. */

@@ -1,8 +1,8 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import type { AttemptFailure, FailureKind } from '../../core/fallback/failure.ts';
-import type { NativeJob, NativeReply } from '../../providers/native-batches.ts';
-import { type NativeRoute, type NativeRoutes, lookupOf } from './native-route.ts';
+import type { NativeJob, NativeReply } from '../../contracts/native-batches.ts';
+import { lookupOf, type NativeRoute, type NativeRoutes } from './native-route.ts';
 
 /** A batch at a provider that nobody remembered. */
 export interface FoundJob {

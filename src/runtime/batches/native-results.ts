@@ -1,20 +1,18 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../core/batch/item-error.ts';
-import { FAILURE_RULES } from '../../core/fallback/failure-rules.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../core/batch/item-rules.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
-import type { NativeBatches, NativeResult } from '../../providers/native-batches.ts';
-import type { ClaimedItem, ItemOutcome } from '../../storage/batch-store.ts';
-import { chatResultOf } from '../answer-whole.ts';
-import { embeddingResultOf } from '../embed.ts';
-import { billingOf } from '../settle.ts';
+import type { NativeBatches, NativeResult } from '../../contracts/native-batches.ts';
+import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
+import { chatResultOf } from '../chat/answer-whole.ts';
+import { embeddingResultOf } from '../chat/embed.ts';
+import { billingOf } from '../chat/settle.ts';
 import { indexOf, type LiveJob } from './native-job.ts';
-import type { BatchPorts } from './ports.ts';
+import { type BatchPorts, tellProgress } from './ports.ts';
 import { resultIds } from './task-results.ts';
-import { tellProgress } from './tell.ts';
 
 /** Outcomes that are stored at a time. */
 const GROUP = 50;

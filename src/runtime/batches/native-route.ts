@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { NativeBatches, NativeLookup } from '../../providers/native-batches.ts';
+import type { NativeBatches, NativeLookup } from '../../contracts/native-batches.ts';
 import type { BatchedRequest } from './item-calls.ts';
 import type { BatchPorts } from './ports.ts';
 

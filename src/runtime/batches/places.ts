@@ -1,6 +1,6 @@
-import { type Pace, afterAnswer, afterComplaint, freshPace, mayBegin } from '../../core/batch/pace.ts';
-import type { Concurrency, Slot } from '../concurrency.ts';
-import type { Environment, Timer } from '../environment.ts';
+import { afterAnswer, afterComplaint, freshPace, mayBegin, type Pace } from '../../core/batch/webhook-schedule.ts';
+import type { Concurrency, Slot } from '../chat/concurrency.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
 import type { BatchLimits } from './limits.ts';
 
 /** Who wants to run a request. */

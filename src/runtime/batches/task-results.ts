@@ -1,5 +1,5 @@
-import type { TaskResult } from '../../queue/task-queue.ts';
-import type { Environment } from '../environment.ts';
+import type { TaskResult } from '../../contracts/task-queue.ts';
+import type { Environment } from '../../platform/environment.ts';
 
 /** Nothing is left to do. */
 export const DONE: TaskResult = { type: 'done' };

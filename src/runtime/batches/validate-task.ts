@@ -1,10 +1,9 @@
-import { RouterError } from '../../errors.ts';
-import { echo } from '../../protocol/echo.ts';
-import type { TaskResult, TaskSignals } from '../../queue/task-queue.ts';
-import type { ClaimedTask, StoredItem } from '../../storage/batch-store.ts';
-import { nextTurn } from '../next-turn.ts';
-import { applyEvent } from './apply-event.ts';
-import type { BatchPorts } from './ports.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { echo } from '../../protocol/fault.ts';
+import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
+import type { ClaimedTask, StoredItem } from '../../contracts/batch-store.ts';
+import { nextTurn } from '../../platform/wait.ts';
+import { applyEvent, type BatchPorts } from './ports.ts';
 import { DONE } from './task-results.ts';
 
 /** Requests that are read at a time: few, because each may be large. */

@@ -1,11 +1,10 @@
 import type { Account } from '../../core/account.ts';
-import { accountLimitProblems } from '../../core/options/account-options.ts';
-import { RouterError } from '../../errors.ts';
-import { echo } from '../../protocol/echo.ts';
-import type { Environment } from '../environment.ts';
-import type { EventHub } from '../events.ts';
-import { seldom } from '../seldom.ts';
-import { warn } from '../warn.ts';
+import { accountLimitProblems } from '../../config/account-options.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import { echo } from '../../protocol/fault.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { type EventHub, warn } from '../chat/events.ts';
+import { seldom } from '../../platform/seldom.ts';
 
 /**
  * Lets an account pass whose limits and budgets mean something.

@@ -1,14 +1,13 @@
 import type { Account } from '../../core/account.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
-import { type RateLimits, type RateTicket, limitsFor } from '../../core/limits/rate-limits.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalized-embedding-request.ts';
+import { limitsFor, type RateLimits, type RateTicket } from '../../core/limits/rate-limits.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-import type { RateDecision, RateLimiter } from '../../limits/rate-limiter.ts';
-import type { MaybePromise } from '../../storage/state-store.ts';
-import type { Environment } from '../environment.ts';
-import type { EventHub } from '../events.ts';
-import { warn } from '../warn.ts';
+import type { RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
+import type { MaybePromise } from '../../contracts/state-store.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { type EventHub, warn } from '../chat/events.ts';
 
 /** Tokens of an answer that a request which names no bound is expected to have. */
 const LIKELY_ANSWER_TOKENS = 1_000;

@@ -4,8 +4,8 @@ import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { BudgetTicket } from '../../core/limits/budget.ts';
 import { mostPromptTokens } from '../../core/limits/most-tokens.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { AnswerFacts, AttemptAnswer } from '../attempt-call.ts';
-import { spentOnFailed } from '../settle.ts';
+import type { AnswerFacts, AttemptAnswer } from '../chat/attempt-call.ts';
+import { spentOnFailed } from '../chat/settle.ts';
 import type { Spending } from './spending.ts';
 
 /** What the calls of one execution reserve, one after the other. */

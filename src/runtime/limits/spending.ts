@@ -5,9 +5,8 @@ import type { Budget, BudgetTicket, HeldBudget } from '../../core/limits/budget.
 import { budgetError, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost } from '../../core/limits/most-cost.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { BudgetDecision, BudgetKeeper } from '../../limits/budget-keeper.ts';
-import type { EventHub } from '../events.ts';
-import { warn } from '../warn.ts';
+import type { BudgetDecision, BudgetKeeper } from '../../contracts/budget-keeper.ts';
+import { type EventHub, warn } from '../chat/events.ts';
 
 /** How budgets are held. */
 export interface SpendingPolicy {

@@ -1,7 +1,6 @@
-import type { PluginAnswer, Verdict } from '../../core/pipeline/plugin.ts';
+import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
-import type { RequestChange } from '../../core/pipeline/request-change.ts';
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { completeChoices, problemOfChange, problemOfChoices } from '../../protocol/plugin-output.ts';

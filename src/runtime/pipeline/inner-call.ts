@@ -1,13 +1,16 @@
-import { RouterError } from '../../errors.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
-import type { InnerCallOptions } from '../../core/pipeline/plugin-context.ts';
+import type { InnerCallOptions } from '../../contracts/plugin-context.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { RuntimeServices } from '../services.ts';
-import type { StageMeter } from '../stage-meter.ts';
-import { runBounded } from './bounded.ts';
+import type { RuntimeServices } from '../chat/services.ts';
+import type { StageMeter } from '../chat/stage-meter.ts';
 import type { Ledger } from './ledger.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import type { ErrorType } from '../../protocol/error.ts';
+import { warn } from '../chat/events.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */
 export function depthOf({ within }: NormalizedRequest): number {
@@ -74,4 +77,119 @@ async function boundedCall(
     errorType: 'timeout',
     message: `The model did not answer within ${Math.ceil(timeoutMs / 1_000)} seconds`,
   });
+}
+
+/** How something of a plugin came out. */
+type BoundedOutcome =
+  | { readonly type: 'value'; readonly value: unknown }
+  | { readonly type: 'threw'; readonly thrown: unknown }
+  | { readonly type: 'late' };
+
+/** Reason of the abort that ends whatever a plugin still has under way. */
+const OVER = new DOMException('This hook is over', 'AbortError');
+
+/**
+ * Runs foreign code for a limited time, and no longer than its caller stays. It is told by its signal; whether it
+ * listens makes no difference to who waits here. What it does afterwards is nobody's business any more.
+ *
+ * @throws The caller's reason when the caller goes away.
+ */
+export async function runBounded(
+  environment: Environment,
+  caller: AbortSignal,
+  timeoutMs: number,
+  start: (signal: AbortSignal) => unknown,
+): Promise<BoundedOutcome> {
+  caller.throwIfAborted();
+  const controller = new AbortController();
+  let wake: (outcome: BoundedOutcome | undefined) => void = ignore;
+  const interrupted = new Promise<BoundedOutcome | undefined>((resolve) => (wake = resolve));
+  const leave = (): void => wake(undefined);
+  caller.addEventListener('abort', leave);
+  const timer = environment.setTimer(() => wake({ type: 'late' }), timeoutMs);
+  try {
+    const outcome = await Promise.race([outcomeOf(start, controller.signal), interrupted]);
+    if (outcome === undefined) caller.throwIfAborted();
+    return outcome ?? { type: 'late' };
+  } finally {
+    environment.clearTimer(timer);
+    caller.removeEventListener('abort', leave);
+    controller.abort(OVER);
+  }
+}
+
+async function outcomeOf(start: (signal: AbortSignal) => unknown, signal: AbortSignal): Promise<BoundedOutcome> {
+  try {
+    return { type: 'value', value: await start(signal) };
+  } catch (thrown) {
+    return { type: 'threw', thrown };
+  }
+}
+
+function ignore(): void {}
+
+/** Names of the hooks of a plugin. */
+export type HookName = 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';
+
+/** What went wrong with a hook. */
+export type HookFailure = { readonly type: 'threw'; readonly thrown: unknown } | { readonly type: 'late' };
+
+const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
+  500: 'server',
+  502: 'provider_unavailable',
+  503: 'provider_overloaded',
+};
+
+/**
+ * Deals with a hook that failed as its plugin's `whenItThrows` says: throws the error for the caller, or notes that
+ * the plugin is left out. Its operator hears of it in both cases; the caller does not learn what was thrown.
+ */
+export function handleHookFailure(
+  services: RuntimeServices,
+  ledger: Ledger,
+  { plugin }: ActivePlugin,
+  hook: HookName,
+  failure: HookFailure,
+): void {
+  const { id, whenItThrows, failStatus = 502 } = plugin;
+  if (whenItThrows === 'fail' && isRefusal(failure)) {
+    ledger.stageUnlessNoted(id, 0, 'refused the request');
+    throw failure.thrown;
+  }
+  const what = failure.type === 'late' ? 'took too long' : `threw ${kindOf(failure.thrown)}`;
+  const then = whenItThrows === 'skip' ? 'the request went on without it' : 'the request failed';
+  warn(services.events, {
+    code: 'plugin_failed',
+    message: `The plugin "${id}" ${what} in ${hook}; ${then}`,
+    ...(failure.type === 'threw' ? { thrown: failure.thrown } : {}),
+  });
+  const reason = failure.type === 'late' ? 'timeout' : 'error';
+  ledger.stage(id, {
+    summary: whenItThrows === 'skip' ? `skipped: ${what} in ${hook}` : `failed: ${what} in ${hook}`,
+    data: { hook, reason, skipped: whenItThrows === 'skip' },
+  });
+  if (whenItThrows === 'skip') return;
+  if (failure.type === 'threw' && RouterError.isInstance(failure.thrown)) throw failure.thrown;
+  throw new RouterError({
+    status: failStatus,
+    errorType: TYPE_OF_STATUS[failStatus] ?? 'server',
+    message: failure.type === 'late' ? `The plugin "${id}" took too long` : `The plugin "${id}" failed`,
+    metadata: { plugin: id },
+  });
+}
+
+/** An error about the request itself: the plugin works, and its operator has nothing to do. */
+export function isRefusal(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
+  return failure.type === 'threw' && RouterError.isInstance(failure.thrown) && failure.thrown.status < 500;
+}
+
+/** What kind of thing was thrown. Not what it says: that may repeat a prompt. */
+function kindOf(thrown: unknown): string {
+  try {
+    if (RouterError.isInstance(thrown)) return `a RouterError (${thrown.status})`;
+    if (thrown instanceof Error) return `a ${/^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error'}`;
+    return `a value of type ${typeof thrown}`;
+  } catch {
+    return 'something';
+  }
 }

@@ -1,10 +1,10 @@
-import type { ServiceUse, StageRecord } from '../../core/pipeline/plugin-context.ts';
+import type { ServiceUse, StageRecord } from '../../contracts/plugin-context.ts';
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import { addServiceUse, addUsage } from '../../core/stream/sum-usage.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { PipelineStage } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 
 /** What the plugins and server tools of one request did, used and cost. */
 export class Ledger {

@@ -1,26 +1,29 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type ChangedRequest, applyChange, changedMembers } from '../../core/pipeline/apply-change.ts';
+import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
-import { frozenCopy } from '../../core/pipeline/frozen.ts';
-import type { PluginAnswer, Verdict } from '../../core/pipeline/plugin.ts';
-import type { PlanContext, PluginContext } from '../../core/pipeline/plugin-context.ts';
-import type { RequestChange } from '../../core/pipeline/request-change.ts';
+import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
+import type { PlanContext, PluginContext } from '../../contracts/plugin-context.ts';
 import { targetOf } from '../../core/pipeline/target-of.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { scatter } from '../../core/stream/scatter.ts';
+import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
-import type { PluginFacts, PluginOutcome } from '../events.ts';
-import type { RuntimeServices } from '../services.ts';
-import { StageMeter } from '../stage-meter.ts';
-import { warn } from '../warn.ts';
-import { runBounded } from './bounded.ts';
+import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
+import type { RuntimeServices } from '../chat/services.ts';
+import { StageMeter } from '../chat/stage-meter.ts';
+import {
+  callWithin,
+  depthOf,
+  handleHookFailure,
+  type HookFailure,
+  type HookName,
+  isRefusal,
+  runBounded,
+} from './inner-call.ts';
 import { checkChange, checkResult, checkVerdict } from './check-output.ts';
-import { type HookFailure, type HookName, handleHookFailure, isRefusal } from './hook-failure.ts';
-import { callWithin, depthOf } from './inner-call.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How the plugins' `onRequest` came out. */

@@ -1,6 +1,6 @@
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
-import type { AnswerCall } from '../execution.ts';
+import type { AnswerCall } from '../chat/execution.ts';
 import type { ActiveChain } from './plugin-run.ts';
 
 /** A stream whose content goes through the transforms of plugins. */
@@ -64,4 +64,20 @@ export class TransformedCall implements AnswerCall {
     this.#onEnd(error);
     throw error;
   }
+}
+
+/** An answer that is there already, as a stream. */
+export function heldCall(pieces: readonly StreamPiece[]): AnswerCall {
+  let left: readonly StreamPiece[] | undefined = pieces;
+  return {
+    tracker: new StreamTracker(),
+    read() {
+      const next = left;
+      left = undefined;
+      return Promise.resolve(next);
+    },
+    close() {
+      left = undefined;
+    },
+  };
 }

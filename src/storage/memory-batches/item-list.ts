@@ -1,5 +1,5 @@
-import { DuplicateCustomIdError, type StoredItem, type StoredOutcome } from '../batch-store.ts';
-import { type Lease, free, holds } from './lease.ts';
+import { DuplicateCustomIdError, type StoredItem, type StoredOutcome } from '../../contracts/batch-store.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
 
 /** A request, who holds it, and what became of it. */
 export interface Item extends StoredItem, Lease {
@@ -12,7 +12,7 @@ export interface Item extends StoredItem, Lease {
  * as many as the batch has: those that nobody ever claimed lie behind a mark, and those that somebody did are kept apart
  * until they have their outcome.
  */
-export class ItemList {
+class ItemList {
   readonly #items: Item[] = [];
   readonly #indexes = new Map<string, number>();
   /** Requests that were claimed and have no outcome. */
@@ -96,4 +96,77 @@ export class ItemList {
     }
     return found;
   }
+}
+
+/** A draft or a batch with its requests. */
+interface Entry {
+  /** Undefined while it is a draft. */
+  record: BatchRecord | undefined;
+  readonly account: string;
+  readonly batchId: string;
+  readonly items: ItemList;
+  /** Epoch milliseconds of the last change of the draft. */
+  touchedAt: number;
+}
+
+/** A batch with its requests. */
+export type Published = Entry & { record: BatchRecord };
+
+/** Drafts and batches of all accounts. */
+export class Entries {
+  readonly #entries = new Map<string, Entry>();
+
+  /** All of them, in no order. */
+  all(): readonly Entry[] {
+    return [...this.#entries.values()];
+  }
+
+  find(account: string, batchId: string): Entry | undefined {
+    return this.#entries.get(nameOf(account, batchId));
+  }
+
+  published(account: string, batchId: string): Published | undefined {
+    const entry = this.find(account, batchId);
+    return entry !== undefined && isPublished(entry) ? entry : undefined;
+  }
+
+  /** The draft of this name, as it is or empty. */
+  draft(account: string, batchId: string, now: number): Entry {
+    const known = this.find(account, batchId);
+    if (known !== undefined) return known;
+    const draft: Entry = { record: undefined, account, batchId, items: new ItemList(), touchedAt: now };
+    this.#entries.set(nameOf(account, batchId), draft);
+    return draft;
+  }
+
+  delete(account: string, batchId: string): void {
+    this.#entries.delete(nameOf(account, batchId));
+  }
+}
+
+/** A name of an account as one text. */
+export function nameOf(account: string, name: string): string {
+  return JSON.stringify([account, name]);
+}
+
+function isPublished(entry: Entry): entry is Published {
+  return entry.record !== undefined;
+}
+
+/** Who holds something, and until when. */
+export interface Lease {
+  token?: string | undefined;
+  /** Epoch milliseconds; 0 when nobody holds it. */
+  leaseUntil: number;
+}
+
+/** True while a token holds it. */
+export function holds({ token: held, leaseUntil }: Lease, token: string, now: number): boolean {
+  return held === token && leaseUntil > now;
+}
+
+/** Gives it back. */
+export function free(lease: Lease): void {
+  lease.token = undefined;
+  lease.leaseUntil = 0;
 }

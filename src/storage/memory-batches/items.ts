@@ -1,8 +1,6 @@
-import type { BatchStore, StoredOutcome } from '../batch-store.ts';
-import type { Content } from './content.ts';
-import type { Published } from './entries.ts';
-import type { Item } from './item-list.ts';
-import { free, holds } from './lease.ts';
+import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
+import type { Content } from './records.ts';
+import { free, holds, type Item, type Published } from './item-list.ts';
 
 /** Requests that are being run. */
 export type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;

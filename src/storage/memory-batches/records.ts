@@ -1,9 +1,10 @@
 import { isTerminal } from '../../core/batch/machine.ts';
-import type { BatchStore } from '../batch-store.ts';
-import type { Content } from './content.ts';
+import type { BatchStore, IdempotencyKey } from '../../contracts/batch-store.ts';
+import { Entries, nameOf } from './item-list.ts';
+import { TaskList } from './tasks.ts';
 
 /** Batches that are there. */
-export type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
+type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} in memory. */
 export function recordsOf(content: Content): Records {
@@ -60,4 +61,53 @@ export function recordsOf(content: Content): Records {
       return Promise.resolve(true);
     },
   };
+}
+
+/** A key that was used. */
+interface KnownKey {
+  readonly fingerprint: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  readonly account: string;
+  readonly batchId: string;
+}
+
+/** Idempotency keys that were used, each with its batch. */
+class Keys {
+  readonly #keys = new Map<string, KnownKey>();
+
+  /** Keeps a key for a batch, unless it was used before: then it gives what it was used for. */
+  claim(account: string, batchId: string, key: IdempotencyKey, now: number): KnownKey | undefined {
+    const name = nameOf(account, key.key);
+    const known = this.#keys.get(name);
+    if (known !== undefined && known.expiresAt > now) return known;
+    this.#keys.set(name, { fingerprint: key.fingerprint, expiresAt: now + key.ttlMs, account, batchId });
+    return undefined;
+  }
+
+  /** Forgets keys whose time is over. */
+  expire(now: number): void {
+    for (const [name, { expiresAt }] of this.#keys) if (expiresAt <= now) this.#keys.delete(name);
+  }
+
+  /** Forgets the keys of a batch. */
+  deleteOf(account: string, batchId: string): void {
+    for (const [name, key] of this.#keys) {
+      if (key.account === account && key.batchId === batchId) this.#keys.delete(name);
+    }
+  }
+}
+
+/** Everything that a storage in memory holds. */
+export class Content {
+  readonly entries = new Entries();
+  readonly tasks = new TaskList();
+  readonly keys = new Keys();
+
+  /** Deletes a batch or a draft with everything that belongs to it. */
+  delete(account: string, batchId: string): void {
+    this.entries.delete(account, batchId);
+    this.tasks.deleteOf(account, batchId);
+    this.keys.deleteOf(account, batchId);
+  }
 }

@@ -1,13 +1,10 @@
 import { isTerminal } from '../../core/batch/machine.ts';
-import type { BatchStore } from '../batch-store.ts';
-import type { Content } from './content.ts';
-import { free } from './lease.ts';
+import type { BatchStore, BatchTask, ClaimedTask } from '../../contracts/batch-store.ts';
+import type { Content } from './records.ts';
+import { free, holds, type Lease } from './item-list.ts';
 
 /** What is to be done, and what is over. */
-export type Tasks = Pick<
-  BatchStore,
-  'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'
->;
+type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
 
 /** Makes {@link Tasks} in memory. */
 export function tasksOf(content: Content, now: () => number): Tasks {
@@ -72,4 +69,46 @@ export function tasksOf(content: Content, now: () => number): Tasks {
       return Promise.resolve(over.length);
     },
   };
+}
+
+/** A task and who holds it. */
+type Task = { -readonly [Name in keyof BatchTask]: BatchTask[Name] } & Lease & {
+    attempts: number;
+    memo?: ClaimedTask['memo'];
+  };
+
+/** Tasks of all batches; of each kind a batch has one. */
+export class TaskList {
+  readonly #tasks = new Map<string, Task>();
+
+  /** Adds tasks. One of a kind that is there already loses its place, and whoever holds it has lost it. */
+  put(tasks: readonly BatchTask[]): void {
+    for (const task of tasks) this.#tasks.set(taskName(task), { ...task, attempts: 0, leaseUntil: 0 });
+  }
+
+  /** All of them, in no order. */
+  all(): readonly Task[] {
+    return [...this.#tasks.values()];
+  }
+
+  /** A task that was claimed, while the claim holds. */
+  held(claimed: ClaimedTask, now: number): Task | undefined {
+    const task = this.#tasks.get(taskName(claimed));
+    return task !== undefined && holds(task, claimed.token, now) ? task : undefined;
+  }
+
+  delete(task: BatchTask): void {
+    this.#tasks.delete(taskName(task));
+  }
+
+  /** Forgets the tasks of a batch. */
+  deleteOf(account: string, batchId: string): void {
+    for (const task of this.#tasks.values()) {
+      if (task.account === account && task.batchId === batchId) this.delete(task);
+    }
+  }
+}
+
+function taskName({ account, batchId, effect }: Pick<BatchTask, 'account' | 'batchId' | 'effect'>): string {
+  return JSON.stringify([account, batchId, effect]);
 }

@@ -1,6 +1,5 @@
 import { StorageError } from '../storage-error.ts';
-import type { PostgresClient, PostgresPool } from './driver.ts';
-import { isUsableAfter, mayTryAgain, postgresFailure } from './failure.ts';
+import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './failure.ts';
 import { type Statement, type StatementName, statementsOf } from './statements.ts';
 
 /** Values for the names in a statement. */

@@ -1,4 +1,5 @@
 import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+import type * as Pg from 'pg';
 
 /** What PostgreSQL's codes mean for somebody who has to do something about it; the longest beginning counts. */
 const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
@@ -34,7 +35,7 @@ const UNFORESEEN = ['failed', 'something unforeseen happened'] as const;
 const AGAIN = new Set(['40001', '40P01']);
 
 /** The code of an error of the driver. */
-export function codeOf(error: unknown): string | undefined {
+function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
@@ -73,4 +74,62 @@ export function postgresFailure(error: unknown): unknown {
     .sort((left, right) => right.length - left.length)[0];
   const [reason, advice] = MEANINGS[known ?? ''] ?? (/^E[A-Z]+$/.test(code) ? BROKEN : UNFORESEEN);
   return new StorageError(reason, `PostgreSQL: ${advice} (${code}).`, code);
+}
+
+/** A connection as the package `pg` gives it, with the little that is used of it. */
+export interface PostgresClient {
+  query(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
+  /** @param destroy - True when the connection is not fit to be used again. */
+  release(destroy?: boolean): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** Connections as the `Pool` of the package `pg` gives them. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  end?(): Promise<void>;
+}
+
+/** What a pool of our own is made of. */
+interface PoolOptions {
+  readonly connectionString: string;
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** Milliseconds for which the driver goes on trying to connect after we have given up. */
+const DRIVER_GRACE_MS = 500;
+
+/** Loads the optional package `pg` and opens a pool. */
+export async function openPool({
+  connectionString,
+  connections,
+  connectTimeoutMs,
+}: PoolOptions): Promise<PostgresPool> {
+  const { Pool } = await importPg();
+  const pool = new Pool({
+    connectionString,
+    max: connections,
+    // Ours ends first, because its error says more; this one gives the socket up.
+    connectionTimeoutMillis: connectTimeoutMs + DRIVER_GRACE_MS,
+    keepAlive: true,
+    application_name: 'signalbox',
+    // A process may end although connections are idle; what matters is finished by then.
+    allowExitOnIdle: true,
+  });
+  // A connection that breaks while nobody uses it is replaced by the next that is needed; nothing is lost.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+async function importPg(): Promise<typeof Pg> {
+  try {
+    return await import('pg');
+  } catch {
+    throw new StorageError('driver_missing', 'postgresStorage needs the package pg; run: npm install pg');
+  }
 }

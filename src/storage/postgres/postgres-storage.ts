@@ -1,14 +1,172 @@
-import { type OptionShape, anything, checkShape, flag, kind } from '../../core/options/option-kinds.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
-import type { BatchStore } from '../batch-store.ts';
-import { PostgresDatabase } from './database.ts';
-import { type PostgresPool, openPool } from './driver.ts';
-import { draftsOf } from './drafts.ts';
-import { itemsOf } from './items.ts';
-import { migrate, quoted } from './migrate.ts';
-import { recordsOf } from './records.ts';
-import { numberOf } from './rows.ts';
-import { tasksOf } from './tasks.ts';
+import { StorageError } from '../storage-error.ts';
+import { PostgresDatabase, type Query } from './database.ts';
+import { anything, checkShape, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
+import type { BatchStore } from '../../contracts/batch-store.ts';
+import { openPool, type PostgresPool } from './failure.ts';
+import { draftsOf, numberOf, recordsOf } from './records.ts';
+import { itemsOf, tasksOf } from './items.ts';
+
+/** Milliseconds that making tables may take, waiting for other processes that do the same included. */
+const MIGRATION_TIMEOUT_MS = 60_000;
+
+/**
+ * Brings the tables of a schema to this version. Of many processes that start at once one does it and the others wait;
+ * where there is nothing to do, no permission to change tables is needed.
+ *
+ * @throws {@link StorageError} when the tables are newer than this version, or not what their version says.
+ */
+async function migrate(database: PostgresDatabase, schema: string, allowed: boolean): Promise<void> {
+  const tables = quoted(schema);
+  const migrations = migrationsOf(tables);
+  const latest = migrations.length;
+  const version = await database.script(async (query) => {
+    const found = await versionOf(query, schema);
+    if (found >= latest) await expectUsable(query, schema, latest, found);
+    return found;
+  });
+  if (version >= latest) return;
+  if (!allowed) {
+    throw new StorageError(
+      'schema_too_old',
+      `The schema "${schema}" has tables of version ${version}, and this version of Signalbox needs ${latest}; ` +
+        'leave out migrate: false once.',
+    );
+  }
+  await database.script(async (query) => {
+    await query(`SELECT pg_advisory_xact_lock(hashtextextended('signalbox ' || $1, 0))`, [schema]);
+    const from = await versionOf(query, schema);
+    if (from === 0) await createSchema(query, schema);
+    for (const { version: to, statements } of migrations.slice(from)) {
+      await query(statements);
+      await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
+    }
+    await expectUsable(query, schema, latest, Math.max(from, latest));
+  }, MIGRATION_TIMEOUT_MS);
+}
+
+/** The name of a schema as it stands in statements, where some plain names mean something else. */
+function quoted(schema: string): string {
+  return `"${schema}"`;
+}
+
+async function createSchema(query: Query, schema: string): Promise<void> {
+  const { rows } = await query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await query(`CREATE SCHEMA ${quoted(schema)}`);
+  await query(
+    `CREATE TABLE ${quoted(schema)}.migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+  );
+}
+
+/** The version of the tables; 0 where there are none. */
+async function versionOf(query: Query, schema: string): Promise<number> {
+  // Not `to_regclass`: it may answer from what the connection remembers of before it waited for the lock.
+  const { rows: there } = await query(
+    `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relname = 'migrations'`,
+    [schema],
+  );
+  if (there.length === 0) return 0;
+  const { rows } = await query(`SELECT max(version) AS version FROM ${quoted(schema)}.migrations`);
+  return Number(rows[0]?.['version'] ?? 0);
+}
+
+async function expectUsable(query: Query, schema: string, latest: number, version: number): Promise<void> {
+  if (version > latest) {
+    throw new StorageError(
+      'schema_too_new',
+      `The schema "${schema}" has tables of version ${version}, and this version of Signalbox knows ${latest}; ` +
+        'install the newer version again.',
+    );
+  }
+  const encoding = await query('SHOW server_encoding');
+  if (encoding.rows[0]?.['server_encoding'] !== 'UTF8') {
+    throw new StorageError('failed', "The database cannot keep every text; create one with ENCODING 'UTF8'.");
+  }
+  const { rows } = await query(
+    'SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = $1',
+    [schema],
+  );
+  const known = new Set(rows.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
+  const missing = Object.entries(COLUMNS)
+    .flatMap(([table, columns]) => columns.split(' ').map((column) => `${table}.${column}`))
+    .filter((column) => !known.has(column));
+  if (missing.length > 0) {
+    throw new StorageError(
+      'schema_changed',
+      `The tables of the schema "${schema}" are not as this version made them (${missing.join(', ')} not found).`,
+    );
+  }
+}
+
+/** Version of the tables, and what makes them. */
+interface Migration {
+  readonly version: number;
+  readonly statements: string;
+}
+
+/** The tables in a schema, as steps from each version to the next. A step that was released is never changed. */
+function migrationsOf(schema: string): readonly Migration[] {
+  return [{ version: 1, statements: firstTables(schema) }];
+}
+
+/** Columns that must be there for the statements of this version to work. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  batches: 'account id stage status revision created_at delete_at touched_at total completed failed record',
+  items: 'account batch_id position custom_id custom_key body attempts token lease_until failed outcome',
+  tasks: 'account batch_id effect run_at lease_until attempts token memo',
+  keys: 'account key_digest fingerprint batch_id expires_at',
+};
+
+// Names compare byte by byte whatever the language of the database is. Bodies are text and not jsonb, which changes
+// numbers and refuses NUL. Names that a user may make as long as he likes are looked up by their digest, because an
+// index has no room for them.
+function firstTables(schema: string): string {
+  const name = 'text COLLATE "C" NOT NULL';
+  return `
+    CREATE TABLE ${schema}.batches (
+      account ${name}, id ${name},
+      stage text NOT NULL CHECK (stage IN ('draft', 'batch', 'deleted')),
+      status text, revision integer, created_at bigint, delete_at bigint, touched_at bigint NOT NULL,
+      total integer NOT NULL DEFAULT 0, completed integer NOT NULL DEFAULT 0, failed integer NOT NULL DEFAULT 0,
+      record text,
+      PRIMARY KEY (account, id)
+    );
+    CREATE INDEX batches_newest ON ${schema}.batches (account, created_at, id) WHERE stage = 'batch';
+    CREATE INDEX batches_over ON ${schema}.batches (delete_at) WHERE stage = 'batch';
+    CREATE INDEX batches_unfinished ON ${schema}.batches (touched_at) WHERE stage <> 'batch';
+
+    CREATE TABLE ${schema}.items (
+      account ${name}, batch_id ${name}, position integer NOT NULL,
+      custom_id text NOT NULL, custom_key bytea NOT NULL, body text NOT NULL,
+      attempts integer NOT NULL DEFAULT 0, token text, lease_until bigint NOT NULL DEFAULT 0,
+      failed boolean, outcome text,
+      PRIMARY KEY (account, batch_id, position),
+      UNIQUE (account, batch_id, custom_key),
+      FOREIGN KEY (account, batch_id) REFERENCES ${schema}.batches (account, id)
+    );
+    CREATE INDEX items_open ON ${schema}.items (account, batch_id, position) WHERE failed IS NULL;
+    CREATE INDEX items_held ON ${schema}.items (account, batch_id, token) WHERE token IS NOT NULL;
+
+    CREATE TABLE ${schema}.tasks (
+      account ${name}, batch_id ${name}, effect ${name},
+      run_at bigint NOT NULL, lease_until bigint NOT NULL DEFAULT 0, attempts integer NOT NULL DEFAULT 0,
+      token text, memo text,
+      PRIMARY KEY (account, batch_id, effect),
+      FOREIGN KEY (account, batch_id) REFERENCES ${schema}.batches (account, id)
+    );
+    CREATE INDEX tasks_due ON ${schema}.tasks (run_at);
+
+    CREATE TABLE ${schema}.keys (
+      account ${name}, key_digest bytea NOT NULL, fingerprint text NOT NULL, batch_id ${name},
+      expires_at bigint NOT NULL,
+      PRIMARY KEY (account, key_digest),
+      FOREIGN KEY (account, batch_id) REFERENCES ${schema}.batches (account, id)
+    );
+    CREATE INDEX keys_of_batch ON ${schema}.keys (account, batch_id);
+    CREATE INDEX keys_over ON ${schema}.keys (expires_at);
+  `;
+}
 
 /** Options of {@link postgresStorage}. Either `pool` or `connectionString` says where the database is. */
 export interface PostgresStorageOptions {

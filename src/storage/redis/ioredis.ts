@@ -1,6 +1,6 @@
 import type * as Ioredis from 'ioredis';
 import { StorageError } from '../storage-error.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from './redis-store.ts';
 
 /** Milliseconds that connecting may take. */
 const CONNECT_TIMEOUT_MS = 2_000;

@@ -1,20 +1,19 @@
 import {
-  type OptionShape,
   anything,
   callable,
   checkShape,
   flag,
   kind,
   milliseconds,
+  type OptionShape,
   withFunctions,
-} from '../../core/options/option-kinds.ts';
-import { ConfigError, type ConfigProblem } from '../../errors.ts';
+} from '../../platform/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
-import type { StateStore } from '../state-store.ts';
-import { redisFailure } from './failure.ts';
+import type { StateStore } from '../../contracts/state-store.ts';
 import { connectIoredis } from './ioredis.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { StorageError, type StorageErrorReason } from '../storage-error.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
@@ -192,4 +191,39 @@ function checkOptions(client: RedisClient | undefined, url: string | undefined):
     problems.push({ path: 'url', problem: 'must begin with redis:// or rediss://' });
   }
   if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** What codes of the operating system, and the first words of Redis's own errors, mean for somebody who has to act. */
+const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
+  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running, and are host and port right?'],
+  ENOENT: ['unavailable', 'nobody listens there; is the server running, and is the path right?'],
+  ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
+  ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
+  NOAUTH: ['unavailable', 'the server wants a password; put it into the url'],
+  WRONGPASS: ['unavailable', 'the server refused the user or the password'],
+  NOPERM: ['unavailable', 'the user lacks a permission; let it use all keys below the prefix, EVAL and PING'],
+  LOADING: ['unavailable', 'the server is still reading its data'],
+  READONLY: ['read_only', 'the server takes no changes; connect to the one that does'],
+  OOM: ['full', 'the server has no memory left'],
+};
+
+/** What Redis or its driver says, in our own words: theirs may name the user, or repeat what was sent. */
+function redisFailure(error: unknown): unknown {
+  if (StorageError.isInstance(error) && error.reason === 'busy') {
+    const message = `Redis: ${error.message} Is the server up, and are host and port right?`;
+    return new StorageError('unavailable', message);
+  }
+  if (StorageError.isInstance(error) || !(error instanceof Error)) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : /^[A-Z]+(?= )/.exec(error.message)?.[0];
+  const known = code !== undefined && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined;
+  if (known !== undefined) return new StorageError(known[0], `Redis: ${known[1]} (${code}).`, code);
+  const isTimeout = /timed? ?out|ETIMEDOUT/i.test(error.message);
+  const advice = isTimeout ? 'the server does not answer' : 'the connection broke, or the server refused a command';
+  return new StorageError('unavailable', `Redis: ${advice}${code === undefined ? '' : ` (${code})`}.`, code);
+}
+
+/** A connection: how to send a command, and how to let go of it. */
+export interface RedisConnection {
+  readonly send: (command: string[]) => Promise<unknown>;
+  readonly close: () => Promise<void>;
 }

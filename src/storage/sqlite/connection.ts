@@ -1,10 +1,10 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { StorageError } from '../storage-error.ts';
-import { isBusy, sqliteFailure } from './failure.ts';
-import { migrate } from './migrate.ts';
-import { STATEMENTS, type StatementName } from './statements.ts';
+import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+import { type StatementName, STATEMENTS } from './statements.ts';
+import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
@@ -222,4 +222,82 @@ function rollBack(database: Sqlite.DatabaseSync): void {
   } catch {
     // SQLite itself has rolled back what it could not go on with.
   }
+}
+
+/** What SQLite's result codes mean for somebody who has to do something about it. */
+const MEANINGS: Readonly<Record<number, readonly [name: string, reason: StorageErrorReason, advice: string]>> = {
+  3: ['SQLITE_PERM', 'read_only', 'may not be used by this user; give it permission to read and write'],
+  5: ['SQLITE_BUSY', 'busy', 'was held by another process for too long; look for one that hangs'],
+  6: ['SQLITE_LOCKED', 'busy', 'was held by another process for too long; look for one that hangs'],
+  8: ['SQLITE_READONLY', 'read_only', 'cannot be written; give this user permission to write to it and its folder'],
+  10: ['SQLITE_IOERR', 'unavailable', 'could not be read or written; look at the disk'],
+  11: ['SQLITE_CORRUPT', 'corrupt', 'is damaged; move it away and restore a copy of it'],
+  13: ['SQLITE_FULL', 'full', 'has no room to grow; make room on its disk'],
+  14: ['SQLITE_CANTOPEN', 'unavailable', 'cannot be opened; see whether its folder is there and may be written'],
+  26: ['SQLITE_NOTADB', 'corrupt', 'is not a SQLite database; move it away or name another file'],
+};
+
+/** The primary result code of an error of `node:sqlite`; undefined for any other error. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode % 256;
+}
+
+/** True when somebody else holds the file just now. */
+function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === 5 || code === 6;
+}
+
+/** What SQLite says in our own words. Errors that are not SQLite's stay as they are. */
+function sqliteFailure(error: unknown, file: string): unknown {
+  const code = resultCode(error);
+  if (code === undefined) return error;
+  const [name, reason, advice] = MEANINGS[code] ?? [`SQLite error ${code}`, 'failed', 'could not be used'];
+  return new StorageError(reason, `The file "${file}" ${advice} (${name}).`, name);
+}
+
+/**
+ * Brings the tables of a file to this version, in one transaction that other processes wait for.
+ *
+ * @throws {@link StorageError} when the file is newer than this version, or belongs to another program.
+ */
+function migrate(database: DatabaseSync, file: string): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const version = versionOf(database, file);
+    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    if (version < MIGRATIONS.length) {
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The version of the tables; 0 for an empty file. */
+function versionOf(database: DatabaseSync, file: string): number {
+  const version = pragma(database, 'user_version');
+  const owner = pragma(database, 'application_id');
+  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables'];
+  if (owner !== APPLICATION_ID && (tables !== 0 || version !== 0 || owner !== 0)) {
+    throw new StorageError(
+      'not_ours',
+      `The file "${file}" is the database of another program; name a file that is Signalbox's own.`,
+    );
+  }
+  if (version > MIGRATIONS.length) {
+    throw new StorageError(
+      'schema_too_new',
+      `The file "${file}" has tables of version ${version}, and this version of Signalbox knows ${MIGRATIONS.length}; ` +
+        'install the newer version again.',
+    );
+  }
+  return version;
+}
+
+function pragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }

@@ -1,5 +1,5 @@
 import type { SqliteConnection } from './connection.ts';
-import type { Owner } from './rows.ts';
+import type { Owner } from './records.ts';
 
 /**
  * Deletes everything of a batch that was hidden before, a slice at a time. When it breaks off, `sweep` goes on.

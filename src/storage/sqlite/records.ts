@@ -1,11 +1,19 @@
-import type { BatchStore } from '../batch-store.ts';
-import { outcomeOf, recordOf, recordText, storable, wholeMs } from '../stored-rows.ts';
-import type { SqliteConnection } from './connection.ts';
+import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
+import {
+  outcomeOf,
+  publishedRecord,
+  type RecordColumns,
+  recordOf,
+  recordText,
+  restored,
+  storable,
+  wholeMs,
+} from '../stored-rows.ts';
+import type { Row, SqliteConnection } from './connection.ts';
 import { purge } from './purge.ts';
-import { ownerOf, recordColumns, textOf } from './rows.ts';
 
 /** Batches that are there. */
-export type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
+type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} over a file. */
 export function recordsOf(connection: SqliteConnection): Records {
@@ -75,6 +83,106 @@ export function recordsOf(connection: SqliteConnection): Records {
       });
       if (hidden) await purge(connection, owner);
       return hidden;
+    },
+  };
+}
+
+/** The two columns that every row has, as values of a statement. */
+export interface Owner extends Readonly<Record<string, string>> {
+  readonly account: string;
+  readonly batchId: string;
+}
+
+/** A batch of an account as values of a statement. */
+export function ownerOf(account: string, batchId: string): Owner {
+  return { account: storable(account), batchId: storable(batchId) };
+}
+
+/** The columns that a record is made of. */
+function recordColumns(row: Row): RecordColumns {
+  const { record, total, completed, failed } = row;
+  return { record: String(record), total: Number(total), completed: Number(completed), failed: Number(failed) };
+}
+
+/** The text of a column that was written with `storable`. */
+export function textOf(row: Row, column: string): string {
+  return restored(String(row[column]));
+}
+
+/** Batches that are being made. */
+type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>;
+
+/** Makes {@link Drafts} over a file. */
+export function draftsOf(connection: SqliteConnection, now: () => number): Drafts {
+  return {
+    async openDraft(account, batchId) {
+      const begun = await connection.write(() =>
+        connection.run('insertDraft', { ...ownerOf(account, batchId), now: now() }),
+      );
+      if (begun === 0) throw new RangeError(`there is a batch "${batchId}"`);
+    },
+
+    async addItems(account, batchId, items) {
+      const batch = ownerOf(account, batchId);
+      let added = 0;
+      await connection.writeInSlices((hasTime) => {
+        if (connection.run('touchDraft', { ...batch, now: now() }) === 0) {
+          throw new RangeError(`there is no draft "${batchId}"`);
+        }
+        for (let item = items[added]; item !== undefined && hasTime(); item = items[added]) {
+          const customId = storable(item.customId);
+          if (connection.run('insertItem', { ...batch, position: item.index, customId }) === 0) {
+            const first = Number(connection.first('findCustomId', { ...batch, customId })?.['position']);
+            throw new DuplicateCustomIdError(first, item.index);
+          }
+          connection.run('insertBody', { ...batch, position: item.index, body: item.body });
+          added += 1;
+        }
+        return added < items.length;
+        // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
+      }, false);
+    },
+
+    async publish(batch, effects, idempotency) {
+      const owner = ownerOf(batch.account, batch.id);
+      const outcome = await connection.write((): PublishOutcome => {
+        const at = now();
+        const row = connection.first('findRow', owner);
+        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(recordColumns(row)) };
+        if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
+        if (idempotency !== undefined) {
+          const { fingerprint, ttlMs } = idempotency;
+          const name = { account: owner.account, key: storable(idempotency.key) };
+          const known = connection.first('findKey', name);
+          if (known !== undefined && Number(known['expires_at']) > at) {
+            connection.run('hideDraft', owner);
+            const sameContent = known['fingerprint'] === storable(fingerprint);
+            return { type: 'repeated', batchId: textOf(known, 'batch_id'), sameContent };
+          }
+          const expiresAt = at + wholeMs(ttlMs);
+          connection.run('upsertKey', {
+            ...name,
+            batchId: owner.batchId,
+            fingerprint: storable(fingerprint),
+            expiresAt,
+          });
+        }
+        const total = Number(connection.first('countItems', owner)?.['total']);
+        const record = publishedRecord(batch, at, total);
+        const { status, revision, createdAt, deleteAt } = record;
+        const text = recordText(record);
+        connection.run('publish', { ...owner, status, revision, createdAt, deleteAt, total, record: text });
+        for (const effect of effects) connection.run('putTask', { ...owner, effect, runAt: at });
+        return { type: 'published', batch: record };
+      });
+      if (outcome.type === 'repeated') await purge(connection, owner);
+      return outcome;
+    },
+
+    async discard(account, batchId) {
+      const owner = ownerOf(account, batchId);
+      const hidden = await connection.write(() => connection.run('hideDraft', owner));
+      if (hidden > 0) await purge(connection, owner);
     },
   };
 }

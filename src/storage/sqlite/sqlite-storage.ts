@@ -1,11 +1,12 @@
-import { type OptionShape, anything, callable, checkShape } from '../../core/options/option-kinds.ts';
-import { ConfigError } from '../../errors.ts';
-import type { BatchStore } from '../batch-store.ts';
-import { SqliteConnection } from './connection.ts';
-import { draftsOf } from './drafts.ts';
-import { itemsOf } from './items.ts';
-import { recordsOf } from './records.ts';
-import { tasksOf } from './tasks.ts';
+import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { ConfigError } from '../../protocol/router-error.ts';
+import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
+import { type Row, SqliteConnection, type Values } from './connection.ts';
+import { draftsOf, ownerOf, recordsOf, textOf } from './records.ts';
+import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
+import type { BatchEffect } from '../../core/batch/machine.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { purge } from './purge.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {
@@ -59,4 +60,159 @@ function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
     problems.push({ path: 'busyTimeoutMs', problem: 'must be a number of milliseconds' });
   }
   if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** Requests that are being run. */
+type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+
+/** Requests that are looked up at once when the rest is failed. */
+const PAGE = 100;
+
+/** Makes {@link Items} over a file. */
+function itemsOf(connection: SqliteConnection, now: () => number): Items {
+  return {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+      const owner = ownerOf(account, batchId);
+      const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
+      const claimed = await connection.write(() =>
+        (indexes === undefined
+          ? connection.all('claimItems', { ...values, now: now() })
+          : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
+        ).map((row) => ({
+          index: Number(row['position']),
+          customId: textOf(row, 'custom_id'),
+          body: String(connection.first('readBody', { ...owner, position: Number(row['position']) })?.['body']),
+          attempts: Number(row['attempts']),
+        })),
+      );
+      return claimed.sort((left, right) => left.index - right.index);
+    },
+
+    renewItems(account, batchId, token, leaseMs) {
+      const values = { ...ownerOf(account, batchId), token: storable(token), leaseMs: wholeMs(leaseMs) };
+      return connection.write(() => connection.run('renewItems', { ...values, now: now() }));
+    },
+
+    async releaseItems(account, batchId, token) {
+      const values = { ...ownerOf(account, batchId), token: storable(token) };
+      await connection.write(() => connection.run('releaseItems', { ...values, now: now() }));
+    },
+
+    storeOutcomes(account, batchId, token, outcomes) {
+      const owner = ownerOf(account, batchId);
+      return connection.write(() => {
+        if (connection.first('mayStore', owner) === undefined) return [];
+        const held = { ...owner, token: storable(token), now: now() };
+        const stored = firstOutcomes(outcomes).filter((outcome) => {
+          const item = { position: outcome.index, failed: outcome.error === undefined ? 0 : 1 };
+          if (connection.run('settleHeld', { ...held, ...item }) === 0) return false;
+          connection.run('insertOutcome', { ...owner, position: outcome.index, outcome: outcomeText(outcome) });
+          return true;
+        });
+        const failed = stored.filter(({ error }) => error !== undefined).length;
+        if (stored.length > 0) connection.run('addCounts', { ...owner, completed: stored.length - failed, failed });
+        return stored.map(({ index }) => index);
+      });
+    },
+
+    async failRemaining(account, batchId, error, resultIdOf) {
+      const owner = ownerOf(account, batchId);
+      let total = 0;
+      await connection.writeInSlices((hasTime) => {
+        let failed = 0;
+        let open: number;
+        do {
+          const page = connection.all('pageOpen', { ...owner, limit: PAGE });
+          open = page.length;
+          for (const row of page) {
+            const index = Number(row['position']);
+            const outcome = outcomeText({ index, resultId: resultIdOf(index), error });
+            connection.run('settleOpen', { ...owner, position: index });
+            connection.run('insertOutcome', { ...owner, position: index, outcome });
+          }
+          failed += open;
+        } while (open === PAGE && hasTime());
+        if (failed > 0) connection.run('addCounts', { ...owner, completed: 0, failed });
+        total += failed;
+        return open === PAGE;
+      });
+      return total;
+    },
+  };
+}
+
+/** What is to be done, by whoever comes first. */
+type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
+
+/** Makes {@link Tasks} over a file. */
+function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
+  const held = ({ account, batchId, effect, token }: ClaimedTask): Values => ({
+    ...ownerOf(account, batchId),
+    effect,
+    token: storable(token),
+    now: now(),
+  });
+
+  return {
+    async claimTasks({ limit, leaseMs, token }) {
+      const rows = await connection.write(() =>
+        connection.all('claimTasks', { limit, leaseMs: wholeMs(leaseMs), token: storable(token), now: now() }),
+      );
+      return rows.toSorted(byTime).map((row) => claimedTask(row, token));
+    },
+
+    renewTask: (task, leaseMs) =>
+      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs) }) > 0),
+
+    finishTask: (task) => connection.write(() => connection.run('finishTask', held(task)) > 0),
+
+    rescheduleTask(task, { afterMs, memo, reset = false }) {
+      const next = {
+        afterMs: wholeMs(afterMs),
+        memo: memo === undefined ? null : JSON.stringify(memo),
+        reset: reset ? 1 : 0,
+      };
+      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next }) > 0);
+    },
+
+    async nextTaskIn() {
+      const at = await connection.read(() => connection.first('nextTask')?.['at']);
+      return typeof at === 'number' ? Math.max(0, at - now()) : undefined;
+    },
+
+    async sweep({ draftMs, limit }) {
+      const found = await connection.write(() => {
+        connection.run('deleteOldKeys', { now: now() });
+        const over = connection.all('findOver', { now: now(), draftsBefore: now() - wholeMs(draftMs), limit });
+        return over.map((row) => {
+          const owner = { account: String(row['account']), batchId: String(row['id']) };
+          if (row['stage'] === 'draft') connection.run('hideDraft', owner);
+          if (row['stage'] === 'batch') connection.run('hideBatch', owner);
+          connection.run('deleteTasks', owner);
+          connection.run('deleteKeys', owner);
+          return owner;
+        });
+      });
+      let deleted = 0;
+      for (const owner of found) if (await purge(connection, owner)) deleted += 1;
+      return deleted;
+    },
+  };
+}
+
+function byTime(left: Row, right: Row): number {
+  return Number(left['run_at']) - Number(right['run_at']) || Number(left['rowid']) - Number(right['rowid']);
+}
+
+function claimedTask(row: Row, token: string): ClaimedTask {
+  const memo = row['memo'];
+  return {
+    account: textOf(row, 'account'),
+    batchId: textOf(row, 'batch_id'),
+    effect: String(row['effect']) as BatchEffect,
+    runAt: Number(row['run_at']),
+    attempts: Number(row['attempts']),
+    token,
+    ...(typeof memo === 'string' ? { memo: JSON.parse(memo) as JsonObject } : {}),
+  };
 }

@@ -1,4 +1,8 @@
-import type { BatchStore } from '../../storage/batch-store.ts';
+import type { BatchStore, ClaimedItem, ClaimedTask, ItemOutcome, StoredItem } from '../../contracts/batch-store.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import type { BatchEffect } from '../../core/batch/machine.ts';
+import type { BatchItemError } from '../../protocol/batch.ts';
+import type { JsonValue } from '../../protocol/json.ts';
 
 /** The store under check, as its author sets it up. */
 export interface BatchStoreHarness {
@@ -31,7 +35,7 @@ export interface Bench {
 }
 
 /** What a check of shared data works with. */
-export interface SharedBench extends Bench {
+interface SharedBench extends Bench {
   /** The same data from elsewhere. */
   readonly other: BatchStore;
 }
@@ -81,4 +85,139 @@ export async function expectRejected(promise: Promise<unknown>, name: string, wh
   if (error instanceof Error && error.name === name) return error;
   const instead = error instanceof Error ? `${error.name}: ${error.message}` : 'no error';
   throw new Error(`${what} rejects with a ${name}, but there was ${instead}`);
+}
+
+/** The account of checks that need only one. */
+export const ACCOUNT = 'acme';
+/** The batch of checks that need only one. */
+export const BATCH = 'batch_1';
+/** Milliseconds of a lease that does not end during a check. */
+export const LONG_MS = 600_000;
+/** Milliseconds of a lease whose end a check waits for. */
+export const SHORT_MS = 40;
+/** Milliseconds after which such a lease has ended for sure. */
+export const PAST_SHORT_MS = SHORT_MS + 20;
+
+/** Texts that somebody may use as a name, and that careless stores change, cut or mix up. */
+export const ODD_NAMES: Readonly<Record<string, string>> = {
+  'an emoji': 'job-👩‍👩‍👧',
+  'umlauts in two parts': 'Gru\u0308ße',
+  'a quotation mark': `it's "quoted"`,
+  'SQL in it': "'); DROP TABLE items; --",
+  'a backslash': 'C:\\temp\\%s_%',
+  'a line break': 'one\ntwo\ttabbed\r\n',
+  'NUL in it': 'a\u0000b',
+  'half a surrogate pair': 'a\ud83db',
+  'spaces around it': '  padded  ',
+  'no letters at all': '',
+  '2,000 letters': 'n'.repeat(2_000),
+};
+
+/** How a batch for a check differs from the usual one. */
+interface BatchMaking {
+  readonly account?: string | undefined;
+  readonly id?: string | undefined;
+  /** Number of requests. Default 3. */
+  readonly items?: number | undefined;
+  /** Default none. */
+  readonly effects?: readonly BatchEffect[] | undefined;
+  readonly record?: Partial<BatchRecord> | undefined;
+}
+
+/** A record as it is before it is published: its times are lengths of time. */
+export function draftRecord(more: Partial<BatchRecord> = {}): BatchRecord {
+  return {
+    id: BATCH,
+    account: ACCOUNT,
+    endpoint: '/v1/chat/completions',
+    model: 'acme/one',
+    status: 'in_progress',
+    createdAt: 0,
+    deleteAt: 1_000_000,
+    counts: { total: 0, completed: 0, failed: 0 },
+    revision: 1,
+    ...more,
+  };
+}
+
+/** Requests from an index on. */
+export function someItems(count: number, from = 0): readonly StoredItem[] {
+  return Array.from({ length: count }, (_, offset) => ({
+    index: from + offset,
+    customId: `custom-${from + offset}`,
+    body: JSON.stringify({ say: from + offset }),
+  }));
+}
+
+/** Makes a batch, by default one that is in progress. */
+export async function makeBatch(store: BatchStore, making: BatchMaking = {}): Promise<BatchRecord> {
+  const { account = ACCOUNT, id = BATCH, items = 3, effects = [], record } = making;
+  await store.openDraft(account, id);
+  await store.addItems(account, id, someItems(items));
+  const outcome = await store.publish(draftRecord({ account, id, ...record }), effects);
+  if (outcome.type !== 'published') throw new Error('a batch without a key is published');
+  return outcome.batch;
+}
+
+/** What is claimed, where it is not all of the usual batch. */
+interface Claiming {
+  readonly limit?: number;
+  readonly leaseMs?: number;
+  readonly account?: string;
+  readonly id?: string;
+  readonly indexes?: readonly number[];
+}
+
+/** Claims requests of the usual batch. */
+export function claim(
+  store: BatchStore,
+  token: string,
+  { limit = 100, leaseMs = LONG_MS, account = ACCOUNT, id = BATCH, indexes }: Claiming = {},
+): Promise<readonly ClaimedItem[]> {
+  return store.claimItems(account, id, { limit, leaseMs, token, indexes });
+}
+
+/** Claims one task, or none. */
+export async function claimTask(
+  store: BatchStore,
+  token = 'worker',
+  leaseMs = LONG_MS,
+): Promise<ClaimedTask | undefined> {
+  const [task] = await store.claimTasks({ limit: 1, leaseMs, token });
+  return task;
+}
+
+/** Claims a task that must be there. */
+export async function expectTask(store: BatchStore, token = 'worker', leaseMs = LONG_MS): Promise<ClaimedTask> {
+  const task = await claimTask(store, token, leaseMs);
+  if (task === undefined) throw new Error('there is a task to claim');
+  return task;
+}
+
+/** An answer. */
+export function answered(index: number, body: JsonValue = { said: index }): ItemOutcome {
+  return { index, resultId: `batch_req_${index}`, response: { statusCode: 200, requestId: `req_${index}`, body } };
+}
+
+/** Why a request has no answer. */
+export const REFUSED: BatchItemError = { message: 'No', param: null, type: null, error_type: 'batch_expired' };
+
+/** A failure. */
+export function refused(index: number): ItemOutcome {
+  return { index, resultId: `batch_req_${index}`, error: REFUSED };
+}
+
+/** Id of a result that is made for a request that never came back. */
+export function resultIdOf(index: number): string {
+  return `batch_req_late_${index}`;
+}
+
+/** The indexes of some items. */
+export function indexesOf(items: readonly { readonly index: number }[]): readonly number[] {
+  return items.map(({ index }) => index);
+}
+
+/** Numbers from small to large. */
+export function inOrder(numbers: readonly number[]): readonly number[] {
+  return numbers.toSorted((left, right) => left - right);
 }

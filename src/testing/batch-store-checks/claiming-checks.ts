@@ -1,7 +1,17 @@
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
-import { expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check } from './check.ts';
-import { ACCOUNT, BATCH, PAST_SHORT_MS, SHORT_MS, answered, claim, indexesOf, makeBatch } from './material.ts';
+import { expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  answered,
+  BATCH,
+  type BatchStoreCheck,
+  check,
+  claim,
+  indexesOf,
+  makeBatch,
+  PAST_SHORT_MS,
+  SHORT_MS,
+} from './check.ts';
 
 const statusChecks = BATCH_STATUSES.map((status) =>
   check(`${status === 'in_progress' ? 'claims' : 'claims nothing'} while the batch is ${status}`, async (store) => {

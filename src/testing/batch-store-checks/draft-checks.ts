@@ -1,7 +1,17 @@
-import { DuplicateCustomIdError } from '../../storage/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check, expectRejected } from './check.ts';
-import { ACCOUNT, BATCH, claimTask, draftRecord, expectTask, makeBatch, someItems } from './material.ts';
+import { DuplicateCustomIdError } from '../../contracts/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  BATCH,
+  type BatchStoreCheck,
+  check,
+  claimTask,
+  draftRecord,
+  expectRejected,
+  expectTask,
+  makeBatch,
+  someItems,
+} from './check.ts';
 
 /** Checks of batches that are being made. */
 export const draftChecks: readonly BatchStoreCheck[] = [

@@ -1,7 +1,16 @@
-import type { PublishOutcome, BatchStore } from '../../storage/batch-store.ts';
-import { expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check, expectRejected } from './check.ts';
-import { ACCOUNT, PAST_SHORT_MS, SHORT_MS, claimTask, draftRecord, someItems } from './material.ts';
+import type { BatchStore, PublishOutcome } from '../../contracts/batch-store.ts';
+import { expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  type BatchStoreCheck,
+  check,
+  claimTask,
+  draftRecord,
+  expectRejected,
+  PAST_SHORT_MS,
+  SHORT_MS,
+  someItems,
+} from './check.ts';
 
 interface Creation {
   readonly id: string;

@@ -1,21 +1,22 @@
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
-import type { BatchStore } from '../../storage/batch-store.ts';
-import { expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check } from './check.ts';
+import type { BatchStore } from '../../contracts/batch-store.ts';
+import { expectSame } from '../provider-checks/ask.ts';
 import {
   ACCOUNT,
+  answered,
   BATCH,
+  type BatchStoreCheck,
+  check,
+  claim,
+  indexesOf,
+  inOrder,
+  makeBatch,
   PAST_SHORT_MS,
   REFUSED,
-  SHORT_MS,
-  answered,
-  claim,
-  inOrder,
-  indexesOf,
-  makeBatch,
   refused,
   resultIdOf,
-} from './material.ts';
+  SHORT_MS,
+} from './check.ts';
 
 /** Fails unless the counts of the record and those that are counted anew are these. */
 async function expectCounts(store: BatchStore, completed: number, failed: number): Promise<void> {

@@ -1,20 +1,21 @@
 import { BATCH_STATUSES, type BatchStatus } from '../../protocol/batch.ts';
-import type { BatchListQuery, BatchStore } from '../../storage/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check } from './check.ts';
+import type { BatchListQuery, BatchStore } from '../../contracts/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
 import {
   ACCOUNT,
-  BATCH,
-  ODD_NAMES,
-  REFUSED,
   answered,
+  BATCH,
+  type BatchStoreCheck,
+  check,
   claim,
   draftRecord,
   indexesOf,
   makeBatch,
+  ODD_NAMES,
+  REFUSED,
   refused,
   someItems,
-} from './material.ts';
+} from './check.ts';
 
 async function listed(store: BatchStore, query: Partial<BatchListQuery> = {}): Promise<readonly string[]> {
   const { batches } = await store.list(ACCOUNT, { limit: 100, ...query });

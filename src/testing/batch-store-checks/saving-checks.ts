@@ -1,8 +1,19 @@
 import { isTerminal } from '../../core/batch/machine.ts';
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check, expectRejected } from './check.ts';
-import { ACCOUNT, BATCH, answered, claim, claimTask, expectTask, makeBatch, someItems } from './material.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  answered,
+  BATCH,
+  type BatchStoreCheck,
+  check,
+  claim,
+  claimTask,
+  expectRejected,
+  expectTask,
+  makeBatch,
+  someItems,
+} from './check.ts';
 
 const removalChecks = BATCH_STATUSES.map((status) =>
   check(`${isTerminal(status) ? 'removes' : 'does not remove'} a batch that is ${status}`, async (store) => {

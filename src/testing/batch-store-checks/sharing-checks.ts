@@ -1,22 +1,24 @@
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, expectRejected, sharedCheck } from './check.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
 import {
   ACCOUNT,
-  BATCH,
-  LONG_MS,
-  PAST_SHORT_MS,
-  REFUSED,
-  SHORT_MS,
   answered,
+  BATCH,
+  type BatchStoreCheck,
   claim,
   draftRecord,
+  expectRejected,
   expectTask,
   indexesOf,
+  LONG_MS,
   makeBatch,
+  PAST_SHORT_MS,
+  REFUSED,
   refused,
   resultIdOf,
+  sharedCheck,
+  SHORT_MS,
   someItems,
-} from './material.ts';
+} from './check.ts';
 
 /** Checks of data that several processes use at the same time. */
 export const sharingChecks: readonly BatchStoreCheck[] = [

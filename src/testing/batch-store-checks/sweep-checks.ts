@@ -1,7 +1,17 @@
-import type { BatchStore } from '../../storage/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check, expectRejected } from './check.ts';
-import { ACCOUNT, BATCH, PAST_SHORT_MS, SHORT_MS, draftRecord, makeBatch, someItems } from './material.ts';
+import type { BatchStore } from '../../contracts/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  BATCH,
+  type BatchStoreCheck,
+  check,
+  draftRecord,
+  expectRejected,
+  makeBatch,
+  PAST_SHORT_MS,
+  SHORT_MS,
+  someItems,
+} from './check.ts';
 
 const ENDED = { status: 'completed', deleteAt: SHORT_MS } as const;
 

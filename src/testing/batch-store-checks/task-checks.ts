@@ -1,6 +1,16 @@
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check } from './check.ts';
-import { ACCOUNT, BATCH, LONG_MS, PAST_SHORT_MS, SHORT_MS, claimTask, expectTask, makeBatch } from './material.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  BATCH,
+  type BatchStoreCheck,
+  check,
+  claimTask,
+  expectTask,
+  LONG_MS,
+  makeBatch,
+  PAST_SHORT_MS,
+  SHORT_MS,
+} from './check.ts';
 
 /** Checks of what is to be done. */
 export const taskChecks: readonly BatchStoreCheck[] = [

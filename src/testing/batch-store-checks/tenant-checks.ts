@@ -1,17 +1,19 @@
-import { expectHolds, expectSame } from '../provider-checks/check.ts';
-import { type BatchStoreCheck, check, expectRejected } from './check.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
 import {
   ACCOUNT,
-  BATCH,
-  REFUSED,
   answered,
+  BATCH,
+  type BatchStoreCheck,
+  check,
   claim,
   draftRecord,
+  expectRejected,
   expectTask,
   makeBatch,
+  REFUSED,
   resultIdOf,
   someItems,
-} from './material.ts';
+} from './check.ts';
 
 const STRANGER = 'stranger';
 

@@ -1,4 +1,4 @@
-import { type AskedFor, type FaultWire, event, memberOf } from './wire.ts';
+import { type AskedFor, event, type FaultWire, memberOf } from './wire.ts';
 
 const ID = 'msg_fault_upstream';
 const USAGE = { input_tokens: 10, output_tokens: 9 };

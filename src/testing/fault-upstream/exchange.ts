@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FaultSettings } from './fault-settings.ts';
-import type { RecordedRequest } from './recorded-request.ts';
+import type { FaultSettings, RecordedRequest } from './fault.ts';
 import { type FaultWire, type WireError, wordsOf } from './wire.ts';
 
 /** What an exchange is made of. */

@@ -1,6 +1,5 @@
 import type { StreamPiece } from '../../core/stream/pieces.ts';
-import { type Outcome, PROMPT, ask } from './ask.ts';
-import { type ProviderCheck, check, expectHolds, expectSame } from './check.ts';
+import { ask, check, expectHolds, expectSame, type Outcome, PROMPT, type ProviderCheck } from './ask.ts';
 import type { ProviderHarness, ScriptedAnswer } from './harness.ts';
 
 const FORMS = ['whole', 'stream'] as const;

@@ -1,5 +1,14 @@
-import { callOnce, outcomeOf, readAll } from './ask.ts';
-import { type ProviderCheck, check, expectHolds, expectSame, expectSettled, expectSoon } from './check.ts';
+import {
+  callOnce,
+  check,
+  expectHolds,
+  expectSame,
+  expectSettled,
+  expectSoon,
+  outcomeOf,
+  type ProviderCheck,
+  readAll,
+} from './ask.ts';
 import type { ProviderHarness } from './harness.ts';
 
 const SAID = { text: ['Half', ' an answer'] };

@@ -1,10 +1,22 @@
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import type { UpstreamEmbeddings } from '../../core/embeddings/upstream-embeddings.ts';
-import { type ProviderCheck, check, expectHolds, expectSame, expectSettled, expectSoon } from './check.ts';
-import { type EmbeddingAsking, embedOnce } from './embed.ts';
+import type { UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
+import {
+  check,
+  CHECK_CONTEXT,
+  expectHolds,
+  expectSame,
+  expectSettled,
+  expectSoon,
+  modelsOf,
+  type ProviderCheck,
+  routerFacts,
+} from './ask.ts';
 import { NONSENSE, STATUS_KINDS } from './failures.ts';
 import type { ProviderHarness } from './harness.ts';
-import { scriptedVector } from './scripted-vector.ts';
+import { buildCatalog } from '../../catalog/catalog.ts';
+import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
+import type { EmbeddingRequest } from '../../protocol/embedding-request.ts';
+import type { EmbeddingReply } from '../../contracts/provider.ts';
 
 const TEXTS = ['Grüße', '線路 🚦👩‍🚒', ' "a\\b"\n', 'Which line is free?'];
 /** More than any provider is known to take in one call. */
@@ -117,3 +129,61 @@ export const embeddingChecks: readonly ProviderCheck[] = [
 
 /** Inputs of the largest request (gaps 7.4). */
 const MOST_INPUTS = 2_048;
+
+/** How a check asks for embeddings. */
+interface EmbeddingAsking {
+  readonly input: readonly string[];
+  readonly dimensions?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The account's own key. */
+  readonly apiKey?: string | undefined;
+}
+
+/** Makes one call for embeddings and gives the provider's reply, as it is. */
+async function embedOnce(harness: ProviderHarness, asking: EmbeddingAsking): Promise<EmbeddingReply> {
+  const { provider } = harness;
+  const { input, dimensions, signal = new AbortController().signal, apiKey } = asking;
+  if (provider.embed === undefined) throw new Error('the provider under check has the ability, but no `embed`');
+  const { endpoint, request } = requestFor(harness, { input, ...(dimensions === undefined ? {} : { dimensions }) });
+  const progress = { connecting: ignore, connected: ignore, sending: ignore };
+  return provider.embed({ request, endpoint, apiKey, signal, progress });
+}
+
+/** A request for the first model that makes embeddings, or may make some. */
+function requestFor(
+  { provider }: ProviderHarness,
+  body: Omit<EmbeddingRequest, 'model'>,
+): Pick<Parameters<NonNullable<ProviderHarness['provider']['embed']>>[0], 'request' | 'endpoint'> {
+  const catalog = buildCatalog([provider]);
+  const declared = modelsOf(provider);
+  const model =
+    declared.find((id) => catalog.endpoints(id).some((one) => one.outputModalities?.has('embeddings') === true)) ??
+    declared[0] ??
+    `${provider.slug}/check`;
+  const checked = normalizeEmbeddingRequest({ model, ...body }, CHECK_CONTEXT, routerFacts(catalog));
+  if (!checked.ok) throw new Error(`the check's own request is wrong: ${checked.fault.message}`);
+  const endpoint = checked.value.targets[0]?.endpoints[0];
+  if (endpoint === undefined) throw new Error('the provider under check must declare a model, or accept any');
+  return { request: checked.value, endpoint };
+}
+
+function ignore(): void {}
+
+/** Length of scripted vectors when nobody asks for another. */
+const USUAL_LENGTH = 4;
+const STEPS = 4_096;
+
+/**
+ * The vector with which a scripted upstream answers for an input: the same for the same text, and another for another
+ * one. Its numbers are exact as 32-bit floats, in base64 and in decimals.
+ *
+ * @param length - How many numbers were asked for. Default 4.
+ */
+export function scriptedVector(text: string, length: number = USUAL_LENGTH): readonly number[] {
+  let state = 7;
+  for (let at = 0; at < text.length; at += 1) state = (Math.imul(state, 31) + text.charCodeAt(at)) >>> 0;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
+    return (state % STEPS) / STEPS - 0.5;
+  });
+}

@@ -1,5 +1,4 @@
-import { ask } from './ask.ts';
-import { type ProviderCheck, check, expectHolds, expectSame } from './check.ts';
+import { ask, check, expectHolds, expectSame, type ProviderCheck } from './ask.ts';
 import { NONSENSE, STATUS_KINDS } from './failures.ts';
 import type { ProviderHarness, ScriptedExchange } from './harness.ts';
 

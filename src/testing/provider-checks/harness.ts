@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../protocol/chat-result.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider } from '../../contracts/provider.ts';
 
 /** What a model says in a scripted answer, in the words of no wire. */
 export interface ScriptedAnswer {

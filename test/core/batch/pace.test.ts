@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterAnswer, afterComplaint, freshPace, mayBegin } from '../../../src/core/batch/pace.ts';
+import { afterAnswer, afterComplaint, freshPace, mayBegin } from '../../../src/core/batch/webhook-schedule.ts';
 
 const MOST = 16;
 const step = fc.oneof(

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FailureKind, failure } from '../../../src/core/fallback/failure.ts';
-import { FAILURE_RULES } from '../../../src/core/fallback/failure-rules.ts';
+import { failure, FAILURE_RULES, type FailureKind } from '../../../src/core/fallback/failure.ts';
 import { type FinalError, coolingError, finalError } from '../../../src/core/fallback/final-error.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import { FAILURE_KINDS, type FailureDetails, failedAt, planOver } from '../../support/attempts.ts';

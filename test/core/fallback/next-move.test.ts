@@ -1,9 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../src/core/fallback/attempt.ts';
-import { backoffMs } from '../../../src/core/fallback/backoff.ts';
-import { failure } from '../../../src/core/fallback/failure.ts';
-import { FAILURE_RULES } from '../../../src/core/fallback/failure-rules.ts';
+import { type Attempt, failure, FAILURE_RULES } from '../../../src/core/fallback/failure.ts';
+import { backoffMs } from '../../../src/core/fallback/retry-budget.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import { type Move, type Situation, nextMove } from '../../../src/core/fallback/next-move.ts';
 import type { RoutePlan } from '../../../src/core/selection/route-plan.ts';

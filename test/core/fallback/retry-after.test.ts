@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHttpDate } from '../../../src/core/fallback/http-date.ts';
-import { MAX_RETRY_AFTER_MS, durationMs, retryAfterMs } from '../../../src/core/fallback/retry-after.ts';
+import { durationMs, MAX_RETRY_AFTER_MS, parseHttpDate, retryAfterMs } from '../../../src/core/fallback/http-date.ts';
 import { runs } from '../../support/properties.ts';
 
 /** 2026-11-20T12:00:00Z. */

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitsSchema } from '../../../src/core/json-schema/validate.ts';
+import { fitsSchema } from '../../../src/plugins/response-healing/fits-schema.ts';
 import type { JsonObject, JsonValue } from '../../../src/protocol/json.ts';
 import { runs } from '../../support/properties.ts';
 

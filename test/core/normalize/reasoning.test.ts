@@ -1,6 +1,6 @@
 import type { ChatRequest } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { normalizeReasoning } from '../../../src/core/normalize/reasoning.ts';
+import { normalizeReasoning } from '../../../src/core/normalize/messages.ts';
 
 function reasoningOf(fields: Omit<ChatRequest, 'messages'>): ReturnType<typeof normalizeReasoning> {
   return normalizeReasoning({ messages: [{ role: 'user', content: 'a' }], ...fields });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizePreferences } from '../../../src/core/normalize/preferences.ts';
+import { normalizePreferences } from '../../../src/core/normalize/preset.ts';
 import { inheritedPolicies } from '../../../src/core/pipeline/inherited-policies.ts';
 
 const names = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 });

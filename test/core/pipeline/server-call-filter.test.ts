@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServerCallFilter } from '../../../src/core/pipeline/server-call-filter.ts';
-import { ToolCallCollector } from '../../../src/core/stream/tool-calls.ts';
+import { ToolCallCollector } from '../../../src/core/stream/collect.ts';
 import type { ToolCallDelta } from '../../../src/protocol/chunk.ts';
 
 interface Call {

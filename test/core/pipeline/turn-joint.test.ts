@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TurnJoint } from '../../../src/core/pipeline/turn-joint.ts';
+import { TurnJoint } from '../../../src/core/pipeline/turn-requests.ts';
 import { joinReasoningDetails } from '../../../src/core/stream/reasoning-details.ts';
 import type { DeltaPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';

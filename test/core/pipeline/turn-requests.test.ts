@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
 import { replayServerToolCalls } from '../../../src/core/pipeline/replay.ts';
-import { TurnJoint } from '../../../src/core/pipeline/turn-joint.ts';
-import { nextTurn, withToolsOff } from '../../../src/core/pipeline/turn-requests.ts';
+import { nextTurn, TurnJoint, withToolsOff } from '../../../src/core/pipeline/turn-requests.ts';
 import { serving } from '../../support/requests.ts';
 
 const scene = serving({ up: {} });

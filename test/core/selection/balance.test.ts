@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFree } from '../../../src/catalog/price.ts';
-import { pickByPrice } from '../../../src/core/selection/weighted-pick.ts';
-import { seededRandom } from '../../../src/core/seeded-random.ts';
+import { pickByPrice } from '../../../src/core/selection/plan-route.ts';
+import { seededRandom } from '../../../src/platform/seeded-random.ts';
 import { runs } from '../../support/properties.ts';
 import { recordAfter, times } from '../../support/records.ts';
 import { type Circumstances, type Scene, costing, serving } from '../../support/requests.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../src/core/fallback/attempt.ts';
+import type { Attempt } from '../../../src/core/fallback/failure.ts';
 import { describeRouting } from '../../../src/core/selection/router-metadata.ts';
 import { failedAt, planOver } from '../../support/attempts.ts';
 import { NOW, serving } from '../../support/requests.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
-import type { SUPPORTED_PARAMETERS } from '../../../src/catalog/parameters.ts';
-import { type Capability, parameterCapability } from '../../../src/core/selection/capability.ts';
+import type { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
+import { type Capability, parameterCapability } from '../../../src/core/selection/filters.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 

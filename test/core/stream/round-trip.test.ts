@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
-import { type StreamPiece, escapeText, unescapeText } from '../../../src/core/stream/pieces.ts';
-import { scatter } from '../../../src/core/stream/scatter.ts';
+import { escapeText, scatter, type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { StreamTracker } from '../../../src/core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../../src/core/stream/upstream-result.ts';
 import type { Choice, FinishReason, ResultMessage } from '../../../src/protocol/chat-result.ts';

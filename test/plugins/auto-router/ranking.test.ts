@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costBandOf, withinBand } from '../../../src/plugins/auto-router/cost-band.ts';
+import { costBandOf, withinBand } from '../../../src/plugins/auto-router/auto-router.ts';
 import { ranked } from '../../../src/plugins/auto-router/ranking.ts';
-import type { Candidate } from '../../../src/plugins/model-choice/candidates.ts';
+import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import { runs } from '../../support/properties.ts';
 
 const TIERS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;

@@ -1,10 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
-import { type TokenCounter, countMessage } from '../../../src/plugins/context-compression/count-message.ts';
-import { type Compressed, leastTokens, middleOut } from '../../../src/plugins/context-compression/middle-out.ts';
-import { fairShare } from '../../../src/plugins/context-compression/share.ts';
-import { GAP, shortenText } from '../../../src/plugins/context-compression/shorten-text.ts';
+import { countMessage, fairShare, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
+import {
+  type Compressed,
+  GAP,
+  leastTokens,
+  middleOut,
+  shortenText,
+} from '../../../src/plugins/context-compression/middle-out.ts';
 import type { Message } from '../../../src/protocol/message.ts';
 import { runs } from '../../support/properties.ts';
 

@@ -1,7 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAdmitted, parseDomainFilter } from '../../../src/plugins/domains/domain-filter.ts';
-import { matchesDomain, parseDomainRule } from '../../../src/plugins/domains/domain-rule.ts';
+import {
+  isAdmitted,
+  matchesDomain,
+  parseDomainFilter,
+  parseDomainRule,
+} from '../../../src/plugins/domains/domain-filter.ts';
 
 function matches(rule: string, url: string): boolean {
   const parsed = parseDomainRule(rule);

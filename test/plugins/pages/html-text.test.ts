@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHtml } from '../../../src/plugins/pages/html-text.ts';
-import { htmlTokens } from '../../../src/plugins/pages/html-tokens.ts';
+import { htmlTokens, readHtml } from '../../../src/plugins/pages/html-text.ts';
 
 const read = (html: string): string => readHtml(html, 'https://example.com/a/b').content;
 

@@ -1,11 +1,8 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { likelyTokens } from '../../../src/core/normalize/token-estimate.ts';
-import { cutToTokens } from '../../../src/plugins/pages/cut-tokens.ts';
-import { decodeText } from '../../../src/plugins/pages/decode-text.ts';
-import { htmlReader } from '../../../src/plugins/pages/html-reader.ts';
-import { kindOf } from '../../../src/plugins/pages/media-type.ts';
-import { plainText } from '../../../src/plugins/pages/plain-text.ts';
+import { cutToTokens, decodeText, kindOf, plainText } from '../../../src/plugins/pages/page-text.ts';
+import { htmlReader } from '../../../src/plugins/pages/guarded-fetcher.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const NEVER = new AbortController().signal;

@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../../src/core/normalize/normalized-request.ts';
-import type { Candidate } from '../../../src/plugins/model-choice/candidates.ts';
-import { type Coder, inputPrice } from '../../../src/plugins/pareto-router/coder.ts';
+import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
+import { type Coder, codersOfTier, inputPrice, tierOf, TIERS } from '../../../src/plugins/pareto-router/tiers.ts';
 import { codersUnder, frontier } from '../../../src/plugins/pareto-router/frontier.ts';
-import { TIERS, codersOfTier, tierOf } from '../../../src/plugins/pareto-router/tiers.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf } from '../../support/requests.ts';
 

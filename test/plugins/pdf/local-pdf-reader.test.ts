@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LocalPdfReaderOptions, localPdfReader } from '../../../src/plugins/pdf/local-pdf-reader.ts';
 import { createPdfRunner as createInlineRunner } from '../../../src/plugins/pdf/runner-inline.ts';
-import type { PdfText } from '../../../src/plugins/ports/pdf-reader.ts';
+import type { PdfText } from '../../../src/contracts/pdf-reader.ts';
 import { encryptedPdf, endlessPdf, pdfBomb, pdfOfPages, pdfWith } from '../../support/pdf.ts';
 
 const signal = new AbortController().signal;

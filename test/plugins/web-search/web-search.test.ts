@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { type AnswerScript, type RouterConfig, RouterError, anthropic, createRouter, webSearchTool } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ResultBudget } from '../../../src/plugins/web-search/result-budget.ts';
+import { ResultBudget } from '../../../src/plugins/web-search/web-search.ts';
 import { MOUNTS } from '../../support/mounts.ts';
 import { type PluginBench, bothWays, hello, pluginBench } from '../../support/plugins.ts';
 import { PAGES, type SearchServer, startSearchServer } from '../../support/search-server.ts';

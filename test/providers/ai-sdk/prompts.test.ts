@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createOutbound } from '../../../src/outbound/outbound.ts';
-import { guardedDownload } from '../../../src/providers/ai-sdk/download.ts';
-import { systemEnvironment } from '../../../src/runtime/environment.ts';
+import { createOutbound } from '../../../src/net/outbound.ts';
+import { guardedDownload } from '../../../src/providers/ai-sdk/media.ts';
+import { systemEnvironment } from '../../../src/platform/environment.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, askModel, callOf, handMade } from '../../support/ai-sdk-models.ts';
 import { startUpstream } from '../../support/upstream.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/message.ts';
-import { EncodeError } from '../../../src/providers/encode-error.ts';
+import { EncodeError } from '../../../src/providers/codec.ts';
 import { encodedFor, turnsFor } from '../../support/anthropic.ts';
 
 const MODEL = 'claude-opus-4-7';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { rulesOf } from '../../../src/providers/anthropic/model-rules.ts';
+import { rulesOf } from '../../../src/providers/anthropic/plan-thinking.ts';
 import { encodedFor } from '../../support/anthropic.ts';
 
 type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { AssistantMessage, Message } from '../../../src/protocol/message.ts';
-import { EncodeError } from '../../../src/providers/encode-error.ts';
+import { EncodeError } from '../../../src/providers/codec.ts';
 import { encodedFor, messageResult, turnsFor } from '../../support/anthropic.ts';
 import { problemsOfBody } from '../../support/anthropic-schema.ts';
 import { runs } from '../../support/properties.ts';

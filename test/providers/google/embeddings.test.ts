@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingRequest } from '../../../src/protocol/embedding-request.ts';
 import type { EncodedEmbeddingRequest } from '../../../src/providers/embedding-codec.ts';
-import { EncodeError } from '../../../src/providers/encode-error.ts';
+import { EncodeError } from '../../../src/providers/codec.ts';
 import { googleEmbeddings } from '../../../src/providers/google/embeddings.ts';
 import { embeddingScene } from '../../support/embedding-requests.ts';
 

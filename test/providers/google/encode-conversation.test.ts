@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { EncodeError } from '../../../src/providers/encode-error.ts';
+import { EncodeError } from '../../../src/providers/codec.ts';
 import { encodedForGoogle, turnsOf } from '../../support/google-wire.ts';
 
 type Messages = ChatRequest['messages'];

@@ -1,7 +1,7 @@
 import { providerChecks } from 'signalbox/testing';
 import { describe, it } from 'vitest';
-import { createTransport as createFetchTransport } from '../../../src/providers/transport/fetch.ts';
-import { createTransport as createUndiciTransport } from '../../../src/providers/transport/undici.ts';
+import { createTransport as createFetchTransport } from '../../../src/net/fetch.ts';
+import { createTransport as createUndiciTransport } from '../../../src/net/undici.ts';
 import { googleHarness } from '../../support/google-harness.ts';
 
 const TRANSPORTS = [

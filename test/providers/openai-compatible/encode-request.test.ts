@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SUPPORTED_PARAMETERS } from '../../../src/catalog/parameters.ts';
+import { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ToolCallCollector } from '../../../src/core/stream/tool-calls.ts';
+import { ToolCallCollector } from '../../../src/core/stream/collect.ts';
 import type { ToolCallDelta } from '../../../src/protocol/chunk.ts';
 import { ToolCallIndexer } from '../../../src/providers/openai-compatible/tool-call-indexer.ts';
 import { runs } from '../../support/properties.ts';

@@ -3,7 +3,7 @@ import type { JsonObject } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { Chance } from '../../../src/providers/simulated/chance.ts';
-import { jsonFromSchema } from '../../../src/providers/simulated/json-from-schema.ts';
+import { jsonFromSchema } from '../../../src/providers/simulated/draft.ts';
 import { readPrompt } from '../../../src/providers/simulated/prompt.ts';
 import { ask, hearBoth, instantRouter } from '../../support/simulated.ts';
 

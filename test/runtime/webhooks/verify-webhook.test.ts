@@ -2,8 +2,8 @@ import { Webhook } from 'standardwebhooks';
 import OpenAI from 'openai';
 import { WebhookVerificationError, createRouter, verifyWebhook } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../src/runtime/secret.ts';
-import { webhookHeaders } from '../../../src/runtime/webhooks/sign-webhook.ts';
+import { Secret } from '../../../src/platform/secret.ts';
+import { webhookHeaders } from '../../../src/runtime/batches/deliver-webhook.ts';
 import { NEXT_SECRET, SECRET } from '../../support/webhook-receiver.ts';
 
 const BODY = '{"id":"evt_1","object":"event","type":"batch.completed","note":"ü \\/ 1.0"}';

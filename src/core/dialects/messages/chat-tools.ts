@@ -2,12 +2,12 @@ import type { JsonObject } from '../../../protocol/json.ts';
 import type { MessagesRequest } from '../../../protocol/messages/messages-request.ts';
 import {
   type CustomTool,
-  type MessagesTool,
-  type TypedTool,
   isCustomTool,
   isRouterTool,
+  type MessagesTool,
+  type TypedTool,
 } from '../../../protocol/messages/tool.ts';
-import { chatToolName } from './tool-names.ts';
+import { MAX_NAME_LENGTH } from '../../../protocol/limits.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of the chat form. */
 export function chatTools({ tools, tool_choice: choice }: MessagesRequest): JsonObject {
@@ -88,4 +88,32 @@ function chatChoice(
       return isFunction ? { type: 'function', function: { name: chatToolName(choice.name) } } : { type: tool['type'] };
     }
   }
+}
+
+/** Characters of a long name that stay; a hash of the whole name follows them. */
+const KEPT = MAX_NAME_LENGTH - 9;
+
+/**
+ * A tool's name in the chat form, which takes 64 characters where this wire takes 128: longer names, such as those of
+ * tools behind connectors, get a short stand-in, always the same.
+ */
+export function chatToolName(name: string): string {
+  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, KEPT)}_${shortHash(name)}`;
+}
+
+/** Gives tool names of the chat form back as the caller wrote them. */
+export function originalNames(tools: unknown): (chatName: string) => string {
+  const names = new Map<string, string>();
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const { name } = tool as { readonly name?: unknown };
+    if (typeof name === 'string' && name.length > MAX_NAME_LENGTH) names.set(chatToolName(name), name);
+  }
+  return (chatName) => names.get(chatName) ?? chatName;
+}
+
+/** Eight letters and digits that stand for a text: FNV-1a. For names that must differ, not for secrets. */
+export function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
 }

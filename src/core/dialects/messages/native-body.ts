@@ -1,7 +1,10 @@
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
-import type { MessagesRequest } from '../../../protocol/messages/messages-request.ts';
+import type { MessagesRequest, MessagesTurn } from '../../../protocol/messages/messages-request.ts';
 import { isRouterTool } from '../../../protocol/messages/tool.ts';
-import { nativeMessages } from './native-messages.ts';
+import { MAX_STOP_SEQUENCES } from '../../../protocol/limits.ts';
+import { type MessagesBlock, SERVER_TOOL_RESULTS } from '../../../protocol/messages/block.ts';
+import { isTranslatable, shortHash } from './chat-tools.ts';
+import { isForeign } from './thinking-blocks.ts';
 
 /** Fields that the router reads and that no provider of this wire knows. */
 const ROUTING_FIELDS = new Set([
@@ -97,3 +100,94 @@ const NATIVE_TIERS: Readonly<Record<string, string | undefined>> = {
   standard_only: 'standard_only',
   default: 'standard_only',
 };
+
+/**
+ * Path of the first thing that the chat form cannot say, so that only an endpoint that speaks this wire can be asked:
+ * files that lie with Anthropic, tools it defines, its containers, and blocks that are newer than this router.
+ * What only saves time or money, such as `context_management`, is no such thing and goes to native endpoints only.
+ */
+export function nativeOnly(request: MessagesRequest): string | undefined {
+  if (request.max_tokens === 0) return 'max_tokens';
+  if ((request.stop_sequences?.length ?? 0) > MAX_STOP_SEQUENCES) return 'stop_sequences';
+  if (request.container != null) return 'container';
+  if (request.mcp_servers != null && request.mcp_servers.length > 0) return 'mcp_servers';
+  if (request.inference_geo != null && request.inference_geo !== 'global') return 'inference_geo';
+  const tool = request.tools?.findIndex((one) => !isTranslatable(one)) ?? -1;
+  if (tool >= 0) return `tools[${tool}].type`;
+  for (const [turn, { content }] of request.messages.entries()) {
+    if (typeof content === 'string') continue;
+    const path = strangeBlock(content, `messages[${turn}].content`);
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+/** Blocks that are translated, besides those with a source. */
+const TRANSLATED = new Set<string>([
+  'text',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+  ...SERVER_TOOL_RESULTS,
+]);
+
+function strangeBlock(blocks: readonly MessagesBlock[], path: string): string | undefined {
+  for (const [index, block] of blocks.entries()) {
+    const place = `${path}[${index}]`;
+    const found = strangePart(block, place);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function strangePart(block: MessagesBlock, path: string): string | undefined {
+  if (block.type === 'image') return block.source.type === 'file' ? `${path}.source` : undefined;
+  if (block.type === 'document') {
+    const { source } = block;
+    if (source.type === 'file') return `${path}.source`;
+    if (source.type !== 'content' || typeof source.content === 'string') return undefined;
+    return strangeBlock(source.content, `${path}.source.content`);
+  }
+  if (block.type === 'tool_result') {
+    return typeof block.content === 'string' ? undefined : strangeBlock(block.content ?? [], `${path}.content`);
+  }
+  return TRANSLATED.has(block.type) ? undefined : `${path}.type`;
+}
+
+/** Ids of calls as Anthropic accepts them. */
+const OWN_ID = /^[a-zA-Z0-9_-]+$/;
+
+/**
+ * A conversation that Anthropic can go on with, also when others took part in it: thinking that it did not make is
+ * left out, because it refuses that, and ids of calls that it would refuse get stand-ins, the same for call and result.
+ */
+function nativeMessages(messages: readonly MessagesTurn[]): readonly MessagesTurn[] {
+  if (!messages.some(({ content }) => typeof content !== 'string' && content.some(isStrange))) return messages;
+  return messages.flatMap((turn) => {
+    if (typeof turn.content === 'string') return [turn];
+    const content = turn.content.filter((block) => !isForeignThinking(block)).map(withOwnId);
+    // Neighbours of the same role are one turn to Anthropic.
+    return content.length === 0 ? [] : [{ ...turn, content }];
+  });
+}
+
+function isStrange(block: MessagesBlock): boolean {
+  return isForeignThinking(block) || withOwnId(block) !== block;
+}
+
+function isForeignThinking(block: MessagesBlock): boolean {
+  return (block.type === 'thinking' || block.type === 'redacted_thinking') && isForeign(block);
+}
+
+function withOwnId(block: MessagesBlock): MessagesBlock {
+  if (block.type === 'tool_use') return OWN_ID.test(block.id) ? block : { ...block, id: standIn(block.id) };
+  if (block.type !== 'tool_result' || OWN_ID.test(block.tool_use_id)) return block;
+  return { ...block, tool_use_id: standIn(block.tool_use_id) };
+}
+
+function standIn(id: string): string {
+  return `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${shortHash(id)}`;
+}

@@ -9,8 +9,8 @@ import type {
   ReasoningItem,
   ServerCallItem,
 } from '../../../protocol/responses/input-item.ts';
-import { chatAnnotations } from './annotations.ts';
 import { detailOfServerCall, reasoningOfItem } from './reasoning-items.ts';
+import type { Annotation } from '../../../protocol/chat-result.ts';
 
 /** An item that tells of what the model did. */
 export type AssistantItem =
@@ -105,4 +105,26 @@ function imagesOf({ result, output_format: format }: ImageCallItem): readonly Js
   if (result == null || result === '') return [];
   const url = /^(?:https?:|data:)/.test(result) ? result : `data:image/${format ?? 'png'};base64,${result}`;
   return [{ type: 'image_url', image_url: { url } }];
+}
+
+/** A citation, with its members beside the type; undefined for annotations that are no citations. */
+export function citationOf(annotation: Annotation): JsonObject | undefined {
+  if (annotation.type !== 'url_citation') return undefined;
+  const { url, title, content, start_index: start, end_index: end } = annotation.url_citation;
+  return {
+    type: 'url_citation',
+    url,
+    title: title ?? '',
+    start_index: start ?? 0,
+    end_index: end ?? 0,
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+/** The citations of an earlier answer in the chat form. */
+function chatAnnotations(parts: readonly MessagePart[]): readonly JsonObject[] {
+  const annotations = parts.flatMap((part) => (part.type === 'output_text' ? (part.annotations ?? []) : []));
+  return annotations.flatMap(({ type, ...citation }) =>
+    type === 'url_citation' ? [{ type, url_citation: citation } as JsonObject] : [],
+  );
 }

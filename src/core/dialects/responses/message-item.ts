@@ -1,7 +1,7 @@
 import type { Annotation, TokenLogprob } from '../../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
-import { citationOf } from './annotations.ts';
-import { type ItemPlace, type ItemStatus, type OutputItemWriter, announce, conclude } from './output-item.ts';
+import { citationOf } from './assistant-turn.ts';
+import { announce, conclude, type ItemPlace, type ItemStatus, type OutputItemWriter } from './output-item.ts';
 
 interface TextPart {
   readonly kind: 'text';

@@ -1,8 +1,11 @@
-import type { JsonObject } from '../../../protocol/json.ts';
-import { isJsonObject } from '../../../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import { type InputItem, isTranslatedItem } from '../../../protocol/responses/input-item.ts';
 import type { ResponsesRequest } from '../../../protocol/responses/responses-request.ts';
 import { isTranslatedTool } from '../../../protocol/responses/tool.ts';
+import type { RouterMetadata } from '../../../protocol/metadata.ts';
+import type { Usage } from '../../../protocol/chunk.ts';
+import type { DialectContext } from '../dialect.ts';
+import { costOf, metadataMember, responseId } from './response-object.ts';
 
 /** Fields that only a provider of this API understands. */
 const NATIVE_FIELDS = ['context_management', 'moderation', 'access_programs', 'image'];
@@ -88,4 +91,37 @@ function fileOf(item: InputItem): string | undefined {
     (part: JsonObject) => part['type'] === 'input_image' && part['image_url'] == null && part['file_id'] != null,
   );
   return index < 0 ? undefined : `${name}[${index}].file_id`;
+}
+
+/** What this router knows of an answer that a provider gave in its own words. */
+export interface NativeFacts {
+  readonly model: string;
+  readonly provider?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly metadata?: RouterMetadata | undefined;
+}
+
+/** Members whose value at the provider is not the one the caller gave. */
+const CALLERS_OWN = ['metadata', 'user', 'safety_identifier'];
+
+/**
+ * A provider's own answer with what the caller must see of this router: id, model, what it cost, and the caller's own
+ * words where the provider got others.
+ */
+export function adoptResponse(response: JsonObject, context: DialectContext, facts: NativeFacts): JsonObject {
+  const { body, generationId } = context;
+  const own = CALLERS_OWN.flatMap((name) =>
+    name in response || body[name] != null ? [[name, body[name] ?? (name === 'metadata' ? {} : null)] as const] : [],
+  );
+  const usage = response['usage'];
+  return {
+    ...response,
+    id: responseId(generationId),
+    model: facts.model,
+    ...(facts.provider === undefined ? {} : { provider: facts.provider }),
+    ...Object.fromEntries(own),
+    store: false,
+    ...(isJsonObject(usage) && facts.usage !== undefined ? { usage: { ...usage, ...costOf(facts.usage) } } : {}),
+    ...metadataMember(context, facts.metadata),
+  };
 }

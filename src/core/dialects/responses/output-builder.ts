@@ -1,16 +1,21 @@
-import type { Logprobs } from '../../../protocol/chat-result.ts';
+import type { Logprobs, OutputImage } from '../../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../protocol/chunk.ts';
-import type { JsonObject } from '../../../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
-import { CustomCallWriter, FunctionCallWriter } from './call-item.ts';
-import { imageItem, serverCallItem } from './done-items.ts';
-import { type IdKind, itemId } from './ids.ts';
+import { type IdKind, itemId } from './response-object.ts';
 import { MessageWriter } from './message-item.ts';
-import type { Emit, ItemPlace, ItemStatus, OutputItemWriter } from './output-item.ts';
-import { ReasoningWriter } from './reasoning-item.ts';
+import {
+  announce,
+  conclude,
+  type Emit,
+  type ItemPlace,
+  type ItemStatus,
+  type OutputItemWriter,
+} from './output-item.ts';
+import { ReasoningWriter } from './reasoning-items.ts';
 
 /** What the items of one answer are made with. */
-export interface OutputOptions {
+interface OutputOptions {
   readonly generationId: string;
   /** Tools whose calls are told as calls of custom tools. */
   readonly customTools: ReadonlySet<string>;
@@ -122,5 +127,189 @@ export class OutputBuilder {
     const item = open({ emit, id, outputIndex });
     this.#items.push(item);
     return item;
+  }
+}
+
+type ServerCall = Extract<ReasoningDetail, { readonly type: 'reasoning.server_tool_call' }>;
+
+/** An item that is there all at once: an image, or a call of a server tool with its result. */
+class DoneItemWriter implements OutputItemWriter {
+  readonly outputIndex: number;
+  readonly #item: JsonObject;
+
+  /** @param steps - Names of the events between the beginning and the end. */
+  constructor(place: ItemPlace, item: JsonObject, pending: JsonObject, steps: readonly string[]) {
+    this.outputIndex = place.outputIndex;
+    this.#item = { id: place.id, ...item };
+    announce(place, { ...this.#item, ...pending, status: 'in_progress' });
+    for (const step of steps) place.emit(step, { item_id: place.id, output_index: place.outputIndex });
+    conclude(place, this.#item);
+  }
+
+  item(): JsonObject {
+    return this.#item;
+  }
+
+  close(): void {
+    // It was told already.
+  }
+}
+
+/** An image in the answer. */
+function imageItem(place: ItemPlace, { image_url: { url } }: OutputImage): DoneItemWriter {
+  const [, format, base64] = /^data:image\/([\w.+-]+);base64,(.*)$/s.exec(url) ?? [];
+  const image = {
+    type: 'image_generation_call',
+    status: 'completed',
+    result: base64 ?? url,
+    ...(format === undefined ? {} : { output_format: format }),
+  };
+  const names = ['in_progress', 'completed'].map((step) => `response.image_generation_call.${step}`);
+  return new DoneItemWriter(place, image, { result: null }, names);
+}
+
+/**
+ * A call of a server tool that the router ran. It carries what has to come back for the call to be replayed; searches
+ * look like those of OpenAI, so that clients show them.
+ */
+function serverCallItem(place: ItemPlace, call: ServerCall): DoneItemWriter {
+  const { tool_name: name, tool_call_id: id, arguments: text, result } = call;
+  const replay = { tool_name: name, arguments: text, result, ...(id === undefined ? {} : { tool_call_id: id }) };
+  const bare = name.replace(/^(?:open)?router:/, '');
+  const action = actionOf(bare, text, result);
+  const type = action === undefined ? `router:${bare}` : 'web_search_call';
+  const item = { type, status: 'completed', ...(action === undefined ? {} : { action }), ...replay };
+  const steps = ['in_progress', 'searching', 'completed'].map((step) => `response.web_search_call.${step}`);
+  return new DoneItemWriter(place, item, {}, action === undefined ? [] : steps);
+}
+
+function actionOf(tool: string, text: string, result: string): JsonObject | undefined {
+  if (tool !== 'web_search' && tool !== 'web_fetch') return undefined;
+  const { query, url } = objectOf(text);
+  if (tool === 'web_fetch') return { type: 'open_page', url: typeof url === 'string' ? url : '' };
+  const sources = sourcesOf(result);
+  return {
+    type: 'search',
+    query: typeof query === 'string' ? query : '',
+    ...(sources.length === 0 ? {} : { sources }),
+  };
+}
+
+/** Addresses among the results, where the results are a list that has some. */
+function sourcesOf(result: string): readonly JsonObject[] {
+  const value = parsed(result);
+  const { results } = isJsonObject(value) ? value : { results: value };
+  const found = Array.isArray(results) ? results.filter(isJsonObject) : [];
+  return found.flatMap(({ url }) => (typeof url === 'string' ? [{ type: 'url', url }] : []));
+}
+
+function objectOf(text: string): JsonObject {
+  const value = parsed(text);
+  return isJsonObject(value) ? value : {};
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is known of a call when it begins. */
+interface CallHead {
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** A call of one of the caller's functions. */
+class FunctionCallWriter implements OutputItemWriter {
+  readonly outputIndex: number;
+  readonly #place: ItemPlace;
+  readonly #head: CallHead;
+  readonly #pieces: string[] = [];
+
+  constructor(place: ItemPlace, head: CallHead) {
+    this.#place = place;
+    this.#head = head;
+    this.outputIndex = place.outputIndex;
+    announce(place, { ...this.item('in_progress'), arguments: '' });
+  }
+
+  /** Adds a fragment of the arguments. */
+  add(text: string): void {
+    this.#pieces.push(text);
+    const { emit, id, outputIndex } = this.#place;
+    emit('response.function_call_arguments.delta', { item_id: id, output_index: outputIndex, delta: text });
+  }
+
+  item(status: ItemStatus): JsonObject {
+    const { callId, name } = this.#head;
+    return { id: this.#place.id, type: 'function_call', call_id: callId, name, arguments: this.#text(), status };
+  }
+
+  close(status: ItemStatus): void {
+    const { emit, id, outputIndex } = this.#place;
+    const { name } = this.#head;
+    emit('response.function_call_arguments.done', {
+      item_id: id,
+      output_index: outputIndex,
+      name,
+      arguments: this.#text(),
+    });
+    conclude(this.#place, this.item(status));
+  }
+
+  /** Empty arguments are an empty object: strict clients parse them. */
+  #text(): string {
+    return this.#pieces.join('') || '{}';
+  }
+}
+
+/**
+ * A call of one of the caller's custom tools. Its text is the one argument of a function, and is told when it is whole:
+ * half of a JSON string cannot be read.
+ */
+class CustomCallWriter implements OutputItemWriter {
+  readonly outputIndex: number;
+  readonly #place: ItemPlace;
+  readonly #head: CallHead;
+  readonly #pieces: string[] = [];
+
+  constructor(place: ItemPlace, head: CallHead) {
+    this.#place = place;
+    this.#head = head;
+    this.outputIndex = place.outputIndex;
+    announce(place, { ...this.item('in_progress'), input: '' });
+  }
+
+  add(text: string): void {
+    this.#pieces.push(text);
+  }
+
+  item(status: ItemStatus): JsonObject {
+    const { callId, name } = this.#head;
+    return { id: this.#place.id, type: 'custom_tool_call', call_id: callId, name, input: this.#input(), status };
+  }
+
+  close(status: ItemStatus): void {
+    const { emit, id, outputIndex } = this.#place;
+    const input = this.#input();
+    if (input !== '') {
+      emit('response.custom_tool_call_input.delta', { item_id: id, output_index: outputIndex, delta: input });
+    }
+    emit('response.custom_tool_call_input.done', { item_id: id, output_index: outputIndex, input });
+    conclude(this.#place, this.item(status));
+  }
+
+  /** The text inside the arguments; what is not the object that was asked for is taken as it is. */
+  #input(): string {
+    const text = this.#pieces.join('');
+    try {
+      const value: unknown = JSON.parse(text);
+      return isJsonObject(value) && typeof value['input'] === 'string' ? value['input'] : text;
+    } catch {
+      return text;
+    }
   }
 }

@@ -1,10 +1,8 @@
 import type { FinishReason } from '../../../protocol/chat-result.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
 import type { RouterMetadata } from '../../../protocol/metadata.ts';
-import type { Usage } from '../../../protocol/usage.ts';
+import type { Usage } from '../../../protocol/chunk.ts';
 import type { DialectContext } from '../dialect.ts';
-import { responseId } from './ids.ts';
-import { responsesUsage } from './usage.ts';
 
 /** How an answer stands. */
 export type ResponseStatus =
@@ -17,7 +15,7 @@ export type ResponseStatus =
   | { readonly status: 'failed'; readonly error: JsonObject; readonly errorType: string };
 
 /** What an answer consists of, besides what its request said. */
-export interface ResponseFacts {
+interface ResponseFacts {
   readonly state: ResponseStatus;
   readonly model: string;
   readonly provider?: string | undefined;
@@ -81,7 +79,7 @@ const REPEATED = [
 ] as const;
 
 /** The part of an answer that its request decides. */
-export function requestEcho(body: JsonObject): JsonObject {
+function requestEcho(body: JsonObject): JsonObject {
   const text = isJsonObject(body['text']) ? body['text'] : {};
   const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
   return {
@@ -103,5 +101,64 @@ export function requestEcho(body: JsonObject): JsonObject {
     tools: body['tools'] ?? [],
     top_logprobs: body['top_logprobs'] ?? 0,
     truncation: body['truncation'] ?? 'disabled',
+  };
+}
+
+/** Kinds of things that have ids of their own in this shape. */
+export type IdKind = 'resp' | 'msg' | 'rs' | 'fc' | 'ctc' | 'ig' | 'st';
+
+/** The id of an answer: that of the generation, in this shape's spelling. */
+export function responseId(generationId: string): string {
+  return `resp_${tailOf(generationId)}`;
+}
+
+/** The id of an item, which is the same however often it is asked for. */
+export function itemId(kind: IdKind, generationId: string, outputIndex: number): string {
+  return `${kind}_${tailOf(generationId)}_${outputIndex}`;
+}
+
+/** True for an item's id that was made here: nobody else knows it, so it need not go back to a provider. */
+export function isOwnItemId(id: string): boolean {
+  return /^[a-z]{2,3}_\d+-\w+_\d+$/.test(id);
+}
+
+function tailOf(generationId: string): string {
+  return generationId.replace(/^gen-/, '');
+}
+
+/** Usage under this shape's names, with what it cost (gaps 10). The two details are always there: clients insist. */
+function responsesUsage(usage: Usage): JsonObject {
+  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
+  return {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: {
+      cached_tokens: prompt?.cached_tokens ?? 0,
+      cache_write_tokens: prompt?.cache_write_tokens ?? 0,
+    },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: { reasoning_tokens: completion?.reasoning_tokens ?? 0 },
+    total_tokens: usage.total_tokens,
+    ...costOf(usage),
+  };
+}
+
+/** What a provider's own usage does not say. */
+export function costOf(usage: Usage): JsonObject {
+  const { cost, is_byok: byok, estimated, cost_details: details, server_tool_use_details: tools } = usage;
+  return {
+    ...(cost === undefined ? {} : { cost }),
+    ...(byok === undefined ? {} : { is_byok: byok }),
+    ...(estimated === undefined ? {} : { estimated }),
+    ...(details === undefined ? {} : { cost_details: costDetails(details) }),
+    ...(tools === undefined ? {} : { server_tool_use_details: { ...tools } }),
+  };
+}
+
+function costDetails(details: NonNullable<Usage['cost_details']>): JsonObject {
+  const { upstream_inference_prompt_cost: prompt, upstream_inference_completions_cost: completion, ...rest } = details;
+  return {
+    ...(rest as Readonly<Record<string, JsonValue | undefined>>),
+    ...(prompt === undefined ? {} : { upstream_inference_input_cost: prompt }),
+    ...(completion === undefined ? {} : { upstream_inference_output_cost: completion }),
   };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { Dialect, DialectContext, DialectError, WholeAnswer } from '../dialect.ts';
 import { errorEnvelope, errorTypeOf, isLengthError } from './errors.ts';
-import { adoptResponse } from './native-response.ts';
+import { adoptResponse } from './native-request.ts';
 import { OutputBuilder } from './output-builder.ts';
 import { responseObject, stateOf } from './response-object.ts';
 import { ResponsesStreamWriter } from './stream-writer.ts';

@@ -1,12 +1,12 @@
-import { type JsonObject, type JsonValue, isJsonObject } from '../../../protocol/json.ts';
-import type {
-  CustomToolEntry,
-  FunctionToolEntry,
-  HostedToolEntry,
-  ToolChoiceEntry,
-  ToolEntry,
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
+import {
+  type CustomToolEntry,
+  type FunctionToolEntry,
+  type HostedToolEntry,
+  isTranslatedTool,
+  type ToolChoiceEntry,
+  type ToolEntry,
 } from '../../../protocol/responses/tool.ts';
-import { isTranslatedTool } from '../../../protocol/responses/tool.ts';
 
 /** Tools and the choice among them, in the chat form. */
 export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry | undefined): JsonObject {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messagesError, messagesStatus } from '../../../../src/core/dialects/messages/errors.ts';
-import { stopReason } from '../../../../src/core/dialects/messages/stop-reason.ts';
-import { messagesUsage } from '../../../../src/core/dialects/messages/usage.ts';
-import { wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';
+import { messagesUsage, stopReason, wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';
 import type { ChatResult, FinishReason, ResultMessage } from '../../../../src/protocol/chat-result.ts';
 import { ERROR_TYPES, type ErrorType } from '../../../../src/protocol/error.ts';
 import { CONTEXT } from '../../../support/dialect-context.ts';

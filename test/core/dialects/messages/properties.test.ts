@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MessagesStreamWriter } from '../../../../src/core/dialects/messages/stream-writer.ts';
+import { MessagesStreamWriter } from '../../../../src/core/dialects/messages/messages.ts';
 import { blockOfDetail, detailOfBlock } from '../../../../src/core/dialects/messages/thinking-blocks.ts';
 import { messagesToChat } from '../../../../src/core/dialects/messages/to-chat.ts';
 import { wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';

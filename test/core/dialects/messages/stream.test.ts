@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MessagesStreamWriter } from '../../../../src/core/dialects/messages/stream-writer.ts';
+import { MessagesStreamWriter } from '../../../../src/core/dialects/messages/messages.ts';
 import { ChunkEnvelope } from '../../../../src/core/stream/envelope.ts';
 import type { NativePiece } from '../../../../src/core/stream/pieces.ts';
 import type { ChatChunk, Delta } from '../../../../src/protocol/chunk.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messagesToChat } from '../../../../src/core/dialects/messages/to-chat.ts';
-import { chatToolName, originalNames } from '../../../../src/core/dialects/messages/tool-names.ts';
+import { chatToolName, originalNames } from '../../../../src/core/dialects/messages/chat-tools.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../../../src/protocol/limits.ts';
 import { parseChatRequest } from '../../../../src/protocol/parse-chat-request.ts';
 

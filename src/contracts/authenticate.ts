@@ -1,0 +1,16 @@
+import type { Account } from '../core/account.ts';
+import type { MaybePromise } from './state-store.ts';
+
+/** What a caller showed of itself. */
+export interface Credentials {
+  /** The key from `Authorization: Bearer`, or from `x-api-key`. */
+  readonly key: string | undefined;
+  /** Any header by its lower-case name, for hosts that know their callers by something else. */
+  readonly header: (name: string) => string | undefined;
+}
+
+/**
+ * Tells who is calling, or undefined for nobody we know (contract: authentication). What it throws becomes a 503, never
+ * a way in.
+ */
+export type Authenticate = (credentials: Credentials) => MaybePromise<Account | undefined>;

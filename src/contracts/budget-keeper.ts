@@ -1,0 +1,31 @@
+import type { BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
+import type { ShortBudget } from '../core/limits/limit-errors.ts';
+import type { MaybePromise } from './state-store.ts';
+
+export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
+export type { ShortBudget } from '../core/limits/limit-errors.ts';
+
+/** An upstream call that wants to be paid for. */
+export interface BudgetClaim {
+  readonly account: string;
+  /** At least one. */
+  readonly budgets: readonly HeldBudget[];
+  /** What it costs at most, in whole nano-dollars. */
+  readonly nanoUsd: number;
+}
+
+/** Whether there is enough left. */
+export type BudgetDecision =
+  | { readonly granted: true; readonly ticket: BudgetTicket }
+  | { readonly granted: false; readonly short: ShortBudget };
+
+/**
+ * Keeps account of what is spent. All amounts are whole nano-dollars (10⁻⁹ USD), so nothing drifts. The default counts
+ * in the router's state store; a program that keeps accounts of its own brings its own.
+ */
+export interface BudgetKeeper {
+  /** Reserves under all budgets, or under none. A reservation that nobody settles must end by itself. */
+  reserve(claim: BudgetClaim): MaybePromise<BudgetDecision>;
+  /** Puts what was spent in the place of a reservation. Called once for each ticket. */
+  settle(ticket: BudgetTicket, nanoUsd: number): MaybePromise<void>;
+}

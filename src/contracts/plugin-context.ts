@@ -1,0 +1,105 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import type { ChatResult } from '../protocol/chat-result.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { RoutingStrategy } from '../protocol/metadata.ts';
+import type { Account } from '../core/account.ts';
+import type { ModelTarget } from '../core/normalize/normalized-request.ts';
+
+/** A value now or later. What waits is the runtime; plugins may be `async` functions or plain ones. */
+export type Awaitable<Value> = Value | PromiseLike<Value>;
+
+/**
+ * An entry for `router_metadata.pipeline` (gaps 6.5). The runtime fills in `type: 'plugin'` and the plugin's id as
+ * `name` where they are left out.
+ */
+export interface StageRecord {
+  /** Kind of stage: `plugin`, `guardrail`, `response_healing` and so on. */
+  readonly type?: string | undefined;
+  readonly name?: string | undefined;
+  /** One line for people. No prompts: metadata ends up in logs. */
+  readonly summary?: string | undefined;
+  readonly guardrail_id?: string | undefined;
+  readonly guardrail_scope?: string | undefined;
+  /** US dollars that this stage cost. */
+  readonly cost_usd?: number | null | undefined;
+  readonly data?: JsonObject | undefined;
+}
+
+/** Something outside the model that was used for a request, and what it cost. */
+export interface ServiceUse {
+  /** US dollars; added to `usage.cost` and to `usage.cost_details.server_tool_cost`. */
+  readonly cost?: number | undefined;
+  /** Added to `usage.server_tool_use` and `usage.server_tool_use_details`. */
+  readonly web_search_requests?: number | undefined;
+  /** Added to `usage.server_tool_use`. */
+  readonly web_fetch_requests?: number | undefined;
+}
+
+/** How a call of the router by a plugin or a server tool is made. */
+export interface InnerCallOptions {
+  /** Milliseconds after which the call is ended. Default: as long as whoever makes it may take. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
+export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
+
+/** What synchronous hooks know besides their input. */
+export interface PlanContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
+  /** What the plugin's own `onRequest` gave as `state`; undefined when it gave none, did not run, or in `explain`. */
+  readonly state: State | undefined;
+  /** All models and endpoints of this router. */
+  readonly catalog: Catalog;
+  /** A random number from 0 (included) to 1 (excluded); the same one whenever the same request is planned again. */
+  readonly roll: number;
+  /**
+   * A model of the catalog with its endpoints, ready to stand among the targets of a request. Understands aliases and
+   * endings such as `:nitro`; undefined for a model that nobody here serves.
+   *
+   * @param strategy - How it was chosen, for `router_metadata.strategy`. Default `auto`.
+   */
+  target(model: string, strategy?: RoutingStrategy): ModelTarget | undefined;
+}
+
+/** What hooks that may wait know besides their input. Made for one hook of one request; useless afterwards. */
+export interface PluginContext<State = unknown> {
+  /** Who wanted the plugin to take part. */
+  readonly because: PluginCause;
+  /** What the plugin's own `onRequest` gave as `state`; undefined before. */
+  readonly state: State | undefined;
+  /** Aborted when the hook's time is up or the caller leaves. Hand it to everything that waits. */
+  readonly signal: AbortSignal;
+  readonly account: Account;
+  readonly catalog: Catalog;
+  /** 0 for a request from outside, 1 for a call that one of its plugins made, and so on. */
+  readonly depth: number;
+  /** Monotonic milliseconds, for durations. */
+  readonly now: () => number;
+  /** Epoch milliseconds, for dates. */
+  readonly wallClock: () => number;
+  /** A number from 0 (included) to 1 (excluded). */
+  readonly random: () => number;
+  /** Types of the server tools that this router has. */
+  readonly serverTools: ReadonlySet<string>;
+  /**
+   * Asks the router itself, on behalf of the same account. Runs the plugins that the inner request names and no
+   * others. The outer request's rules about providers, data and prices hold. What the call used and cost is added to
+   * the outer answer's `usage`, and it leaves a stage of type `call`.
+   *
+   * @throws {@link RouterError} like `router.chat`; 422 when plugins call each other deeper than `maxPluginDepth`, and
+   * 524 when the call takes longer than its own `timeoutMs`.
+   */
+  call(request: ChatRequest, options?: InnerCallOptions): PromiseLike<ChatResult>;
+  /** Leaves an entry in `router_metadata.pipeline`. Without one, the runtime notes what a hook changed. */
+  stage(record: StageRecord): void;
+  /** Adds to what this request used and cost. */
+  used(use: ServiceUse): void;
+  /**
+   * Adds to `error.metadata` if the request fails from here on: what was paid for and can be sent again, for example.
+   * The error's own members win.
+   */
+  onError(metadata: JsonObject): void;
+}

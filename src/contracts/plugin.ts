@@ -1,0 +1,187 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { RouterError } from '../protocol/router-error.ts';
+import type { ChatResult, Choice } from '../protocol/chat-result.ts';
+import type { OptionsParser } from '../protocol/options.ts';
+import type { ModelTarget, Needs, NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { DeltaPiece, ReportedUsage } from '../core/stream/pieces.ts';
+import type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
+import type { Awaitable, PlanContext, PluginContext } from './plugin-context.ts';
+
+/** What `onRequest` decides. */
+export type Verdict<State = unknown> =
+  /** Go on, with a changed request if there is a change. The state comes back in the plugin's later hooks. */
+  | { readonly type: 'continue'; readonly change?: RequestChange | undefined; readonly state?: State | undefined }
+  /** This is the answer; no provider is asked. Later plugins' `onRequest` do not run; chunk and result hooks do. */
+  | { readonly type: 'answer'; readonly answer: PluginAnswer }
+  /** Refuse the request. Always ends it, whatever `whenItThrows` says. */
+  | { readonly type: 'block'; readonly error: RouterError };
+
+/** An answer that a plugin gives in place of a provider. */
+export interface PluginAnswer {
+  readonly choices: readonly Choice[];
+  /** Model that the answer names. Default: the one that was asked for. */
+  readonly model?: string | undefined;
+  /** Display name of who answered. Default: the plugin's id. */
+  readonly provider?: string | undefined;
+  /** What it used, besides what inner calls used. Default: nothing. */
+  readonly usage?: ReportedUsage | undefined;
+}
+
+/**
+ * A plugin: a value with hooks, made by a factory that is given its services. `createRouter({ plugins })` registers
+ * it, and a request names it in `plugins: [{ id, ...options }]` (contract: plugins; gaps 5).
+ *
+ * It takes part in a request when the request names it, when the account or the router has it as a default, when the
+ * request asks for one of its {@link Plugin.models}, or when {@link Plugin.runsUnasked} says so; a request switches it
+ * off with `enabled: false`. Then its hooks run once each, in the order in which plugins were registered; what comes
+ * back from the model goes through them in the opposite order, like through the layers of an onion.
+ *
+ * Everything that goes into a hook is deeply frozen, and everything that comes out is checked and copied. A hook that
+ * throws, takes too long or gives back something else than its type says is handled as {@link Plugin.whenItThrows}
+ * says, and leaves a stage and a `warning`.
+ *
+ * @typeParam Options - What {@link Plugin.parseOptions} makes of an entry's options.
+ * @typeParam State - What `onRequest` hands to the later hooks of the same request.
+ */
+export interface Plugin<Options = unknown, State = unknown> {
+  /** Name in requests: letters, digits and `-`, at most 64. */
+  readonly id: string;
+  /**
+   * Checks and completes the options of an entry; gets them without `id` and `enabled`, and an empty object when the
+   * plugin runs without an entry. Without this function, the plugin has no options and refuses any.
+   */
+  readonly parseOptions?: OptionsParser<Options> | undefined;
+  /**
+   * `fail`: the request fails, with the {@link RouterError} that was thrown or with {@link Plugin.failStatus}. `skip`:
+   * it goes on as if the plugin were not there. A caller who leaves ends everything in any case.
+   */
+  readonly whenItThrows: 'fail' | 'skip';
+  /** Status of a failed request when the plugin threw no error of ours. Default 502. */
+  readonly failStatus?: 500 | 502 | 503 | undefined;
+  /** Milliseconds that each of its hooks may take. Default: `timeouts.pluginMs` of the router, which is 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * True: what requests say of this plugin is ignored, so that no caller can change it or switch it off. Only defaults
+   * of the account or the router, and the plugin itself, decide. For guardrails. Default false.
+   */
+  readonly preventOverrides?: boolean | undefined;
+  /**
+   * Slugs of router models that this plugin resolves, such as `router/auto`. A request for one gets a target without
+   * endpoints in its place, and the plugin's {@link Plugin.onCandidates} puts real models there.
+   */
+  readonly models?: readonly string[] | undefined;
+
+  /** Whether the plugin takes part in a request that says nothing of it. Pure. Default: never. */
+  runsUnasked?(request: NormalizedRequest): boolean;
+
+  /**
+   * Before anything is planned: change the request, answer it, or refuse it. Not run by `explain`, which calls nobody.
+   */
+  onRequest?(request: NormalizedRequest, options: Options, context: PluginContext<State>): Awaitable<Verdict<State>>;
+
+  /**
+   * While the route is planned: filter and order the models that may answer. Gets the targets of the request in order,
+   * each with the endpoints that serve it, and gives back those to use: fewer, others, in another order, or with fewer
+   * endpoints. Endpoints that were left out are told to `explain`. Synchronous and pure, because `explain` calls it
+   * too: the same input gives the same output. No targets at all is a 404.
+   *
+   * Targets that a plugin adds to a request for one of its {@link Plugin.models} stand for that router model: they take
+   * over its `:nitro` or `:floor`, and a session keeps to the one that answered.
+   */
+  onCandidates?(
+    targets: readonly ModelTarget[],
+    request: NormalizedRequest,
+    options: Options,
+    context: CandidatesContext<State>,
+  ): readonly ModelTarget[];
+
+  /**
+   * Before a request goes to an endpoint for the first time: what to change for this endpoint alone. Asked again only
+   * when a tool loop has changed the messages. For what depends on the endpoint: its context length, its modalities.
+   */
+  onAttempt?(
+    request: NormalizedRequest,
+    endpoint: Endpoint,
+    options: Options,
+    context: PluginContext<State>,
+  ): Awaitable<RequestChange | undefined>;
+
+  /**
+   * How the content of the answer is rewritten as it comes, or undefined to leave it as it is. Asked once per request,
+   * before the first chunk. A whole answer goes through it too, unless the plugin has {@link Plugin.onResult}.
+   */
+  onChunks?(request: NormalizedRequest, options: Options, context: PlanContext<State>): ChunkTransform | undefined;
+
+  /** Rewrites a whole answer. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
+  onResult?(
+    result: ChatResult,
+    request: NormalizedRequest,
+    options: Options,
+    context: PluginContext<State>,
+  ): Awaitable<ChatResult>;
+
+  /** Frees what the plugin holds. Called by `router.close()`; may be called more than once. */
+  close?(): Awaitable<void>;
+}
+
+/** Gives a plugin back as it is, with the types of its options and state found by the compiler. */
+export function definePlugin<Options = {}, State = undefined>(plugin: Plugin<Options, State>): Plugin<Options, State> {
+  return plugin;
+}
+
+/**
+ * A plugin that runs although requests do not name it. In the configuration for everybody, or at an account.
+ * The request's own entry wins, unless `preventOverrides` is set (gaps 5).
+ */
+export interface PluginDefault {
+  readonly id: string;
+  /** Options as they would stand in a request's entry. */
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+  /** False: it does not run unless a request asks for it. Default true. */
+  readonly enabled?: boolean | undefined;
+  /** True: what a request says of this plugin is ignored. Default false. */
+  readonly preventOverrides?: boolean | undefined;
+}
+
+/**
+ * A pure machine that rewrites the content of an answer as it streams by. The state is a value: a step gets the last
+ * one and gives the next, so the same transform serves any number of streams at once.
+ *
+ * A chunk is a {@link DeltaPiece}: what one chunk adds to one choice, with text as `delta.content`. Finish reasons,
+ * usage and ids are none of its business; they are sent after everything else in any case.
+ */
+export interface ChunkTransform<State = unknown> {
+  /** State before the first chunk. */
+  readonly start: State;
+  /** Chunks that take the place of one chunk: none to hold it back or drop it, several to split it. */
+  step(state: State, chunk: DeltaPiece): readonly [State, readonly DeltaPiece[]];
+  /** Chunks to send after the last one: what was held back. */
+  end(state: State): readonly DeltaPiece[];
+}
+
+/** Members of a request that plugins may change. */
+export const CHANGEABLE = [
+  'messages',
+  'parameters',
+  'tools',
+  'serverTools',
+  'toolChoice',
+  'responseFormat',
+  'reasoning',
+  'outputModalities',
+  'preferences',
+  'extra',
+] as const satisfies readonly (keyof NormalizedRequest)[];
+
+/**
+ * What a plugin changes in a request. A member that is given replaces the request's own; to add a message, give all
+ * messages: `{ messages: [...request.messages, mine] }`. What an endpoint must be able to do (`request.needs`) is
+ * derived again from the result.
+ */
+export type RequestChange = Partial<Pick<NormalizedRequest, (typeof CHANGEABLE)[number]>> & {
+  /**
+   * What the plugin knows better than the derivation; wins over it, for this and all later changes. A plugin that will
+   * shorten the prompt for each endpoint gives a smaller `promptTokens`, so that small endpoints stay candidates.
+   */
+  readonly needs?: Partial<Needs>;
+};

@@ -1,0 +1,14 @@
+import type { MaybePromise } from './state-store.ts';
+
+export type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
+
+/**
+ * Where whole answers are kept for a while, as texts that only the router reads. Keys hold hashes of requests, never
+ * their words; the texts hold answers. Losing them costs money, never correctness.
+ */
+export interface ResponseCacheStore {
+  get(key: string): MaybePromise<string | undefined>;
+  /** @param ttlMs - Milliseconds after which the answer is gone. */
+  set(key: string, text: string, ttlMs: number): MaybePromise<void>;
+  delete(key: string): MaybePromise<void>;
+}

@@ -1,0 +1,142 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { FactOrigin } from '../../catalog/facts.ts';
+import { ratesAt } from '../../catalog/price-at.ts';
+import { settleUsage } from '../stream/usage.ts';
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
+import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
+import type { OfferedTool } from '../pipeline/offer-tools.ts';
+import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
+import { likelyPromptTokens } from '../normalize/token-estimate.ts';
+import type { ExclusionReason, RoutePlan } from './route-plan.ts';
+import { medianLatency, medianThroughput } from './sort.ts';
+import type { World } from './performance.ts';
+
+const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
+
+/** Tokens of an answer that an estimate assumes when the request sets no limit. */
+const ASSUMED_OUTPUT_TOKENS = 500;
+
+/** One endpoint in the order in which it would be tried. */
+export interface ExplainedStep {
+  readonly provider: string;
+  readonly model: string;
+  /** Slug that names the endpoint in preferences. */
+  readonly tag: string;
+  readonly why: string;
+  /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
+  readonly estimatedCostUsd?: number | undefined;
+  /** USD per million tokens, for a prompt of this length at this time; absent where nobody knows the price. */
+  readonly price?: { readonly prompt: number; readonly completion: number } | undefined;
+  /** Where the price comes from; absent when the program declared it. */
+  readonly priceOrigin?: FactOrigin | undefined;
+  /** Median of the milliseconds to the first token, measured here in the last five minutes; absent without any. */
+  readonly latencyMs?: number | undefined;
+  /** Median of the tokens per second after the first, measured likewise. */
+  readonly tokensPerSecond?: number | undefined;
+  /** True when it would be passed over right now, because it is cooling down. */
+  readonly coolingDown: boolean;
+}
+
+/** One endpoint that would not be used, and why. */
+export interface ExplainedRejection {
+  readonly provider: string;
+  readonly model: string;
+  readonly tag: string;
+  readonly reason: ExclusionReason;
+  readonly detail?: string | undefined;
+  /**
+   * True when nobody declared whether the endpoint can do it, and `selection.unknownCapability` is `exclude`. What
+   * would help is a declaration, or `unknownCapability: 'allow'`.
+   */
+  readonly undeclared?: boolean | undefined;
+}
+
+/** A plugin that would take part. */
+export interface ExplainedPlugin {
+  readonly id: string;
+  /** Who wants it: the request, a default of the account or the router, the model that was asked for, or itself. */
+  readonly because: PluginCause;
+  /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
+  readonly hooks: readonly string[];
+  /** What it noted while it chose models, as it would stand in `router_metadata.pipeline`. */
+  readonly stages: readonly StageRecord[];
+}
+
+/** A server tool that would be offered to the model. */
+export interface ExplainedServerTool {
+  readonly type: string;
+  /** Name of the function that the model would see. */
+  readonly name: string;
+}
+
+/** Who takes part in a request besides providers. */
+export interface Participants {
+  readonly plugins: readonly ActivePlugin[];
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** What plugins noted while the route was planned. */
+  readonly stages: FilteredCandidates['stages'];
+}
+
+/**
+ * What a request would do, without calling anybody. Plugins' `onRequest` is not run, so a plugin that changes requests
+ * there may lead to another plan.
+ */
+export interface Explanation {
+  readonly requested: string;
+  /** In the order in which their hooks run. */
+  readonly plugins: readonly ExplainedPlugin[];
+  readonly serverTools: readonly ExplainedServerTool[];
+  readonly steps: readonly ExplainedStep[];
+  readonly rejected: readonly ExplainedRejection[];
+}
+
+/** Puts a plan into words and estimates. */
+export function explainPlan(
+  plan: RoutePlan,
+  request: NormalizedRequest,
+  { plugins, tools, stages }: Participants,
+  world: World,
+  coolingDown: (endpoint: Endpoint) => boolean,
+): Explanation {
+  const { needs, created } = request;
+  const promptTokens = likelyPromptTokens(needs.promptTokens);
+  const completionTokens = needs.outputTokens ?? ASSUMED_OUTPUT_TOKENS;
+  const estimate = { promptTokens, completionTokens, images: needs.images, at: created };
+  return {
+    requested: plan.requested,
+    plugins: plugins.map(({ plugin, because }) => ({
+      id: plugin.id,
+      because,
+      hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
+      stages: stages.filter(({ id }) => id === plugin.id).map(({ record }) => record),
+    })),
+    serverTools: [...tools.values()].map(({ definition, name }) => ({ type: definition.type, name })),
+    steps: plan.steps.map(({ endpoint, why }) => ({
+      provider: endpoint.provider,
+      model: endpoint.model,
+      tag: endpoint.tag,
+      why,
+      estimatedCostUsd:
+        settleUsage(endpoint, undefined, estimate).usage.cost_details?.upstream_inference_cost ?? undefined,
+      price: ratesOf(endpoint, promptTokens, created),
+      priceOrigin: endpoint.origins?.price,
+      latencyMs: medianLatency(endpoint, world),
+      tokensPerSecond: medianThroughput(endpoint, world),
+      coolingDown: coolingDown(endpoint),
+    })),
+    rejected: plan.rejected.map(({ endpoint, reason, detail, undeclared }) => ({
+      provider: endpoint.provider,
+      model: endpoint.model,
+      tag: endpoint.tag,
+      reason,
+      detail,
+      undeclared,
+    })),
+  };
+}
+
+function ratesOf({ price }: Endpoint, promptTokens: number, at: number): ExplainedStep['price'] {
+  const rates = price && ratesAt(price, { promptTokens, at });
+  return rates && { prompt: rates.prompt, completion: rates.completion };
+}

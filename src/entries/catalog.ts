@@ -1,0 +1,9 @@
+export { readCatalogLock, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
+export { genaiPrices } from '../runtime/catalog/genai-prices.ts';
+export type { GenaiPricesOptions } from '../runtime/catalog/genai-prices.ts';
+export { findCatalog } from '../runtime/catalog/find-catalog.ts';
+export { parseModelsDev } from '../catalog/models-dev.ts';
+export { parseGenaiPrices } from '../catalog/genai-prices.ts';
+export { mergeFacts } from '../catalog/facts.ts';
+export type { FactOrigin } from '../catalog/facts.ts';
+export type { CatalogFacts, EndpointFacts, FactName, KnownInfo, ModelFacts } from '../catalog/facts.ts';

@@ -1,0 +1,2 @@
+export { pgBossQueue } from '../queue/pg-boss/pg-boss-queue.ts';
+export type { PgBossQueueOptions } from '../queue/pg-boss/pg-boss-queue.ts';

@@ -1,0 +1,130 @@
+/** Public surface: plugins and server tools. */
+export { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
+export { autoBetaRouter, autoRouter } from '../plugins/auto-router/auto-router.ts';
+export type { AutoRouterOptions } from '../plugins/auto-router/auto-router.ts';
+export { localClassifier } from '../plugins/auto-router/classifier.ts';
+export type { Classification, TaskClassifier } from '../plugins/auto-router/classifier.ts';
+export type { Prompt } from '../plugins/auto-router/classifier.ts';
+export { catalogScores } from '../plugins/auto-router/ranking.ts';
+export type { RankingSource } from '../plugins/auto-router/ranking.ts';
+export type { TaskType } from '../plugins/auto-router/task-types.ts';
+export type { Candidate } from '../plugins/inner-call/candidates.ts';
+export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
+export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
+export { datetime } from '../plugins/datetime/datetime.ts';
+export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
+export { fusion } from '../plugins/fusion/fusion.ts';
+export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
+export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
+export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';
+export type { FusionAnalysis } from '../protocol/fusion-analysis.ts';
+export type {
+  AdvisorOptions,
+  FusionPluginOptions,
+  FusionPreset,
+  FusionToolOptions,
+  SubagentOptions,
+} from '../protocol/inner-model-options.ts';
+export { advisorTool } from '../plugins/advisor/advisor.ts';
+export { subagentTool } from '../plugins/subagent/subagent.ts';
+export type { HelperToolOptions } from '../plugins/inner-call/helper-model.ts';
+export { imageGenerationTool } from '../plugins/image-generation/image-generation.ts';
+export type {
+  ImageGenerationOptions,
+  ImageGenerationToolOptions,
+} from '../plugins/image-generation/image-generation.ts';
+export { openaiImages } from '../plugins/image-generation/openai-images.ts';
+export type { OpenAIImagesOptions } from '../plugins/image-generation/openai-images.ts';
+export type { GeneratedImages, ImageGenerator, ImageRequest } from '../contracts/image-generator.ts';
+export { searchModelsTool } from '../plugins/search-models/search-models.ts';
+export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
+export { filesTool } from '../plugins/files/files.ts';
+export type { FilesToolOptions } from '../plugins/files/files.ts';
+export { memoryFileLibrary } from '../plugins/files/memory-file-library.ts';
+export type { MemoryFileLibraryOptions } from '../plugins/files/memory-file-library.ts';
+export { FileLibraryFull } from '../contracts/file-store.ts';
+export type { FileCard, FileLibrary } from '../contracts/file-store.ts';
+export { contextCompression } from '../plugins/context-compression/context-compression.ts';
+export type {
+  ContextCompressionOptions,
+  ContextCompressionRequestOptions,
+} from '../plugins/context-compression/context-compression.ts';
+export { gptTokens } from '../plugins/context-compression/gpt-tokens.ts';
+export type { TokenCounter } from '../plugins/context-compression/count-message.ts';
+export { responseHealing } from '../plugins/response-healing/response-healing.ts';
+export { web } from '../plugins/web/web.ts';
+export type { WebPluginOptions, WebRequestOptions } from '../plugins/web/web.ts';
+export { webSearchTool } from '../plugins/web-search/web-search.ts';
+export type { WebSearchOptions, WebSearchToolOptions } from '../plugins/web-search/web-search.ts';
+export { webFetch } from '../plugins/web-fetch/web-fetch.ts';
+export { webFetchTool } from '../plugins/web-fetch/web-fetch.ts';
+export type { WebFetchToolOptions } from '../plugins/web-fetch/web-fetch.ts';
+export type { WebFetchOptions } from '../plugins/web-fetch/web-fetch.ts';
+
+/** Public surface: services behind plugins and server tools. */
+export { brave } from '../plugins/search/brave.ts';
+export { exa } from '../plugins/search/exa.ts';
+export { searxng } from '../plugins/search/searxng.ts';
+export type { SearxngOptions } from '../plugins/search/searxng.ts';
+export { tavily } from '../plugins/search/tavily.ts';
+export { searchEnginesFromEnvironment } from '../plugins/search/engines-from-environment.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/search/engine-options.ts';
+export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../contracts/search-engine.ts';
+export { guardedFetcher } from '../plugins/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from '../plugins/pages/guarded-fetcher.ts';
+export { PageError } from '../contracts/page-fetcher.ts';
+export type { FetchedPage, PageFetcher, PageRequest } from '../contracts/page-fetcher.ts';
+export { guardrails } from '../plugins/guardrails/guardrails.ts';
+export type { GuardrailsOptions } from '../plugins/guardrails/guardrails.ts';
+export type {
+  ContentGuardrail,
+  Guardrail,
+  GuardrailAction,
+  GuardrailRequestOptions,
+  InjectionGuardrail,
+  PiiGuardrail,
+  PiiKind,
+} from '../protocol/guardrail-options.ts';
+export { moderation } from '../plugins/moderation/moderation.ts';
+export type { ModerationOptions } from '../plugins/moderation/moderation.ts';
+export { openaiModeration } from '../plugins/moderation/openai-moderation.ts';
+export type { OpenAiModerationOptions } from '../plugins/moderation/openai-moderation.ts';
+export type { ModerationInput, ModerationService, ModerationVerdict } from '../contracts/moderation-service.ts';
+export { fileParser } from '../plugins/file-parser/file-parser.ts';
+export type { FileParserOptions } from '../plugins/file-parser/file-parser.ts';
+export { mistralOcr } from '../plugins/file-parser/mistral-ocr.ts';
+export type { MistralOcrOptions } from '../plugins/file-parser/mistral-ocr.ts';
+export { localPdfReader } from '../plugins/pdf/local-pdf-reader.ts';
+export type { LocalPdfReaderOptions } from '../plugins/pdf/local-pdf-reader.ts';
+export type { PdfJob, PdfResources, RunPdfJob } from '../plugins/pdf/pdf-job.ts';
+export type { OcrEngine, OcrRequest, OcrText } from '../contracts/pdf-reader.ts';
+export type { FileQuery, FileStore, StoredFile } from '../contracts/file-store.ts';
+export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
+export { PdfError } from '../contracts/pdf-reader.ts';
+export type { PdfProblem, PdfReader, PdfRequest, PdfText } from '../contracts/pdf-reader.ts';
+export type { DomainFilter } from '../plugins/domains/domain-filter.ts';
+export type { DomainRule } from '../plugins/domains/domain-filter.ts';
+export type { OutboundOptions } from '../net/outbound.ts';
+export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
+
+/** Public surface: what a plugin or a server tool of your own is made of. */
+export { definePlugin } from '../contracts/plugin.ts';
+export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
+export type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
+export type { UsableTarget } from '../core/selection/usable.ts';
+export type { PluginDefault } from '../contracts/plugin.ts';
+export type {
+  Awaitable,
+  InnerCallOptions,
+  PlanContext,
+  PluginCause,
+  PluginContext,
+  ServiceUse,
+  StageRecord,
+} from '../contracts/plugin-context.ts';
+export type { RequestChange } from '../contracts/plugin.ts';
+export type { ChunkTransform } from '../contracts/plugin.ts';
+export { defineServerTool } from '../contracts/server-tool.ts';
+export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from '../contracts/server-tool.ts';
+export { textAnswer } from '../core/pipeline/text-answer.ts';
+export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';

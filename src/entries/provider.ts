@@ -1,0 +1,31 @@
+// A provider from a codec and the shared transport.
+export { httpProvider } from '../providers/http-provider.ts';
+export type { HttpProviderOptions } from '../providers/http-provider.ts';
+export type { ApiAnswer, ApiRequest, ProviderApi, ProviderApiOptions } from '../providers/provider-api.ts';
+export type { BatchCodecs } from '../providers/batch-codecs.ts';
+export type { Codec, DecodedResult } from '../providers/codec.ts';
+export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from '../providers/embedding-codec.ts';
+export type { StreamDecoder } from '../providers/piece-stream.ts';
+export type { SseEvent } from '../providers/sse.ts';
+export type { DialectName } from '../protocol/dialect.ts';
+export type { NativeRequest } from '../core/dialects/dialect.ts';
+
+// To write requests.
+export { EncodeError } from '../providers/codec.ts';
+export { parseDataUrl } from '../providers/data-url.ts';
+export type { DataUrl } from '../providers/data-url.ts';
+export { ToolIds, callIdPrefix } from '../providers/tool-ids.ts';
+export type { ToolIdRule } from '../providers/tool-ids.ts';
+export { readEnvironment } from '../platform/environment-variables.ts';
+
+// To read answers.
+export { readJsonAnswer } from '../providers/upstream-failure.ts';
+export type { JsonAnswer } from '../providers/upstream-failure.ts';
+export { parseJson } from '../providers/upstream-failure.ts';
+export { escapeText, unescapeText } from '../core/stream/pieces.ts';
+export { collectAnswer } from '../providers/collect-answer.ts';
+export { scatter } from '../core/stream/pieces.ts';
+export { failureInBand } from '../providers/upstream-failure.ts';
+export type { ErrorContext } from '../providers/upstream-failure.ts';
+export type { ErrorShape } from '../providers/error-shape.ts';
+export { isJsonObject } from '../protocol/json.ts';

@@ -1,0 +1,81 @@
+/** Public surface: who answers. */
+export {
+  azure,
+  deepinfra,
+  deepseek,
+  fireworks,
+  groq,
+  lmstudio,
+  mistral,
+  ollama,
+  openai,
+  openrouter,
+  together,
+  vllm,
+  xai,
+} from '../providers/openai-compatible/vendors.ts';
+export type { AzureOptions, ModelIds, VendorFactory } from '../providers/openai-compatible/vendors.ts';
+export { providersFromEnvironment } from '../providers/from-environment.ts';
+export { anthropic } from '../providers/anthropic/provider.ts';
+export type { AnthropicOptions } from '../providers/anthropic/provider.ts';
+export { google } from '../providers/google/provider.ts';
+export type { GoogleOptions, SafetySetting } from '../providers/google/provider.ts';
+export { openaiCompatible } from '../providers/openai-compatible/provider.ts';
+export type {
+  ChatProviderOptions,
+  ModelTable,
+  OpenAiCompatibleOptions,
+} from '../providers/openai-compatible/options.ts';
+export type { Dialect, EmbeddingDialect } from '../providers/openai-compatible/dialect.ts';
+export type { BatchPath } from '../providers/openai-compatible/native-batches.ts';
+export type { NativeDialect } from '../providers/openai-compatible/provider.ts';
+export { fromAiSdk } from '../providers/ai-sdk/provider.ts';
+export type { DownloadFile, DownloadedFile } from '../providers/ai-sdk/media.ts';
+export type { ProviderOptions } from '../providers/ai-sdk/call-options.ts';
+export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from '../providers/ai-sdk/model.ts';
+export type {
+  AiSdkCommonOptions,
+  AiSdkDeclaration,
+  AiSdkModelOptions,
+  AiSdkModelTable,
+  AiSdkOptions,
+} from '../providers/ai-sdk/options.ts';
+export type { AiSdkWarning } from '../providers/ai-sdk/warnings.ts';
+export { simulated } from '../providers/simulated/provider.ts';
+export type { SimulatedModelIds } from '../providers/simulated/provider.ts';
+export type { SimulatedModel } from '../providers/simulated/models.ts';
+export type { SimulatedOptions } from '../providers/simulated/options.ts';
+export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from '../providers/simulated/outcomes.ts';
+export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from '../providers/simulated/options.ts';
+export type { Abilities, Endpoint, EndpointDeclaration, EndpointTier, StaticVariant } from '../catalog/endpoint.ts';
+export type { FactOrigin } from '../catalog/facts.ts';
+export type { CatalogFacts } from '../catalog/facts.ts';
+export type { CostPart } from '../catalog/cost.ts';
+export type { ModelInfo } from '../catalog/model.ts';
+export type { Operation } from '../catalog/model.ts';
+export type { Modality, ParameterName, ToolChoiceKind } from '../catalog/model.ts';
+export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from '../catalog/price.ts';
+export type { CatalogInput } from '../runtime/chat/known-models.ts';
+
+/** Public surface: what a provider of your own is made of. */
+export { failedReply } from '../contracts/provider.ts';
+export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
+export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider.ts';
+export type { Catalog } from '../catalog/catalog.ts';
+export { failure } from '../core/fallback/failure.ts';
+export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';
+export type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
+export type { ModelTarget, Needs, NormalizedRequest, RoutedRequest } from '../core/normalize/normalized-request.ts';
+export type {
+  DeltaPiece,
+  EndPiece,
+  FactsPiece,
+  FailurePiece,
+  FinishPiece,
+  ReportedUsage,
+  StreamPiece,
+  UsagePiece,
+} from '../core/stream/pieces.ts';
+export type { UpstreamEmbeddings } from '../core/stream/upstream-result.ts';
+export type { UpstreamResult } from '../core/stream/upstream-result.ts';
+export type { Transport, TransportRequest, TransportResponse } from '../net/transport.ts';

@@ -1,0 +1,2 @@
+export { redisStore } from '../storage/redis/redis-store.ts';
+export type { RedisClient, RedisStoreOptions } from '../storage/redis/redis-store.ts';

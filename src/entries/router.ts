@@ -1,0 +1,31 @@
+/** Public surface: the router itself, its configuration and its errors. */
+export { createRouter } from '../router/create-router.ts';
+export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router/router.ts';
+export type { ResolvedConfig } from '../config/config.ts';
+export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
+export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
+export type {
+  ExplainedPlugin,
+  ExplainedRejection,
+  ExplainedServerTool,
+  ExplainedStep,
+  Explanation,
+} from '../core/selection/explain.ts';
+export { ConfigError, RouterError } from '../protocol/router-error.ts';
+export type { ConfigProblem, RouterErrorOptions } from '../protocol/router-error.ts';
+
+/** Public surface: who calls, and what callers may use and spend. */
+export { apiKeys } from '../http/api-keys.ts';
+export type { ApiKey } from '../http/api-keys.ts';
+export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
+export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
+export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/config-limits.ts';
+export type * from '../contracts/budget-keeper.ts';
+export type * from '../contracts/rate-limiter.ts';
+export type * from '../contracts/response-cache.ts';
+
+/** Public surface: what a mount of your own is made of. */
+export { handle } from '../http/handle.ts';
+export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
+export { BodyError } from '../http/exchange.ts';
+export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from '../http/exchange.ts';

@@ -1,0 +1,87 @@
+/** Public surface: where state lives, and what happens. */
+export { memoryStore } from '../storage/memory.ts';
+export type { MemoryStoreOptions } from '../storage/memory.ts';
+export type { ChangedCounters, CounterChange, MaybePromise, StateStore } from '../contracts/state-store.ts';
+export { withLocalFallback } from '../storage/local-fallback.ts';
+export type { LocalFallbackOptions } from '../storage/local-fallback.ts';
+export { memoryStorage } from '../storage/memory-storage.ts';
+export type { MemoryStorageOptions } from '../storage/memory-storage.ts';
+export { StorageError } from '../storage/storage-error.ts';
+export type { StorageErrorReason } from '../storage/storage-error.ts';
+export { DuplicateCustomIdError } from '../contracts/batch-store.ts';
+export type {
+  BatchListQuery,
+  BatchStore,
+  BatchTask,
+  ClaimedItem,
+  ClaimedTask,
+  IdempotencyKey,
+  ItemOutcome,
+  PublishOutcome,
+  StoredItem,
+  StoredOutcome,
+} from '../contracts/batch-store.ts';
+export type { BatchPreferences, BatchRecord } from '../core/batch/batch-record.ts';
+export type { BatchEffect } from '../core/batch/machine.ts';
+export type {
+  AttemptEvent,
+  AttemptFacts,
+  AttemptStartEvent,
+  BatchUpdateEvent,
+  ErrorEvent,
+  HealthEvent,
+  NumericParameter,
+  PluginEvent,
+  PluginFacts,
+  PluginOutcome,
+  RequestEvent,
+  RequestFacts,
+  ResultEvent,
+  RouterEventSource,
+  RouterEvents,
+  RouterListener,
+  RouterListeners,
+  StageCosts,
+  StageFacts,
+  ToolCallOutcome,
+  ToolEvent,
+  ToolFacts,
+  WarningEvent,
+} from '../runtime/chat/events.ts';
+export type { TraceContext } from '../core/trace-context.ts';
+export { logSink } from '../observe/log-sink.ts';
+export type { Logger } from '../observe/log-sink.ts';
+export type { Environment } from '../platform/environment.ts';
+
+/** Public surface: batches and webhooks. */
+export type { BatchesOptions, WebhooksOptions } from '../config/config-batches.ts';
+export type { BatchOptions, Batches, ListBatchesOptions } from '../runtime/batches/batches.ts';
+export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
+export type { BatchLimits } from '../runtime/batches/limits.ts';
+export { FAIL_POINTS } from '../runtime/batches/ports.ts';
+export type { FailPoint, ReachFailPoint } from '../runtime/batches/ports.ts';
+export { localQueue } from '../queue/local.ts';
+export type { LocalQueueOptions } from '../queue/local.ts';
+export type { TaskPumpOptions } from '../queue/task-pump.ts';
+export type {
+  QueuePorts,
+  TaskHandler,
+  TaskQueue,
+  TaskQueueFactory,
+  TaskResult,
+  TaskSignals,
+} from '../contracts/task-queue.ts';
+export { WebhookVerificationError, verifyWebhook } from '../runtime/batches/verify-webhook.ts';
+export type { WebhookDelivery } from '../runtime/batches/verify-webhook.ts';
+export type {
+  NativeBatches,
+  NativeCall,
+  NativeItem,
+  NativeJob,
+  NativeJobCall,
+  NativeLookup,
+  NativeReply,
+  NativeResult,
+  NativeState,
+  NativeSubmission,
+} from '../contracts/native-batches.ts';

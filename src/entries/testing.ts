@@ -1,0 +1,43 @@
+export { seededRandom } from '../platform/seeded-random.ts';
+export { simulated } from '../providers/simulated/provider.ts';
+export type { SimulatedOptions } from '../providers/simulated/options.ts';
+export type { SimulatedOutcome } from '../providers/simulated/outcomes.ts';
+export type { AnswerScript, SimulatedAnswer } from '../providers/simulated/options.ts';
+export { fakeEnvironment } from '../testing/fake-environment.ts';
+export type { FakeEnvironment, FakeEnvironmentOptions } from '../testing/fake-environment.ts';
+export { UNKNOWN_HOST_URL, refusingAddress } from '../testing/fault-upstream/connection-faults.ts';
+export type { DeadAddress } from '../testing/fault-upstream/connection-faults.ts';
+export { blackHole } from '../testing/fault-upstream/connection-faults.ts';
+export { makeCertificate } from '../testing/fault-upstream/certificate.ts';
+export type { CertificateKind, TestCertificate } from '../testing/fault-upstream/certificate.ts';
+export type { FaultExchange } from '../testing/fault-upstream/exchange.ts';
+export type { Fault } from '../testing/fault-upstream/fault.ts';
+export type { FaultSettings } from '../testing/fault-upstream/fault.ts';
+export type { RecordedRequest } from '../testing/fault-upstream/fault.ts';
+export { startFaultUpstream } from '../testing/fault-upstream/fault-upstream.ts';
+export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/fault-upstream/fault.ts';
+export { FAULTS } from '../testing/fault-upstream/faults.ts';
+export type { FaultId } from '../testing/fault-upstream/faults.ts';
+export type { FaultWire, WireError } from '../testing/fault-upstream/wire.ts';
+export type { FaultWireName } from '../testing/fault-upstream/wires.ts';
+export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
+export type { AdapterCheck } from '../testing/adapter-checks.ts';
+export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';
+export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
+export { providerChecks, providerChecksFor } from '../testing/provider-checks.ts';
+export { scriptedVector } from '../testing/provider-checks/embedding-checks.ts';
+export type { ProviderCheck } from '../testing/provider-checks/ask.ts';
+export type {
+  ProviderAbility,
+  ProviderHarness,
+  ScriptedAnswer,
+  ScriptedExchange,
+  ScriptedToolCall,
+  ScriptedUsage,
+} from '../testing/provider-checks/harness.ts';
+export { batchStoreChecks, batchStoreChecksFor } from '../testing/batch-store-checks.ts';
+export type { BatchStoreCheck, BatchStoreHarness } from '../testing/batch-store-checks/check.ts';
+export { faultyStore } from '../testing/batch-store-checks/fault-checks.ts';
+export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault-checks.ts';
+export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
+export type { StateStoreCheck, StateStoreHarness } from '../testing/state-store-checks.ts';

@@ -1,0 +1,89 @@
+/** Public surface: what travels: requests, answers, chunks, errors. */
+export type { ChatRequest, OutputModality, ServiceTier } from '../protocol/chat-request.ts';
+export type {
+  EmbeddingInput,
+  EmbeddingItem,
+  EmbeddingRequest,
+  EncodingFormat,
+  MultimodalInput,
+} from '../protocol/embedding-request.ts';
+export type { Embedding, EmbeddingResult, EmbeddingUsage } from '../protocol/embedding-result.ts';
+export type {
+  AudioPart,
+  CacheControl,
+  ContentPart,
+  FilePart,
+  ImagePart,
+  PromptCacheBreakpoint,
+  RefusalPart,
+  TextPart,
+  VideoPart,
+} from '../protocol/content-part.ts';
+export type {
+  AssistantMessage,
+  Message,
+  SystemMessage,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from '../protocol/message.ts';
+export type { ToolCallExtra } from '../protocol/chat-result.ts';
+export type { FunctionTool, ServerTool, Tool, ToolChoice } from '../protocol/tools.ts';
+export type { JsonSchemaFormat, ResponseFormat } from '../protocol/reasoning.ts';
+export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from '../protocol/reasoning.ts';
+export type {
+  MaxPrice,
+  Percentiles,
+  ProviderPreferences,
+  Quantization,
+  SortKey,
+} from '../protocol/provider-preferences.ts';
+export type { PluginEntry } from '../protocol/plugins.ts';
+export type { StopCondition } from '../protocol/reasoning.ts';
+export type {
+  Annotation,
+  ChatResult,
+  Choice,
+  FinishReason,
+  Logprobs,
+  OutputAudio,
+  OutputImage,
+  ResultMessage,
+  ResultToolCall,
+  TokenLogprob,
+} from '../protocol/chat-result.ts';
+export type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from '../protocol/chunk.ts';
+export type { CompletionTokensDetails, CostDetails, PromptTokensDetails, Usage } from '../protocol/chunk.ts';
+export type { PipelineStage, RouterMetadata, RoutingStrategy } from '../protocol/metadata.ts';
+export type {
+  Availability,
+  AvailabilityCode,
+  ErrorBody,
+  ErrorDetail,
+  ErrorMetadata,
+  ErrorType,
+} from '../protocol/error.ts';
+export type {
+  EndpointCard,
+  EndpointList,
+  ModelCard,
+  ModelList,
+  ProviderCard,
+  ProviderList,
+} from '../protocol/models.ts';
+export type { MessagesRequest, MessagesTurn } from '../protocol/messages/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from '../protocol/messages/messages-result.ts';
+export type {
+  Batch,
+  BatchEndpoint,
+  BatchItemError,
+  BatchList,
+  BatchRequest,
+  BatchRequestCounts,
+  BatchResultItem,
+  BatchStatus,
+  DeletedBatch,
+} from '../protocol/batch.ts';
+export type { BatchFields, BatchProvider } from '../protocol/create-batch.ts';
+export type { BatchEnd, BatchWebhookEvent } from '../protocol/batch.ts';
+export type { JsonObject, JsonValue } from '../protocol/json.ts';

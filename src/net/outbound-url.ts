@@ -1,0 +1,99 @@
+import ipaddr from 'ipaddr.js';
+
+/** Which URLs may be asked. */
+export interface OutboundRules {
+  /** `https` for webhooks; `any` also takes plain HTTP. */
+  readonly schemes: 'https' | 'any';
+  readonly ports: ReadonlySet<number>;
+  /** `host:port` pairs that the embedding program vouches for, whatever their address and scheme. */
+  readonly allowedHosts: ReadonlySet<string>;
+}
+
+/**
+ * Reads a URL and refuses it when it must not be asked. Names are not looked up here; what they lead to is checked when
+ * the connection is made, so that nothing can change in between.
+ *
+ * @throws {@link OutboundError} with the problem `refused`.
+ */
+export function checkOutboundUrl(text: string, rules: OutboundRules): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw refused('is not a complete URL such as https://example.com/page');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused('must begin with https://');
+  if (url.username !== '' || url.password !== '') throw refused('must not hold a user name or a password');
+  if (rules.allowedHosts.has(hostAndPort(url))) return url;
+  if (rules.schemes === 'https' && url.protocol !== 'https:') throw refused('must begin with https://');
+  if (!rules.ports.has(portOf(url))) throw refused(`must use one of the ports ${[...rules.ports].join(', ')}`);
+  const literal = literalAddress(url.hostname);
+  if (isLocalName(url.hostname) || (literal !== undefined && !isPublicAddress(literal))) {
+    throw refused('must lead to a host on the public internet');
+  }
+  return url;
+}
+
+/** Host and port of a URL, the way they stand in {@link OutboundRules.allowedHosts}. */
+function hostAndPort(url: URL): string {
+  return `${url.hostname}:${portOf(url)}`;
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+/** Names that never belong to the public, with or without the dot at the end. */
+function isLocalName(hostname: string): boolean {
+  return /(?:^|\.)(?:localhost|local|internal|home\.arpa)\.?$/i.test(hostname);
+}
+
+function refused(problem: string): OutboundError {
+  return new OutboundError('refused', `The URL ${problem}`);
+}
+
+/** Why a request to a URL that a user gave did not come to an answer. */
+type OutboundProblem =
+  /** The URL itself must not be asked: scheme, port, credentials or a literal address that is not public. */
+  | 'refused'
+  /** No connection, a name that leads nowhere public, a connection that broke: deliberately one word for all. */
+  | 'unreachable'
+  /** It took too long. */
+  | 'timeout'
+  /** More redirects than are followed. */
+  | 'redirects'
+  /** The caller went away. */
+  | 'aborted';
+
+/** A failed request to a URL that a user gave. Its text may be shown to that user: it tells nothing about our network. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly problem: OutboundProblem;
+
+  constructor(problem: OutboundProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+/** Public by their block, but answered by the cloud that the process runs in. */
+const CLOUD_INTERNAL = new Set(['168.63.129.16']);
+
+/** The part of IPv6 that is given out to the public at all. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
+
+/**
+ * True for an address of the public internet. Every block with a special purpose is refused: loopback, private, link
+ * local (where clouds keep their metadata), shared, documentation, benchmarks, multicast, and all forms that carry an
+ * IPv4 address inside an IPv6 one, because what they reach is decided somewhere else.
+ *
+ * @param address - As a resolver gives it, without brackets.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address) || CLOUD_INTERNAL.has(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return false;
+  return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_UNICAST, 3);
+}
+
+/** The address that a URL's host name is, or undefined for a name that must be looked up. */
+export function literalAddress(hostname: string): string | undefined {
+  const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
+  return ipaddr.isValid(bare) ? bare : undefined;
+}

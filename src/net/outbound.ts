@@ -1,0 +1,185 @@
+import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
+import type { Environment } from '../platform/environment.ts';
+import { wait } from '../platform/wait.ts';
+import { checkOutboundUrl, isPublicAddress, OutboundError, type OutboundRules } from './outbound-url.ts';
+
+/** One request to a URL that a user gave: a webhook, a page, a picture, a document. */
+export interface OutboundRequest {
+  readonly url: string;
+  /** Default `GET`. */
+  readonly method?: 'GET' | 'POST' | undefined;
+  /** Names and values in turn. Those that authorise are dropped when a redirect leaves the origin. */
+  readonly headers?: readonly string[] | undefined;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** `https` refuses plain HTTP. Default `any`. */
+  readonly schemes?: OutboundRules['schemes'] | undefined;
+  /** Bytes of the body that are kept, after decompression; the rest is cut off. */
+  readonly maxBytes: number;
+  /** Milliseconds for everything together. */
+  readonly timeoutMs: number;
+  /** Redirects that are followed. Default 0: a redirect is an answer like any other. */
+  readonly maxRedirects?: number | undefined;
+  /** Asked about every URL before it is called, redirects included; throws to refuse one. */
+  readonly admit?: ((url: URL) => void) | undefined;
+}
+
+/** What came back. */
+export interface OutboundResponse {
+  readonly status: number;
+  /** The URL that answered, after redirects. */
+  readonly url: URL;
+  /** A header by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: Uint8Array;
+  /** True when there was more than is kept. */
+  readonly truncated: boolean;
+}
+
+/** The one door to URLs that users give. */
+export interface Outbound {
+  /**
+   * Asks a URL.
+   *
+   * @throws {@link OutboundError}, whose text is fit for the user who gave the URL.
+   */
+  fetch(request: OutboundRequest): Promise<OutboundResponse>;
+  /**
+   * Says early what {@link Outbound.fetch} would say about the URL itself. What its name leads to shows later.
+   *
+   * @throws {@link OutboundError} with the problem `refused`.
+   */
+  check(url: string, schemes: OutboundRules['schemes']): void;
+  close(): Promise<void>;
+}
+
+/** What the door may do, set by the embedding program. */
+export interface OutboundOptions {
+  /** Ports that may be asked. Default 80, 443 and 8443. */
+  readonly ports?: readonly number[] | undefined;
+  /**
+   * Hosts that may be asked whatever their address, as `host:port`: a search engine in the same network, for example.
+   * Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+/** Makes the transport behind the door. */
+export type GuardedTransportFactory = (guard: AddressGuard) => Promise<Transport>;
+
+const DEFAULT_PORTS = [80, 443, 8443];
+/** All failures to connect take at least this many milliseconds, so that their time tells nothing. */
+const FAILURE_FLOOR_MS = 250;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Headers that only the origin they were meant for may see. */
+const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+
+/** Opens the door. Its connections are its own: nothing that users ask for travels on those to providers. */
+export function createOutbound(
+  options: OutboundOptions,
+  environment: Environment,
+  createTransport: GuardedTransportFactory = loadGuardedTransport,
+): Outbound {
+  const allowedHosts = new Set(options.allowedHosts);
+  const ports = new Set(options.ports ?? DEFAULT_PORTS);
+  const guard: AddressGuard = (host, address) => allowedHosts.has(host) || isPublicAddress(address);
+  let transport: Promise<Transport> | undefined;
+
+  async function fetch(request: OutboundRequest): Promise<OutboundResponse> {
+    const rules: OutboundRules = { schemes: request.schemes ?? 'any', ports, allowedHosts };
+    const startedAt = environment.now();
+    const controller = new AbortController();
+    const giveUp = (): void => controller.abort();
+    const timer = environment.setTimer(giveUp, request.timeoutMs);
+    request.signal?.addEventListener('abort', giveUp);
+    if (request.signal?.aborted === true) giveUp();
+    try {
+      return await follow(request, rules, controller.signal);
+    } catch (error) {
+      const problem = problemOf(error, request.signal, controller.signal);
+      const left = FAILURE_FLOOR_MS - (environment.now() - startedAt);
+      if (problem.problem === 'unreachable' && left > 0) await wait(environment, left, controller.signal);
+      throw problem;
+    } finally {
+      environment.clearTimer(timer);
+      request.signal?.removeEventListener('abort', giveUp);
+    }
+  }
+
+  async function follow(
+    request: OutboundRequest,
+    rules: OutboundRules,
+    signal: AbortSignal,
+  ): Promise<OutboundResponse> {
+    let url = checkOutboundUrl(request.url, rules);
+    let { headers = [], method = 'GET', body } = request;
+    for (let redirects = 0; ; redirects += 1) {
+      request.admit?.(url);
+      transport ??= createTransport(guard);
+      const response = await (await transport).send({ method, url, headers, body, signal, maxBytes: Infinity });
+      const location = REDIRECTS.has(response.status) ? response.header('location') : undefined;
+      if (location === undefined || request.maxRedirects === undefined) return collect(response, url, request.maxBytes);
+      response.cancel();
+      if (redirects >= request.maxRedirects) throw new OutboundError('redirects', 'The URL redirects too often');
+      const next = checkOutboundUrl(URL.canParse(location, url.href) ? new URL(location, url).href : location, rules);
+      if (next.origin !== url.origin) headers = withoutPrivate(headers);
+      if (response.status !== 307 && response.status !== 308) {
+        method = 'GET';
+        body = undefined;
+      }
+      url = next;
+    }
+  }
+
+  return {
+    fetch,
+    check: (url, schemes) => void checkOutboundUrl(url, { schemes, ports, allowedHosts }),
+    async close() {
+      await (await transport)?.close();
+    },
+  };
+}
+
+async function loadGuardedTransport(guard: AddressGuard): Promise<Transport> {
+  const { createGuardedTransport } = await import('#transport');
+  return createGuardedTransport(guard);
+}
+
+async function collect(response: TransportResponse, url: URL, maxBytes: number): Promise<OutboundResponse> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  let truncated = false;
+  for (let chunks = await response.read(); chunks !== undefined && !truncated; chunks = await response.read()) {
+    for (const chunk of chunks) {
+      const room = maxBytes - size;
+      truncated ||= chunk.byteLength > room;
+      const kept = chunk.subarray(0, room);
+      parts.push(kept);
+      size += kept.byteLength;
+    }
+    if (!truncated) continue;
+    response.cancel();
+    break;
+  }
+  const body = new Uint8Array(size);
+  let offset = 0;
+  for (const part of parts) {
+    body.set(part, offset);
+    offset += part.byteLength;
+  }
+  return { status: response.status, url, header: (name) => response.header(name), body, truncated };
+}
+
+function problemOf(error: unknown, caller: AbortSignal | undefined, own: AbortSignal): OutboundError {
+  if (error instanceof OutboundError) return error;
+  if (caller?.aborted === true) return new OutboundError('aborted', 'The request was given up');
+  if (own.aborted || (error instanceof TransportError && error.failure.kind === 'timeout')) {
+    return new OutboundError('timeout', 'The URL did not answer in time');
+  }
+  if (error instanceof TransportError) return new OutboundError('unreachable', 'The URL could not be reached');
+  throw error;
+}
+
+function withoutPrivate(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, index) => !PRIVATE_HEADERS.has((headers[index - (index % 2)] ?? '').toLowerCase()));
+}

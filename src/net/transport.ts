@@ -1,0 +1,97 @@
+import { type AttemptFailure, failure as failureOf } from '../core/fallback/failure.ts';
+
+/** One HTTP request to a provider. */
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Most bytes of a response, after decompression. */
+  readonly maxBytes: number;
+  readonly connecting?: () => void;
+  readonly connected?: () => void;
+}
+
+/** The answer to a {@link TransportRequest}. Its body must be read to the end or cancelled. */
+export interface TransportResponse {
+  readonly status: number;
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** The bytes that arrived since the last call; undefined at the end. Rejects with a {@link TransportError}. */
+  read(): Promise<readonly Uint8Array[] | undefined>;
+  /** Drops the rest and frees the connection. */
+  cancel(): void;
+}
+
+/** Sends one request and resolves when the response's headers are in. Rejects with a {@link TransportError}. */
+export interface Transport {
+  send(request: TransportRequest): Promise<TransportResponse>;
+  close(): Promise<void>;
+}
+
+/** Decides whether a connection to an address may be made for a host, written `host:port`. */
+export type AddressGuard = (hostAndPort: string, address: string) => boolean;
+
+/** Headers that a response may have. */
+export const MAX_HEADERS = 100;
+
+/** The failure of a response with more than {@link MAX_HEADERS}. */
+export function tooManyHeaders(): TransportError {
+  return new TransportError(failureOf('bad_response', `The provider sent more than ${MAX_HEADERS} headers`));
+}
+
+/** A failure of the connection, wrapped so that it can travel through promises. Never leaves the providers. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly failure: AttemptFailure;
+
+  constructor(failure: AttemptFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** Reads a body to its end as text. */
+export async function readText(response: TransportResponse): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const chunks = await response.read();
+    if (chunks === undefined) return text + decoder.decode();
+    for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
+  }
+}
+
+/** Reads the beginning of a body as text and drops the rest. A body that breaks off ends where it broke. */
+export async function readStart(response: TransportResponse, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let left = maxBytes;
+  try {
+    for (let chunks = await response.read(); chunks !== undefined; chunks = await response.read()) {
+      for (const chunk of chunks) {
+        text += decoder.decode(chunk.subarray(0, left), STREAMED);
+        left -= chunk.byteLength;
+        if (left > 0) continue;
+        response.cancel();
+        return text;
+      }
+    }
+  } catch {
+    // What was read before is enough, and nothing at all is no reason to forget the status.
+  }
+  return text;
+}
+
+const STREAMED = { stream: true } as const;
+
+/**
+ * Loads the transport that fits the runtime, on first use. Which one it is decides the `imports` field of
+ * package.json: undici on Node, `fetch` everywhere else.
+ */
+export async function loadTransport(): Promise<Transport> {
+  const { createTransport } = await import('#transport');
+  return createTransport();
+}

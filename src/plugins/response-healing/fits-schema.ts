@@ -1,0 +1,252 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+
+/** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
+const MAX_STEPS = 100_000;
+const MAX_DEPTH = 200;
+
+/** Keywords that say something about a value which is not worked out here. */
+const NOT_UNDERSTOOD = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef', 'dependencies'];
+
+/**
+ * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently):
+ * true or false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it;
+ * patterns, references to elsewhere and `unevaluated…` are not worked out; a keyword that nobody knows says nothing.
+ * So false is only ever said of values that do not fit.
+ */
+export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
+  return new Validation(schema).check(schema, value, 0);
+}
+
+class Validation {
+  readonly #root: JsonValue;
+  /** Until draft 7, what stands beside a reference says nothing. */
+  readonly #refersAlone: boolean;
+  #steps = 0;
+
+  constructor(root: JsonValue) {
+    this.#root = root;
+    const draft = isJsonObject(root) ? root['$schema'] : undefined;
+    this.#refersAlone = typeof draft === 'string' && /draft-0[3-7]/.test(draft);
+  }
+
+  check(schema: JsonValue | undefined, value: JsonValue, depth: number): Verdict {
+    if (typeof schema === 'boolean') return schema;
+    this.#steps += 1;
+    if (!isJsonObject(schema) || depth > MAX_DEPTH || this.#steps > MAX_STEPS) return undefined;
+    if (value === null && schema['nullable'] === true) return true;
+    return all(this.#verdicts(schema, value, depth + 1));
+  }
+
+  *#verdicts(schema: JsonObject, value: JsonValue, depth: number): Generator<Verdict> {
+    if (NOT_UNDERSTOOD.some((keyword) => schema[keyword] !== undefined)) yield undefined;
+    if (typeof schema['$ref'] === 'string') {
+      yield this.#referred(schema['$ref'], value, depth);
+      if (this.#refersAlone) return;
+    }
+    yield* scalarVerdicts(schema, value);
+    if (isJsonObject(value)) yield* this.#ofObject(schema, value, depth);
+    if (Array.isArray(value)) yield* this.#ofArray(schema, value, depth);
+    const { allOf, anyOf, oneOf } = schema;
+    if (Array.isArray(allOf)) yield all(this.#each(allOf, value, depth));
+    if (Array.isArray(anyOf)) yield any(this.#each(anyOf, value, depth));
+    if (Array.isArray(oneOf)) yield some(this.#each(oneOf, value, depth), 1, 1);
+    if (schema['not'] !== undefined) yield not(this.check(schema['not'], value, depth));
+    if (schema['if'] !== undefined) yield this.#conditional(schema, value, depth);
+  }
+
+  *#each(schemas: readonly JsonValue[], value: JsonValue, depth: number): Generator<Verdict> {
+    for (const schema of schemas) yield this.check(schema, value, depth);
+  }
+
+  #conditional(schema: JsonObject, value: JsonValue, depth: number): Verdict {
+    const holds = this.check(schema['if'], value, depth);
+    const then = this.check(schema['then'] ?? true, value, depth);
+    const otherwise = this.check(schema['else'] ?? true, value, depth);
+    if (holds === undefined) return then === otherwise ? then : undefined;
+    return holds ? then : otherwise;
+  }
+
+  *#ofObject(schema: JsonObject, value: JsonObject, depth: number): Generator<Verdict> {
+    const keys = Object.keys(value);
+    const { required, minProperties, maxProperties, propertyNames, dependentRequired, dependentSchemas } = schema;
+    if (Array.isArray(required)) yield required.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
+    if (typeof minProperties === 'number') yield keys.length >= minProperties;
+    if (typeof maxProperties === 'number') yield keys.length <= maxProperties;
+    if (propertyNames !== undefined) for (const key of keys) yield this.check(propertyNames, key, depth);
+    for (const key of keys) yield this.#member(schema, key, value[key] ?? null, depth);
+    for (const [key, names] of membersOf(dependentRequired)) {
+      if (!Object.hasOwn(value, key) || !Array.isArray(names)) continue;
+      yield names.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
+    }
+    for (const [key, dependent] of membersOf(dependentSchemas)) {
+      if (Object.hasOwn(value, key)) yield this.check(dependent, value, depth);
+    }
+  }
+
+  #member(schema: JsonObject, key: string, value: JsonValue, depth: number): Verdict {
+    const { properties, patternProperties, additionalProperties } = schema;
+    const own = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+    const declared = own === undefined ? true : this.check(own, value, depth);
+    // Whether a pattern matches the key is not worked out, so neither is what it says of the value.
+    if (patternProperties !== undefined) return declared === false ? false : undefined;
+    return own !== undefined || additionalProperties === undefined
+      ? declared
+      : this.check(additionalProperties, value, depth);
+  }
+
+  *#ofArray(schema: JsonObject, value: readonly JsonValue[], depth: number): Generator<Verdict> {
+    const { minItems, maxItems, uniqueItems, prefixItems, items, additionalItems, contains } = schema;
+    if (typeof minItems === 'number') yield value.length >= minItems;
+    if (typeof maxItems === 'number') yield value.length <= maxItems;
+    if (uniqueItems === true) yield new Set(value.map(canonical)).size === value.length;
+    const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+    const rest = Array.isArray(items) ? additionalItems : items;
+    for (const [index, item] of value.entries()) yield this.check(first[index] ?? rest ?? true, item, depth);
+    if (contains === undefined) return;
+    const least = typeof schema['minContains'] === 'number' ? schema['minContains'] : 1;
+    const most = typeof schema['maxContains'] === 'number' ? schema['maxContains'] : Infinity;
+    yield some(
+      value.map((item) => this.check(contains, item, depth)),
+      least,
+      most,
+    );
+  }
+
+  #referred(reference: string, value: JsonValue, depth: number): Verdict {
+    if (!/^#(?:\/|$)/.test(reference)) return undefined;
+    let found: JsonValue | undefined = this.#root;
+    for (const segment of reference.split('/').slice(1)) {
+      const name = decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~');
+      if (Array.isArray(found)) found = found[Number(name)];
+      else found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+    }
+    return found === undefined ? undefined : this.check(found, value, depth);
+  }
+}
+
+function membersOf(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
+  return isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, one] as const]))
+    : [];
+}
+
+/** A segment of a reference with its percent signs resolved; as it is where they mean nothing. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** What the keywords about a value by itself say: its type, its set of values, limits of numbers and texts. */
+function* scalarVerdicts(schema: JsonObject, value: JsonValue): Generator<Verdict> {
+  if (schema['type'] !== undefined) yield any([schema['type']].flat().map((type) => isOfType(value, type)));
+  if (Array.isArray(schema['enum'])) {
+    const own = canonical(value);
+    yield schema['enum'].some((one) => canonical(one) === own);
+  }
+  if (schema['const'] !== undefined) yield canonical(schema['const']) === canonical(value);
+  if (typeof value === 'number') yield all(numberVerdicts(schema, value));
+  if (typeof value === 'string') yield all(textVerdicts(schema, value));
+}
+
+function isOfType(value: JsonValue, type: JsonValue): Verdict {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isJsonObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value === type;
+    default:
+      return undefined;
+  }
+}
+
+function* numberVerdicts(schema: JsonObject, value: number): Generator<Verdict> {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  // In draft 4 the exclusive limits are flags that stand beside the limits.
+  if (typeof minimum === 'number') yield exclusiveMinimum === true ? value > minimum : value >= minimum;
+  if (typeof maximum === 'number') yield exclusiveMaximum === true ? value < maximum : value <= maximum;
+  if (typeof exclusiveMinimum === 'number') yield value > exclusiveMinimum;
+  if (typeof exclusiveMaximum === 'number') yield value < exclusiveMaximum;
+  if (typeof multipleOf === 'number' && multipleOf > 0) {
+    const times = value / multipleOf;
+    // 0.3 is a multiple of 0.1, although binary fractions say otherwise.
+    yield Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
+  }
+}
+
+function* textVerdicts({ minLength, maxLength, pattern }: JsonObject, value: string): Generator<Verdict> {
+  if (typeof minLength === 'number') yield lengthOf(value) >= minLength;
+  if (typeof maxLength === 'number') yield lengthOf(value) <= maxLength;
+  // Expressions of callers are not run: one can be made to compute for hours.
+  if (pattern !== undefined) yield undefined;
+}
+
+/** Characters, as JSON Schema counts them: a pair of surrogates is one. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+/**
+ * What is known about a value under a schema: true when it fits, false when it does not, undefined when nobody can
+ * say, because a keyword is not understood or the work became too much.
+ */
+type Verdict = boolean | undefined;
+
+/** True when all are; one that is false decides at once. */
+function all(verdicts: Iterable<Verdict>): Verdict {
+  let known = true;
+  for (const verdict of verdicts) {
+    if (verdict === false) return false;
+    if (verdict === undefined) known = false;
+  }
+  return known ? true : undefined;
+}
+
+/** True when one is; one that is true decides at once. */
+function any(verdicts: Iterable<Verdict>): Verdict {
+  let known = true;
+  for (const verdict of verdicts) {
+    if (verdict === true) return true;
+    if (verdict === undefined) known = false;
+  }
+  return known ? false : undefined;
+}
+
+/** True when as many are true as a rule allows: at least `least` and at most `most`. */
+function some(verdicts: Iterable<Verdict>, least: number, most: number): Verdict {
+  let sure = 0;
+  let possible = 0;
+  for (const verdict of verdicts) {
+    if (verdict === true) sure += 1;
+    if (verdict !== false) possible += 1;
+  }
+  if (sure > most || possible < least) return false;
+  return sure >= least && possible <= most ? true : undefined;
+}
+
+/** The opposite, if it is known. */
+function not(verdict: Verdict): Verdict {
+  return verdict === undefined ? undefined : !verdict;
+}
+
+/** A text that two JSON values share exactly when they are equal, whatever the order of their members. */
+export function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map((one: JsonValue) => canonical(one)).join()}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
+  return `{${members.join()}}`;
+}

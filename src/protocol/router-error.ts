@@ -1,0 +1,96 @@
+import type { Availability, ErrorDetail, ErrorType } from './error.ts';
+import type { JsonObject } from './json.ts';
+import type { RouterMetadata } from './metadata.ts';
+
+/** Marks our errors across copies of this package: `instanceof` fails when two of them are loaded. */
+const ROUTER_ERROR = Symbol.for('signalbox.RouterError');
+const CONFIG_ERROR = Symbol.for('signalbox.ConfigError');
+
+/** What a {@link RouterError} is made of. */
+export interface RouterErrorOptions {
+  /** HTTP status (contract: errors). */
+  readonly status: number;
+  readonly errorType: ErrorType;
+  readonly message: string;
+  /** Context for the caller: provider, its code, earlier errors and so on. */
+  readonly metadata?: JsonObject | undefined;
+  /** Present when no endpoint could serve the request. */
+  readonly availability?: Availability | undefined;
+  /** Milliseconds after which the same request may work. */
+  readonly retryAfterMs?: number | undefined;
+  /** False when the same request cannot succeed by being sent again. */
+  readonly retryable?: boolean | undefined;
+  readonly routerMetadata?: RouterMetadata | undefined;
+  /** Generation id, when the request had got one. */
+  readonly generationId?: string | undefined;
+}
+
+/** The one error that calls of a router reject with, and that HTTP answers are made from. */
+export class RouterError extends Error {
+  override readonly name = 'RouterError';
+  /** HTTP status that goes with this error. */
+  readonly status: number;
+  readonly errorType: ErrorType;
+  readonly metadata: JsonObject;
+  readonly availability: Availability | undefined;
+  /** Milliseconds after which the same request may work; undefined when nobody knows. */
+  readonly retryAfterMs: number | undefined;
+  /** False when the same request cannot succeed by being sent again; undefined when nobody knows. */
+  readonly retryable: boolean | undefined;
+  readonly routerMetadata: RouterMetadata | undefined;
+  readonly generationId: string | undefined;
+
+  constructor(options: RouterErrorOptions) {
+    super(options.message);
+    this.status = options.status;
+    this.errorType = options.errorType;
+    this.metadata = options.metadata ?? {};
+    this.availability = options.availability;
+    this.retryAfterMs = options.retryAfterMs;
+    this.retryable = options.retryable;
+    this.routerMetadata = options.routerMetadata;
+    this.generationId = options.generationId;
+    Object.defineProperty(this, ROUTER_ERROR, { value: true });
+  }
+
+  /** True for a RouterError of any copy of this package. */
+  static isInstance(value: unknown): value is RouterError {
+    return typeof value === 'object' && value !== null && ROUTER_ERROR in value;
+  }
+
+  /** The `error` member of an error body or an error chunk (contract: errors; gaps 7.1). */
+  toDetail(): ErrorDetail {
+    const { status, errorType, availability } = this;
+    return {
+      code: status,
+      message: this.message,
+      metadata: { ...this.metadata, error_type: errorType },
+      ...(availability === undefined ? {} : { error_type: errorType, http_status: status, availability }),
+    };
+  }
+}
+
+/** One thing that is wrong with a configuration. */
+export interface ConfigProblem {
+  /** Where, for example `providers.groq.baseURL`. */
+  readonly path: string;
+  /** What would be right, as the end of a sentence that begins with the path. */
+  readonly problem: string;
+}
+
+/** Everything that is wrong with a configuration, at once. Thrown at start-up, never while serving. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(problems.map(({ path, problem }) => `${path} ${problem}${problem.endsWith('?') ? '' : '.'}`).join('\n'));
+    this.problems = problems;
+    Object.defineProperty(this, CONFIG_ERROR, { value: true });
+  }
+
+  /** True for a ConfigError of any copy of this package. */
+  static isInstance(value: unknown): value is ConfigError {
+    return typeof value === 'object' && value !== null && CONFIG_ERROR in value;
+  }
+}

@@ -1,5 +1,0 @@
-/** Joins words as a sentence does: `one, two and three`. */
-export function joinWords(words: readonly string[]): string {
-  const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
-}

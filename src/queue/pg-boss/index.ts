@@ -1,2 +1,0 @@
-export { pgBossQueue } from './pg-boss-queue.ts';
-export type { PgBossQueueOptions } from './pg-boss-queue.ts';

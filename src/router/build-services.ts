@@ -1,0 +1,59 @@
+import { buildCatalog } from '../catalog/catalog.ts';
+import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { EndUsers } from '../runtime/chat/end-users.ts';
+import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
+import { accountCheck } from '../runtime/limits/account-check.ts';
+import { Rates } from '../runtime/limits/rates.ts';
+import { Spending } from '../runtime/limits/spending.ts';
+import { Responses } from '../runtime/limits/responses.ts';
+import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
+import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
+import { boundedMap } from '../storage/memory.ts';
+import type { ResolvedConfig } from '../config/config.ts';
+import type { RouterFacts } from '../core/normalize/normalize.ts';
+import { announceHealth, EventHub } from '../runtime/chat/events.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+
+/** Endpoints, accounts' users and so on that are remembered at a time. */
+const MAX_RECORDS = 10_000;
+
+/** Puts together what the runtime works with. Opens nothing, and sets no timers. */
+export function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
+  const { environment, docsUrl } = config;
+  const facts: RouterFacts = {
+    catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
+    policy: config.policy,
+    defaultModel: config.defaultModel,
+    presets: config.presets,
+    routerModels: modelsOfPlugins(config.plugins),
+    docsUrl,
+  };
+  const events = new EventHub();
+  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment, (endpoint, before, after) =>
+    announceHealth({ events, facts, environment }, endpoint, before, after),
+  );
+  return {
+    environment,
+    facts,
+    limits: config.limits,
+    timeouts: config.timeouts,
+    fallback: config.fallback,
+    selection: config.selection,
+    providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
+    records,
+    cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
+    sticky: new StickySessions(config.state, config.stickyTtlMs),
+    budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    checkAccount: accountCheck(environment, events),
+    rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
+    spending: new Spending(config.usage.keeper, config.usage.spending, events),
+    responses: new Responses(config.usage.responses, environment, events),
+    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    events,
+    docsUrl,
+    registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
+    maxPluginDepth: config.maxPluginDepth,
+    callWithin,
+  };
+}

@@ -1,0 +1,75 @@
+import type { ResolvedConfig } from '../config/config.ts';
+import type { Account } from '../core/account.ts';
+import type { BatchRecord } from '../core/batch/batch-record.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
+import type { Endpoint } from '../catalog/endpoint.ts';
+import { planRoute } from '../core/selection/plan-route.ts';
+import { createOutbound } from '../net/outbound.ts';
+import { BatchService } from '../runtime/batches/batches.ts';
+import { ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
+import { BatchPlaces } from '../runtime/batches/places.ts';
+import { BatchWatchers } from '../runtime/batches/watchers.ts';
+import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import { worldOf } from '../runtime/chat/attempt-loop.ts';
+import { seldom } from '../platform/seldom.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { warn } from '../runtime/chat/events.ts';
+
+/** Puts the batches of a router together. Opens nothing, and sets no timers. */
+export function createBatches(
+  config: ResolvedConfig,
+  services: RuntimeServices,
+  admission: Concurrency,
+  ordinary: Omit<OrdinaryCalls, 'route'>,
+): BatchService {
+  const { batches, webhooks, environment } = config;
+  const { storage: store, limits, accountOf, failPoint } = batches;
+  const { events, records, providers } = services;
+  const queue = batches.queue({
+    store,
+    environment,
+    onProblem: seldom(environment, (message) => warn(events, { code: 'batch_queue', message })),
+  });
+
+  /** Endpoints in the order of the plan; those that are asked nothing at the moment come last. */
+  function route(request: NormalizedRequest | NormalizedEmbeddingRequest): readonly Endpoint[] {
+    const endpoints = planRoute(request, worldOf(services)).steps.map(({ endpoint }) => endpoint);
+    const open = endpoints.filter((endpoint) => records.admission(endpoint).ok);
+    return [...open, ...endpoints.filter((endpoint) => !open.includes(endpoint))];
+  }
+
+  async function findAccount({ account: id, rules }: BatchRecord): Promise<Account> {
+    // Rules of the batch were checked when it was created.
+    if (accountOf === undefined) return { id, ...rules };
+    const found = await accountOf(id);
+    // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
+    if (found === undefined) throw new RangeError('the account of a batch is not there any more');
+    services.checkAccount(found);
+    return found;
+  }
+
+  return new BatchService({
+    store,
+    environment,
+    events,
+    limits,
+    calls: new ItemCalls({ ...ordinary, route }, environment),
+    places: new BatchPlaces(environment, limits, admission),
+    watchers: new BatchWatchers(),
+    webhooks: {
+      outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
+      environment,
+      secrets: webhooks.secrets,
+    },
+    spending: services.spending,
+    checkAccount: services.checkAccount,
+    openState: async () => config.state.open?.(),
+    providers,
+    accountOf: findAccount,
+    wake: () => queue.wake(),
+    failPoint,
+    queue,
+    findsAccounts: accountOf !== undefined,
+  });
+}

@@ -1,0 +1,121 @@
+import type { ResolvedConfig } from '../config/config.ts';
+import type { Account } from '../core/account.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import type { Explanation } from '../core/selection/explain.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import type { ChatResult } from '../protocol/chat-result.ts';
+import type { ChatChunk } from '../protocol/chunk.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
+import type { EmbeddingResult } from '../protocol/embedding-result.ts';
+import type { DialectName } from '../protocol/dialect.ts';
+import type { Batches } from '../runtime/batches/batches.ts';
+import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
+import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
+import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+
+/** What comes with a call besides its body. */
+export interface CallOptions {
+  /** Ends the call, upstream too. */
+  readonly signal?: AbortSignal | undefined;
+  /** On whose behalf. Default: the anonymous account. */
+  readonly account?: Account | undefined;
+  /** Adds `router_metadata` to the answer. Default false. */
+  readonly metadata?: boolean | undefined;
+  /** Session for requests that name none in their body. */
+  readonly sessionId?: string | undefined;
+  /** Whether a chat request uses the response cache. Default: as configured. */
+  readonly cache?: CacheWish | undefined;
+  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  readonly anthropicBeta?: string | undefined;
+  /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
+  readonly traceContext?: TraceContext | undefined;
+}
+
+/** How the vectors of an answer are written, by the `encoding_format` of its request. */
+export type VectorOf<Request extends EmbeddingRequest> = Request extends { readonly encoding_format: infer Format }
+  ? 'base64' extends Format
+    ? Format extends 'base64'
+      ? string
+      : readonly number[] | string
+    : readonly number[]
+  : readonly number[];
+
+/** What comes with a body whose shape is told by its path. */
+export interface OpenOptions extends CallOptions {
+  /** Shape of the body, if it is not a chat request. */
+  readonly dialect?: DialectName | undefined;
+  /** True for a request of a batch; its generation id says so. Default false. */
+  readonly batch?: boolean | undefined;
+}
+
+/** An answer on its way, as mounts use it. */
+export type OpenedChat = {
+  readonly id: string;
+  /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
+  readonly cache: () => CacheReport | undefined;
+} & (
+  | { readonly type: 'whole'; readonly answer: Promise<WholeAnswer> }
+  | { readonly type: 'stream'; readonly stream: ChatStreamSource }
+);
+
+/**
+ * A model router. Made by {@link createRouter}.
+ *
+ * @typeParam Model - Model ids and aliases that complete in the editor.
+ */
+export interface Router<Model extends string = string> {
+  /**
+   * Answers a chat request as a whole (contract: chat result).
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  chat(request: ChatRequest<Model>, options?: CallOptions): Promise<ChatResult>;
+  /**
+   * Answers a chat request as a stream of chunks (contract: stream chunk). Leaving the loop early ends the call
+   * upstream.
+   *
+   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider broke
+   * off; the signal's reason when aborted.
+   */
+  stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
+  /**
+   * Turns texts into vectors (gaps 10). The same routing, fallback, accounting and events as for chat.
+   *
+   * @throws {@link RouterError} when the request is bad or nobody could answer it; the signal's reason when aborted.
+   */
+  embed<const Request extends EmbeddingRequest<Model>>(
+    request: Request,
+    options?: CallOptions,
+  ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /** Many requests at once, answered in their own time (contract: batch). */
+  readonly batches: Batches;
+  /**
+   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  explain(request: ChatRequest<Model>, options?: CallOptions): Promise<Explanation>;
+  /** Adds a listener; gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+  /** Frees connections. Calls under way fail. */
+  close(): Promise<void>;
+  /**
+   * Starts answering a body that nobody has checked yet. For people who write mounts; changes with minor versions.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  /** The parts that mounts need. For people who write mounts; changes with minor versions. */
+  readonly internals: RouterInternals;
+}
+
+/** What mounts need of a router. */
+export interface RouterInternals {
+  readonly config: ResolvedConfig;
+  readonly services: RuntimeServices;
+  /** Places for requests that are handled at the same time. */
+  readonly admission: Concurrency;
+}

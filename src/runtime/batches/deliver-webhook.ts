@@ -1,0 +1,99 @@
+import type { WebhookTry } from '../../core/batch/webhook-schedule.ts';
+import { parseHttpDate } from '../../core/fallback/http-date.ts';
+import type { Outbound, OutboundResponse } from '../../net/outbound.ts';
+import { OutboundError } from '../../net/outbound-url.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { hmacBytes, hmacSha256 } from '../../platform/hash.ts';
+import { bytesOfSecret, toBase64 } from './verify-webhook.ts';
+
+/** What a delivery needs. */
+export interface WebhookPorts {
+  readonly outbound: Outbound;
+  readonly environment: Environment;
+  readonly secrets: readonly Secret[];
+}
+
+/** An event on its way. */
+interface Webhook {
+  readonly url: string;
+  /** Id of the event, the same at every try. */
+  readonly id: string;
+  /** Value of `x-router-idempotency-key`, the same at every try. */
+  readonly idempotencyKey: string;
+  readonly body: string;
+}
+
+/** Milliseconds that a receiver may take for everything. */
+const TIMEOUT_MS = 15_000;
+/** Bytes of its answer that are read. */
+const MAX_ANSWER_BYTES = 20_000;
+
+/** Tries once to deliver an event. Never rejects, unless the signal is aborted. */
+export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, signal: AbortSignal): Promise<WebhookTry> {
+  const { outbound, environment, secrets } = ports;
+  const { url, id, idempotencyKey, body } = webhook;
+  const timestamp = Math.floor(environment.wallClock() / 1_000);
+  const signed = await webhookHeaders({ id, timestamp, body }, secrets);
+  const headers = ['content-type', 'application/json', 'user-agent', 'signalbox', ...signed];
+  try {
+    const response = await outbound.fetch({
+      url,
+      method: 'POST',
+      headers: [...headers, 'x-router-idempotency-key', idempotencyKey],
+      body,
+      signal,
+      schemes: 'https',
+      maxBytes: MAX_ANSWER_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    });
+    return { status: response.status, retryAfterMs: waitOf(response, environment.wallClock()) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof OutboundError) return {};
+    throw error;
+  }
+}
+
+/** Receivers may ask for a day; so their wait is not cut to the hour that providers get. */
+function waitOf({ header }: OutboundResponse, now: number): number | undefined {
+  const value = header('retry-after')?.trim();
+  if (value === undefined) return undefined;
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1_000;
+  const date = parseHttpDate(value);
+  return date === undefined ? undefined : Math.max(0, date - now);
+}
+
+/** One delivery, as it is signed. */
+interface SignedDelivery {
+  /** Id of the event. */
+  readonly id: string;
+  /** Unix seconds of this try. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/**
+ * Headers that prove where a webhook comes from: those of Standard Webhooks, and `x-router-signature` (gaps 8.8), over
+ * the same bytes. Every secret signs, so that receivers can be moved from one to the other. The first kind is keyed with
+ * the bytes behind `whsec_`, the second with the secret's text.
+ *
+ * @returns Names and values in turn. Without secrets only the id and the time.
+ */
+export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly Secret[]): Promise<readonly string[]> {
+  const { id, timestamp, body } = delivery;
+  const headers = ['webhook-id', id, 'webhook-timestamp', String(timestamp)];
+  if (secrets.length === 0) return headers;
+  const standard = secrets.map(async (secret) => {
+    const mac = await hmacBytes(bytesOfSecret(secret.reveal()), `${id}.${timestamp}.${body}`);
+    return `v1,${toBase64(mac)}`;
+  });
+  const plain = secrets.map(async (secret) => `v1=${await hmacSha256(secret.reveal(), `${timestamp},${body}`)}`);
+  return [
+    ...headers,
+    'webhook-signature',
+    (await Promise.all(standard)).join(' '),
+    'x-router-signature',
+    [`t=${timestamp}`, ...(await Promise.all(plain))].join(','),
+  ];
+}

@@ -1,0 +1,45 @@
+import type { CatalogFacts } from '../../catalog/facts.ts';
+import { GENAI_PRICES, parseGenaiPrices } from '../../catalog/genai-prices.ts';
+import { VENDOR_IDS, vendorIdOf } from '../../catalog/vendor-ids.ts';
+import { ConfigError } from '../../protocol/router-error.ts';
+import { importGenaiPrices } from './genai-package.ts';
+
+/** Options of {@link genaiPrices}. */
+export interface GenaiPricesOptions {
+  /** Vendors by our slug; others go by their id in the package. Default: those that this package has factories for. */
+  readonly vendors?: readonly string[] | undefined;
+}
+
+/**
+ * Facts from the optional package `@pydantic/genai-prices`: prices with their tiers, cache rates, start dates and
+ * hours. The package is loaded when this is called.
+ *
+ * @example
+ * ```ts
+ * const router = createRouter({ providers: [openai()], catalog: await genaiPrices() });
+ * ```
+ * @throws {@link ConfigError} when the package is not installed.
+ */
+export async function genaiPrices({
+  vendors = Object.keys(VENDOR_IDS),
+}: GenaiPricesOptions = {}): Promise<CatalogFacts> {
+  const { findProvider } = await load();
+  const ids = vendors.map((slug) => vendorIdOf(slug, 'genaiPrices')).filter((id) => id !== undefined);
+  // It finds providers by resemblance, too; only the one with that very id is meant.
+  const providers = ids.map((providerId) => findProvider({ providerId })).filter((one, at) => one?.id === ids[at]);
+  return parseGenaiPrices(providers, today(), vendors);
+}
+
+async function load(): ReturnType<typeof importGenaiPrices> {
+  try {
+    return await importGenaiPrices();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const problem = `needs the package ${GENAI_PRICES}; install it with "npm install ${GENAI_PRICES}"`;
+    throw new ConfigError([{ path: 'catalog', problem }]);
+  }
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}

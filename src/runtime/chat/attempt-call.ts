@@ -1,0 +1,55 @@
+import type { CostPart } from '../../catalog/cost.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+
+/** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
+export type CallResult<Result = UpstreamResult> =
+  | { readonly type: 'failed'; readonly failure: AttemptFailure }
+  | { readonly type: 'whole'; readonly result: Result }
+  | { readonly type: 'committed'; readonly firstTokenAt: number };
+
+/** An upstream call, as far as its execution cares. */
+export interface AttemptCall<Result> {
+  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
+  open(): Promise<CallResult<Result>>;
+  /** Frees everything. */
+  close(): void;
+  /** What the provider said so far of what it will charge for. */
+  readonly reported: Reported;
+}
+
+/** What a bill for a call may depend on. */
+export interface Reported {
+  readonly usage: ReportedUsage | undefined;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier?: string | null | undefined;
+  readonly outputImages?: number | undefined;
+  /** Tokens that the answer has likely had so far. */
+  readonly likelyTokens?: number | undefined;
+}
+
+/** The call that answered: a whole result, or a stream that is about to be read. */
+export interface AttemptAnswer<Call = AttemptCall<unknown>, Result = unknown> {
+  readonly endpoint: Endpoint;
+  readonly call: Call;
+  /** Monotonic milliseconds at which the call began. */
+  readonly startedAt: number;
+  readonly firstTokenAt: number;
+  /** Breaker generation that the call belongs to. */
+  readonly generation: number;
+  /** Absent for a stream. */
+  readonly result?: Result | undefined;
+}
+
+/** What a successful answer showed, besides that it succeeded. */
+export interface AnswerFacts {
+  readonly usage: Usage;
+  /** What the cost consists of; absent when the provider reported the cost, or when nobody knows the price. */
+  readonly costParts?: readonly CostPart[] | undefined;
+  readonly finishReason: string | null;
+  /** Present when the request had tools and the answer called some: whether the calls were valid. */
+  readonly toolCalls?: 'valid' | 'invalid' | undefined;
+}

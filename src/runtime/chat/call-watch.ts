@@ -1,0 +1,205 @@
+import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
+
+/** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
+const CALL_OVER = new DOMException('The call is over', 'AbortError');
+
+/** Marks a wait that was ended by the clock or by the caller. */
+export const INTERRUPTED = Symbol('interrupted');
+
+/** What a watch needs to know. */
+interface CallWatchOptions {
+  readonly environment: Environment;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  /** Called once, when the clock or the caller ends the call. */
+  readonly onInterrupt?: () => void;
+}
+
+/**
+ * Watches over one upstream call: ends it when its time is up or its caller leaves, also if the provider's adapter
+ * ignores the signal.
+ */
+export class CallWatch {
+  readonly deadline: Deadline;
+  readonly #options: CallWatchOptions;
+  readonly #controller = new AbortController();
+  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  #interruption: AttemptFailure | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: CallWatchOptions) {
+    this.#options = options;
+    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+  }
+
+  /** For the provider. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True once the clock or the caller has ended the call. */
+  get isInterrupted(): boolean {
+    return this.#interruption !== undefined;
+  }
+
+  /** Why the call was ended. */
+  get reason(): AttemptFailure {
+    return this.#interruption ?? expired('total');
+  }
+
+  /** Begins to watch. */
+  begin(): void {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', this.#onCallerAbort);
+    if (signal.aborted) this.#onCallerAbort();
+  }
+
+  /** Waits for the provider, but not longer than the clock and the caller allow. */
+  waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
+    if (this.isInterrupted) return Promise.resolve(INTERRUPTED);
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve(INTERRUPTED);
+      start().then(resolve, reject);
+    });
+  }
+
+  /** Tells the provider that its answer is no longer wanted. */
+  abort(): void {
+    this.#controller.abort(CALL_OVER);
+  }
+
+  /** Ends the watch. */
+  end(): void {
+    this.deadline.clear();
+    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
+  }
+
+  #interrupt(reason: AttemptFailure): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = reason;
+    this.#options.onInterrupt?.();
+    this.abort();
+    this.#wake?.();
+  }
+}
+
+function expired(phase: Phase): AttemptFailure {
+  switch (phase) {
+    case 'connect':
+      return failure('timeout', 'The provider did not take the connection in time');
+    case 'first_token':
+      return failure('timeout', 'The provider did not begin its answer in time');
+    case 'answer':
+      return failure('timeout', 'The provider did not finish its answer in time');
+    case 'idle':
+      return failure('timeout', 'The provider stopped in the middle of its answer');
+    case 'total':
+      return failure('deadline', 'The request took longer than it may');
+  }
+}
+
+/** The failure of an adapter that breaks its contract. */
+export function misbehaviour(): AttemptFailure {
+  return failure('adapter', 'The provider could not be called');
+}
+
+/** What a call is waiting for. */
+export type Phase = 'connect' | 'first_token' | 'answer' | 'idle' | 'total';
+
+/**
+ * The one timer of an upstream call. Moving on to the next phase, or hearing from the provider, moves a number; the
+ * timer itself is only set again when it has fired too early.
+ */
+export class Deadline {
+  readonly #environment: Environment;
+  readonly #onExpire: (phase: Phase) => void;
+  #phase: Phase = 'total';
+  #phaseEndsAt = Infinity;
+  #totalEndsAt: number;
+  #timer: Timer | undefined;
+  #firesAt = Infinity;
+  #cleared = false;
+
+  constructor(environment: Environment, totalEndsAt: number, onExpire: (phase: Phase) => void) {
+    this.#environment = environment;
+    this.#totalEndsAt = totalEndsAt;
+    this.#onExpire = onExpire;
+  }
+
+  /** Enters a phase that may last this long from now. Without effect once the timer has been ended for good. */
+  enter(phase: Phase, ms: number): void {
+    if (this.#cleared) return;
+    this.#phase = phase;
+    this.#phaseEndsAt = this.#environment.now() + ms;
+    this.#schedule();
+  }
+
+  /** Nothing is awaited from the provider: only the total time runs on. */
+  pause(): void {
+    this.#phaseEndsAt = Infinity;
+  }
+
+  /** The answer has begun: from here on only its progress counts, not its total time. */
+  liftTotal(): void {
+    this.#totalEndsAt = Infinity;
+  }
+
+  /** Ends the timer for good. */
+  clear(): void {
+    this.#cleared = true;
+    this.#phaseEndsAt = Infinity;
+    this.#totalEndsAt = Infinity;
+    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
+    this.#timer = undefined;
+    this.#firesAt = Infinity;
+  }
+
+  #schedule(): void {
+    const endsAt = Math.min(this.#phaseEndsAt, this.#totalEndsAt);
+    if (endsAt === Infinity || endsAt >= this.#firesAt) return;
+    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
+    this.#firesAt = endsAt;
+    this.#timer = this.#environment.setTimer(() => this.#fire(), endsAt - this.#environment.now());
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    this.#firesAt = Infinity;
+    const now = this.#environment.now();
+    if (now >= this.#totalEndsAt) this.#onExpire('total');
+    else if (now >= this.#phaseEndsAt) this.#onExpire(this.#phase);
+    else this.#schedule();
+  }
+}
+
+/** How long the router waits for providers and plugins, in milliseconds. */
+export interface Timeouts {
+  /** To make a connection. Default 5,000. */
+  readonly connectMs: number;
+  /** From the connection to the first token of a stream. Default 60,000. */
+  readonly firstTokenMs: number;
+  /** From the connection to the end of a whole answer, which has no first token. Default 300,000. */
+  readonly answerMs: number;
+  /** Between two signs of life of a stream. Default 60,000. */
+  readonly idleMs: number;
+  /** All attempts together, up to the first token of a stream or the end of a whole answer. Default 600,000. */
+  readonly totalMs: number;
+  /** For one hook of a plugin that sets no time of its own. Default 10,000. */
+  readonly pluginMs: number;
+  /** For one call of a server tool that sets no time of its own. Default 30,000. */
+  readonly serverToolMs: number;
+}
+
+/** Default {@link Timeouts}. */
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  connectMs: 5_000,
+  firstTokenMs: 60_000,
+  answerMs: 300_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+  pluginMs: 10_000,
+  serverToolMs: 30_000,
+};

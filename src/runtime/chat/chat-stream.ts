@@ -1,0 +1,296 @@
+import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
+import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
+import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
+import { ChunkEnvelope } from '../../core/stream/envelope.ts';
+import { ToolCallCollector } from '../../core/stream/collect.ts';
+import type { ChatChunk } from '../../protocol/chunk.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import { announceRequest } from './events.ts';
+import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
+import type { RuntimeServices } from './services.ts';
+import { settleError, settleResult } from './settle.ts';
+
+/**
+ * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
+ * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
+ * who asked in a dialect, beside the chunks that say the same.
+ */
+export type StreamItem = string | ChatChunk | NativePiece;
+
+/**
+ * The answer to a streamed request. Nothing happens until the first {@link ChatStreamSource.next}; that one tries
+ * endpoints until one commits, so before its first item a stream can still fail like a whole answer.
+ */
+export class ChatStreamSource {
+  readonly #services: RuntimeServices;
+  readonly #execution: Execution;
+  readonly #tools = new ToolCallCollector();
+  #answer: Answer | undefined;
+  #envelope: ChunkEnvelope | undefined;
+  #beginning: Promise<void> | undefined;
+  /** True once the caller knows, or is about to be told, how the beginning came out. */
+  #opened = false;
+  #debug: ChatChunk[] = [];
+  #wakeForDebug: (() => void) | undefined;
+  #state: 'waiting' | 'streaming' | 'broken' | 'over' = 'waiting';
+  /** Thrown by the next call, after the items that came before it were handed out. */
+  #error: unknown;
+  readonly #abort: () => void;
+
+  readonly #release: () => void;
+
+  /**
+   * @param abort - Ends all attempts of the execution.
+   * @param release - Called once when the stream is over, however it ended.
+   */
+  constructor(services: RuntimeServices, execution: Execution, abort: () => void, release: () => void) {
+    this.#services = services;
+    this.#execution = execution;
+    this.#abort = abort;
+    this.#release = release;
+    if (!execution.request.echoUpstreamBody) return;
+    execution.onSending = (endpoint, body) => {
+      this.#debug.push(this.#envelopeFor(endpoint).debug(body));
+      this.#wakeForDebug?.();
+    };
+  }
+
+  /** Generation id. */
+  get id(): string {
+    return this.#execution.request.id;
+  }
+
+  /** True once content was handed out: from then on a failure can only be told inside the stream. */
+  get committed(): boolean {
+    return this.#answer !== undefined;
+  }
+
+  /** True once the last item was handed out and the stream was whole. */
+  get ended(): boolean {
+    return this.#state === 'over';
+  }
+
+  /** Builds the chunks of this stream. Known from the first item on. */
+  get envelope(): ChunkEnvelope {
+    return this.#envelope ?? this.#envelopeFor(this.#execution.plan.steps[0]?.endpoint);
+  }
+
+  /**
+   * The items that are there, waiting for some if there are none; undefined at the end.
+   *
+   * @throws {@link RouterError} when no endpoint answers, or when the one that did breaks off; the signal's reason
+   * when the caller went away.
+   */
+  async next(): Promise<readonly StreamItem[] | undefined> {
+    const items: StreamItem[] = [];
+    if (!this.#opened) {
+      if (this.#isCancelled() && this.#beginning === undefined) return undefined;
+      const debug = await this.#open();
+      if (debug !== undefined) return debug;
+      items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
+    }
+    if (this.#state === 'broken') {
+      this.#state = 'over';
+      throw this.#error;
+    }
+    const answer = this.#answer;
+    if (this.#state === 'over' || answer === undefined) return undefined;
+    for (;;) {
+      const pieces = await this.#read(answer);
+      if (this.#isCancelled()) return undefined;
+      // Bodies that went upstream after the beginning: a loop of server tools makes several calls.
+      if (this.#debug.length > 0) items.push(...this.#debug.splice(0));
+      if (pieces === undefined) this.#finish(answer, items);
+      else this.#tryForward(answer, pieces, items);
+      if (items.length > 0) return items;
+      if (this.#error !== undefined) return this.next();
+    }
+  }
+
+  /** The caller wants no more. */
+  cancel(): void {
+    this.#release();
+    if (this.#state === 'over' || this.#state === 'broken') return;
+    this.#abort();
+    if (this.#state === 'streaming' && this.#answer !== undefined) {
+      this.#break(this.#answer, failureOf('aborted', 'The caller went away'));
+    }
+    this.#state = 'over';
+  }
+
+  /** Waits for an endpoint to commit; gives debug chunks if there are some before that. */
+  async #open(): Promise<readonly StreamItem[] | undefined> {
+    if (this.#beginning === undefined) {
+      this.#beginning = this.#begin();
+      // A caller who leaves between two debug chunks never asks how it came out.
+      this.#beginning.catch(ignore);
+    }
+    if (this.#execution.request.echoUpstreamBody) {
+      const debug = await this.#debugOr(this.#beginning);
+      if (debug.length > 0) return debug;
+    }
+    this.#opened = true;
+    await this.#beginning;
+    return undefined;
+  }
+
+  async #begin(): Promise<void> {
+    announceRequest(this.#services, this.#execution);
+    try {
+      const answer = await this.#execution.run();
+      if (this.#isCancelled()) {
+        this.#execution.abandon(answer);
+        this.#execution.signal.throwIfAborted();
+      }
+      this.#answer = answer;
+      const { systemFingerprint } = answer.call.tracker.facts;
+      this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
+      this.#state = 'streaming';
+    } catch (error) {
+      this.#state = 'over';
+      this.#release();
+      const gone = this.#execution.signal.aborted;
+      settleError(this.#services, this.#execution, gone ? CALLER_GONE : errorOfUnknown(error), false);
+      throw error;
+    }
+  }
+
+  /** Asked after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
+  #isCancelled(): boolean {
+    return this.#state === 'over';
+  }
+
+  /** Debug chunks as soon as there are some, or none once the attempts are decided. */
+  async #debugOr(beginning: Promise<void>): Promise<readonly ChatChunk[]> {
+    if (this.#debug.length === 0) {
+      const settled = beginning.then(ignore, ignore);
+      await Promise.race([settled, new Promise<void>((resolve) => (this.#wakeForDebug = resolve))]);
+    }
+    return this.#debug.splice(0);
+  }
+
+  /** Reads on. What is thrown here is no provider's failure, and its attempts have been settled. */
+  async #read(answer: Answer): Promise<readonly StreamPiece[] | undefined> {
+    try {
+      return await answer.call.read();
+    } catch (error) {
+      if (this.#isCancelled()) return undefined;
+      this.#state = 'broken';
+      this.#release();
+      answer.call.close();
+      const { signal } = this.#execution;
+      this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
+      settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
+      return [];
+    }
+  }
+
+  #errorContext(): ErrorContext {
+    const { errorMetadata: metadata } = this.#execution;
+    return { generationId: this.id, routerMetadata: this.#execution.metadata(false), metadata };
+  }
+
+  /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
+  #tryForward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
+    try {
+      this.#forward(answer, pieces, items);
+    } catch (error) {
+      if (this.#state !== 'streaming') throw error;
+      this.#break(answer, failureOf('adapter', 'The provider sent something that is no part of an answer'));
+    }
+  }
+
+  #forward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
+    const { tracker } = answer.call;
+    for (const piece of pieces) {
+      if (typeof piece === 'string') {
+        tracker.countText(piece);
+        items.push(piece);
+      } else if (piece.type === 'failure') {
+        return this.#break(answer, piece.failure);
+      } else {
+        tracker.observe(piece);
+        if (piece.type === 'delta') this.#delta(piece, items);
+        else if (piece.type === 'native') items.push(piece);
+        else if (piece.type === 'end') return this.#finish(answer, items);
+      }
+    }
+  }
+
+  #delta(piece: DeltaPiece, items: StreamItem[]): void {
+    const { request } = this.#execution;
+    if (piece.delta.tool_calls !== undefined && piece.index === 0) this.#tools.add(piece.delta.tool_calls);
+    // The role was said in the first chunk.
+    const { role: _, ...said } = piece.delta;
+    const delta = request.reasoning?.exclude === true ? withoutReasoning(said) : said;
+    if (Object.keys(delta).length === 0 && piece.logprobs === undefined) return;
+    items.push(this.envelope.delta(piece.index, delta, piece.logprobs ?? null));
+  }
+
+  #finish(answer: Answer, items: StreamItem[]): void {
+    const { tracker } = answer.call;
+    const end = tracker.end();
+    if (!end.ok) return this.#break(answer, end.failure);
+    this.#state = 'over';
+    this.#release();
+    answer.call.close();
+    const { request } = this.#execution;
+    const { usage, costParts } = this.#execution.bill(answer, {
+      reported: tracker.usage,
+      likelyTokens: tracker.likelyTokens,
+      images: tracker.images,
+      serviceTier: tracker.facts.serviceTier,
+    });
+    const facts = {
+      usage,
+      costParts,
+      finishReason: end.finishes[0]?.reason ?? null,
+      toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
+    };
+    const attempt = this.#execution.settle(answer, { facts });
+    settleResult(this.#services, this.#execution, answer, facts);
+    const metadata = request.wantsMetadata
+      ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
+      : undefined;
+    for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
+    items.push(this.envelope.usage(usage, tracker.facts.serviceTier ?? null, metadata));
+  }
+
+  /** The stream broke: what came before is handed out first, then the error is thrown. */
+  #break(answer: Answer, failure: AttemptFailure): void {
+    this.#state = 'broken';
+    this.#release();
+    answer.call.close();
+    const attempt = this.#execution.settle(answer, { failure });
+    if (failure.kind === 'aborted') {
+      this.#error = this.#execution.signal.reason;
+      return settleError(this.#services, this.#execution, CALLER_GONE, true);
+    }
+    const context = this.#errorContext();
+    const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
+    this.#error = error;
+    settleError(this.#services, this.#execution, error, true);
+  }
+
+  #envelopeFor(endpoint: Answer['endpoint'] | undefined, systemFingerprint?: string): ChunkEnvelope {
+    const { id, created, requested } = this.#execution.request;
+    return new ChunkEnvelope({
+      id,
+      created,
+      model: endpoint?.model ?? requested,
+      provider: endpoint?.providerName ?? '',
+      systemFingerprint,
+    });
+  }
+}
+
+/** Facts about a request for the error that ends its stream. */
+interface ErrorContext {
+  readonly generationId: string;
+  readonly routerMetadata: RouterMetadata;
+  readonly metadata: JsonObject | undefined;
+}
+
+function ignore(): void {}

@@ -1,0 +1,95 @@
+import { RouterError } from '../../protocol/router-error.ts';
+import { FRESH_BUDGET, mayRepeat, type RetryBudgetPolicy, spend } from '../../core/fallback/retry-budget.ts';
+import type { Environment } from '../../platform/environment.ts';
+
+/** A place among the requests that are handled at the same time. */
+export interface Slot {
+  /** Gives the place back. May be called more than once. */
+  readonly leave: () => void;
+}
+
+/** Bounds how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
+export class Concurrency {
+  readonly #limit: number;
+  readonly #what: string;
+  #inside = 0;
+  /** Called when a place becomes free, for those who wait for one. */
+  onFree: () => void = () => {};
+
+  /** @param what - What there are places for, as the error says it. */
+  constructor(limit: number, what = 'requests') {
+    this.#limit = limit;
+    this.#what = what;
+  }
+
+  get inside(): number {
+    return this.#inside;
+  }
+
+  /** @throws {@link RouterError} 503 when no place is free. */
+  check(): void {
+    if (this.#inside < this.#limit) return;
+    throw new RouterError({
+      status: 503,
+      errorType: 'provider_overloaded',
+      message: `The router handles ${this.#limit} ${this.#what} at a time and has no place free`,
+      retryAfterMs: 1_000,
+    });
+  }
+
+  /**
+   * Takes a place.
+   *
+   * @throws {@link RouterError} 503 when none is free.
+   */
+  enter(): Slot {
+    this.check();
+    return this.#take();
+  }
+
+  /**
+   * Takes a place for work that can wait, if so many stay free for work that cannot.
+   *
+   * @param keepFree - Places that are not for this kind of work.
+   */
+  tryEnter(keepFree: number): Slot | undefined {
+    return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
+  }
+
+  #take(): Slot {
+    this.#inside += 1;
+    let left = false;
+    return {
+      leave: () => {
+        if (left) return;
+        left = true;
+        this.#inside -= 1;
+        this.onFree();
+      },
+    };
+  }
+}
+
+/** Holds the process-wide budget of repetitions. */
+export class RetryBudgetKeeper {
+  #budget = FRESH_BUDGET;
+  readonly #policy: RetryBudgetPolicy;
+  readonly #environment: Environment;
+
+  constructor(policy: RetryBudgetPolicy, environment: Environment) {
+    this.#policy = policy;
+    this.#environment = environment;
+  }
+
+  request(): void {
+    this.#budget = spend(this.#budget, 'request', this.#environment.now());
+  }
+
+  repetition(): void {
+    this.#budget = spend(this.#budget, 'repetition', this.#environment.now());
+  }
+
+  mayRepeat(): boolean {
+    return mayRepeat(this.#budget, this.#policy, this.#environment.now());
+  }
+}

@@ -1,0 +1,186 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
+import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
+import { planRoute } from '../../core/selection/plan-route.ts';
+import { settleUsage } from '../../core/stream/usage.ts';
+import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding-result.ts';
+import { encodeFloat32 } from '../../protocol/float32-base64.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { announceRequest } from './events.ts';
+import type { AttemptAnswer, AttemptCall, CallResult, Reported } from './attempt-call.ts';
+import { AttemptLoop, worldOf } from './attempt-loop.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
+import type { RuntimeServices } from './services.ts';
+import { announceResult, billingOf, settleError } from './settle.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../../contracts/provider.ts';
+import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
+import type { Environment } from '../../platform/environment.ts';
+
+type EmbeddingExecution = AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
+
+/** Runs a request for embeddings to its answer, by the same plan, attempts and accounting as a chat request. */
+export async function answerEmbeddings(
+  services: RuntimeServices,
+  request: NormalizedEmbeddingRequest,
+  signal: AbortSignal,
+): Promise<EmbeddingResult> {
+  const { environment, timeouts } = services;
+  const news = services.cooldowns?.refresh();
+  if (news !== undefined) await news;
+  const plan = planRoute(request, worldOf(services));
+  const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, (dialing) => {
+    const { provider, endpoint, apiKey, traceContext, deadlineAt, onSending } = dialing;
+    const call = { request, endpoint, apiKey, traceContext };
+    return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
+  });
+  announceRequest(services, execution);
+  try {
+    const answer = await execution.run();
+    if (answer.result === undefined) throw new RangeError('embeddings come whole');
+    return finish(services, execution, answer, answer.result);
+  } catch (error) {
+    settleError(services, execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
+    throw error;
+  }
+}
+
+function finish(
+  services: RuntimeServices,
+  execution: EmbeddingExecution,
+  answer: AttemptAnswer<EmbeddingUpstreamCall, UpstreamEmbeddings>,
+  result: UpstreamEmbeddings,
+): EmbeddingResult {
+  const { request } = execution;
+  const { endpoint } = answer;
+  const { usage, costParts } = settleUsage(endpoint, result.usage, {
+    ...billingOf(request, undefined),
+    promptTokens: request.likelyTokens,
+    completionTokens: 0,
+  });
+  const facts = { usage, costParts, finishReason: null };
+  const attempt = execution.settle(answer, { facts });
+  announceResult(services, execution, answer, facts);
+  const whole = embeddingResultOf(request, endpoint, result, usage);
+  return request.wantsMetadata
+    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+    : whole;
+}
+
+/** A provider's vectors as the caller sees them (gaps 10). */
+export function embeddingResultOf(
+  request: NormalizedEmbeddingRequest,
+  endpoint: Endpoint,
+  result: UpstreamEmbeddings,
+  usage: Usage,
+): EmbeddingResult {
+  const inBase64 = request.encodingFormat === 'base64';
+  return {
+    id: request.id,
+    object: 'list',
+    model: endpoint.model,
+    provider: endpoint.providerName,
+    data: result.vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: inBase64 ? encodeFloat32(vector) : numbersOf(vector),
+    })),
+    usage: withoutCompletion(usage),
+  };
+}
+
+function numbersOf(vector: UpstreamEmbeddings['vectors'][number]): readonly number[] {
+  return vector instanceof Float32Array ? Array.from(vector) : vector;
+}
+
+function withoutCompletion(usage: Usage): EmbeddingUsage {
+  const { completion_tokens: _, completion_tokens_details: __, ...rest } = usage;
+  return rest;
+}
+
+/** What one upstream call for embeddings needs. */
+interface EmbeddingUpstreamCallOptions {
+  readonly environment: Environment;
+  readonly timeouts: Timeouts;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  readonly provider: Provider;
+  readonly call: Omit<EmbeddingCall, 'signal' | 'progress'>;
+  readonly onSending: CallProgress['sending'];
+}
+
+/** One call of one endpoint for embeddings. It is complete or it has failed: there is no stream of vectors. */
+class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
+  readonly #options: EmbeddingUpstreamCallOptions;
+  readonly #watch: CallWatch;
+  #usage: ReportedUsage | undefined;
+
+  constructor(options: EmbeddingUpstreamCallOptions) {
+    this.#options = options;
+    this.#watch = new CallWatch(options);
+  }
+
+  /** Usage of an answer, also of one that is no good: the provider charges for it. */
+  get reported(): Reported {
+    return { usage: this.#usage };
+  }
+
+  async open(): Promise<CallResult<UpstreamEmbeddings>> {
+    this.#watch.begin();
+    this.#awaitAnswer();
+    try {
+      const reply = await this.#watch.waitFor(() => this.#ask());
+      return this.#receive(reply);
+    } catch {
+      return this.#failed(misbehaviour());
+    }
+  }
+
+  close(): void {
+    this.#watch.end();
+  }
+
+  async #ask(): Promise<EmbeddingReply | undefined> {
+    const { provider, call, timeouts, onSending } = this.#options;
+    const progress: CallProgress = {
+      connecting: () => this.#watch.deadline.enter('connect', timeouts.connectMs),
+      connected: () => this.#awaitAnswer(),
+      sending: onSending,
+    };
+    return provider.embed?.({ ...call, signal: this.#watch.signal, progress });
+  }
+
+  #receive(reply: unknown): CallResult<UpstreamEmbeddings> {
+    if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
+    if (!isReply(reply)) return this.#failed(misbehaviour());
+    if (reply.type === 'failed') return this.#failed(reply.failure);
+    this.#usage = reply.result.usage;
+    const flaw = flawOfVectors(reply.result, this.#options.call.request);
+    if (flaw !== undefined) return this.#failed(flaw);
+    this.close();
+    return { type: 'whole', result: reply.result };
+  }
+
+  #failed(reason: AttemptFailure): CallResult<UpstreamEmbeddings> {
+    this.close();
+    this.#watch.abort();
+    return { type: 'failed', failure: reason };
+  }
+
+  #awaitAnswer(): void {
+    this.#watch.deadline.enter('answer', this.#options.timeouts.answerMs);
+  }
+}
+
+/** Adapters come from anybody. */
+function isReply(value: unknown): value is EmbeddingReply {
+  const reply = value as
+    | { type?: unknown; failure?: { kind?: unknown }; result?: { vectors?: unknown } }
+    | null
+    | undefined;
+  if (reply?.type === 'failed') return Object.hasOwn(FAILURE_RULES, String(reply.failure?.kind));
+  return reply?.type === 'embedded' && Array.isArray(reply.result?.vectors);
+}

@@ -1,0 +1,397 @@
+import type { CostPart } from '../../catalog/cost.ts';
+import type { Operation } from '../../catalog/model.ts';
+import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Batch, BatchStatus } from '../../protocol/batch.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { type TraceContext, traceContextOf } from '../../core/trace-context.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { EndpointHealth } from '../../core/fallback/health.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
+export interface RequestFacts {
+  /** Generation id. */
+  readonly id: string;
+  readonly operation: Operation;
+  /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
+  readonly parent?: string | undefined;
+  /** Number of the hook or tool call of the parent that makes this request; see {@link StageFacts}. */
+  readonly parentStage?: number | undefined;
+  readonly account: string;
+  readonly requested: string;
+  readonly stream: boolean;
+  readonly session?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly trace?: JsonObject | undefined;
+}
+
+/**
+ * A request begins: it was understood and is about to be planned or sent. Told in the caller's own turn, before anything
+ * is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
+ */
+export interface RequestEvent {
+  readonly request: RequestFacts;
+  /** Numbers that the caller set, under their wire names. */
+  readonly parameters: Readonly<Partial<Record<NumericParameter, number>>>;
+  /** Where the trace of a caller in another process stands, if it told (header `traceparent`). */
+  readonly traceContext?: TraceContext | undefined;
+}
+
+/** Parameters of a request that are numbers, and so can say nothing private. */
+export type NumericParameter =
+  | 'temperature'
+  | 'top_p'
+  | 'top_k'
+  | 'frequency_penalty'
+  | 'presence_penalty'
+  | 'max_completion_tokens'
+  | 'seed';
+
+/** Who is called in an attempt. */
+export interface AttemptFacts {
+  readonly request: RequestFacts;
+  /** Counted from 1. */
+  readonly attempt: number;
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the catalog lists the model. False where a provider takes any name: the name is the caller's text then. */
+  readonly listed: boolean;
+  readonly endpoint: string;
+}
+
+/** One upstream call begins. Followed by one {@link AttemptEvent} of the same number. */
+export interface AttemptStartEvent extends AttemptFacts {
+  /** Sends these headers with the call, so that its trace goes on at the provider. To be called at once, if at all. */
+  readonly carry: (traceContext: TraceContext) => void;
+}
+
+/** One upstream call ended. */
+export interface AttemptEvent extends AttemptFacts {
+  /** Milliseconds from the call to the end of its answer. */
+  readonly durationMs: number;
+  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  readonly firstTokenMs?: number | undefined;
+  /** Absent when the call succeeded. Without the provider's own words, which may repeat a prompt. */
+  readonly failure?: AttemptFailure | undefined;
+  /** What the provider says this call used, also when its answer was no good. Absent when it said nothing. */
+  readonly usage?: Usage | undefined;
+}
+
+/** A request was answered. */
+export interface ResultEvent {
+  readonly request: RequestFacts;
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the catalog lists the model; see {@link AttemptFacts}. */
+  readonly listed: boolean;
+  /** Upstream calls that were made. */
+  readonly attempts: number;
+  /** Milliseconds from the request to the end of its answer. */
+  readonly durationMs: number;
+  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  readonly firstTokenMs: number;
+  readonly usage: Usage;
+  /**
+   * What the provider charges for, part by part, in whole nano-dollars that add up to the cost. Absent when the
+   * provider reported its cost itself, or when no price is known.
+   */
+  readonly costParts?: readonly CostPart[] | undefined;
+  /** Null for embeddings, which end in one way only. */
+  readonly finishReason: string | null;
+}
+
+/** A request failed, or its caller went away. */
+export interface ErrorEvent {
+  readonly request: RequestFacts;
+  /** Who was asked last; absent when nobody was. */
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  readonly listed?: boolean | undefined;
+  /** HTTP status of the answer; 499 when the caller went away. */
+  readonly status: number;
+  readonly errorType: string;
+  /** Upstream calls that were made. */
+  readonly attempts: number;
+  /** Milliseconds from the request to the end of its answer. */
+  readonly durationMs: number;
+  /** True when part of a stream had been sent. */
+  readonly committed: boolean;
+}
+
+/** A piece of work of a plugin or server tool within a request. */
+export interface StageFacts {
+  readonly request: RequestFacts;
+  /** Counted from 1 over all hooks and tool calls of the request. Requests that it makes name it as `parentStage`. */
+  readonly stage: number;
+}
+
+/** What a piece of work took. */
+export interface StageCosts {
+  /** Milliseconds. */
+  readonly durationMs: number;
+  /** US dollars for services such as a search, without calls of models. Absent when there were none. */
+  readonly serviceCost?: number | undefined;
+  /** US dollars for the models that it asked through the router; those are requests of their own. */
+  readonly modelCost?: number | undefined;
+  /** Tokens of the models that it asked. */
+  readonly modelTokens?: number | undefined;
+}
+
+/** Which hook of which plugin is at work. Hooks that may wait are told of; synchronous ones take no time. */
+export interface PluginFacts extends StageFacts {
+  readonly plugin: string;
+  readonly hook: 'onRequest' | 'onAttempt' | 'onResult';
+}
+
+/** How a hook came out. `skipped` went wrong and the request went on without the plugin. */
+export type PluginOutcome = 'unchanged' | 'changed' | 'answered' | 'refused' | 'skipped' | 'failed' | 'aborted';
+
+/** A hook of a plugin ended. */
+export interface PluginEvent extends PluginFacts, StageCosts {
+  readonly outcome: PluginOutcome;
+}
+
+/** Which server tool is at work. */
+export interface ToolFacts extends StageFacts {
+  /** Type of the server tool, such as `router:web_search`. */
+  readonly tool: string;
+  /** Name under which the model called it. */
+  readonly name: string;
+}
+
+/** How a call of a server tool came out. The model is told of a failure and goes on. */
+export type ToolCallOutcome = 'ok' | 'failed' | 'timeout' | 'aborted';
+
+/** A call of a server tool ended. */
+export interface ToolEvent extends ToolFacts, StageCosts {
+  readonly outcome: ToolCallOutcome;
+}
+
+/** An endpoint is left alone for a while, or is tried again. */
+export type HealthEvent = {
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the catalog lists the model; see {@link AttemptFacts}. */
+  readonly listed: boolean;
+  readonly endpoint: string;
+} & (
+  | {
+      readonly type: 'cooldown';
+      /** Milliseconds from now on. */
+      readonly forMs: number;
+      readonly cause: AttemptFailure['kind'];
+    }
+  /** Too many calls failed: none go through for `forMs`. */
+  | { readonly type: 'breaker'; readonly state: 'open'; readonly forMs: number }
+  /** One call goes through and decides; or one did, and succeeded. */
+  | { readonly type: 'breaker'; readonly state: 'half_open' | 'closed' }
+);
+
+/** The router notices something that its operator should know. */
+export interface WarningEvent {
+  readonly code: string;
+  readonly message: string;
+  /** What a plugin or server tool threw. For a debugger: it may hold anything, so it is never printed by us. */
+  readonly thrown?: unknown;
+}
+
+/** Something about a batch changed. Told in the process that changed it. */
+export type BatchUpdateEvent =
+  | {
+      readonly type: 'status';
+      readonly account: string;
+      /** Without its results. */
+      readonly batch: Batch;
+      /** Absent for a new batch. */
+      readonly previous?: BatchStatus | undefined;
+    }
+  /** Requests came to their outcomes: `batch.request_counts` is up to date. */
+  | { readonly type: 'progress'; readonly account: string; readonly batch: Batch }
+  /** A try to deliver the webhook is over. */
+  | {
+      readonly type: 'webhook';
+      readonly account: string;
+      readonly batch: Batch;
+      readonly outcome: 'delivered' | 'again' | 'given_up';
+      /** Counted from 1. */
+      readonly tries: number;
+      /** Status of the receiver; absent when it did not answer. */
+      readonly status?: number | undefined;
+    };
+
+/** Events by name. */
+export interface RouterEvents {
+  readonly request: RequestEvent;
+  readonly attempt_start: AttemptStartEvent;
+  readonly attempt: AttemptEvent;
+  readonly plugin_start: PluginFacts;
+  readonly plugin: PluginEvent;
+  readonly tool_start: ToolFacts;
+  readonly tool: ToolEvent;
+  readonly health: HealthEvent;
+  readonly result: ResultEvent;
+  readonly error: ErrorEvent;
+  readonly warning: WarningEvent;
+  readonly batch: BatchUpdateEvent;
+}
+
+/** A function that is told of one kind of event. What it throws is ignored. */
+export type RouterListener<Name extends keyof RouterEvents> = (event: RouterEvents[Name]) => void;
+
+/** Listeners by the names of their events. */
+export type RouterListeners = { readonly [Name in keyof RouterEvents]?: RouterListener<Name> | undefined };
+
+/** Where listeners can be added: a router. */
+export interface RouterEventSource {
+  /** Adds a listener and gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+}
+
+/** Adds several listeners and gives the function that removes them all. */
+export function listen(source: RouterEventSource, listeners: RouterListeners): () => void {
+  const removals = (Object.keys(listeners) as (keyof RouterEvents)[]).flatMap((name) => {
+    const listener = listeners[name];
+    return listener === undefined ? [] : [source.on(name, listener as RouterListener<typeof name>)];
+  });
+  return () => {
+    for (const remove of removals) remove();
+  };
+}
+
+/** Calls listeners. Costs nothing where nobody listens: events are only built when {@link EventHub.heard} says so. */
+export class EventHub implements RouterEventSource {
+  readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
+
+  /** Adds a listener and gives the function that removes it. */
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void {
+    let listeners = this.#listeners.get(name);
+    if (listeners === undefined) {
+      listeners = new Set();
+      this.#listeners.set(name, listeners);
+    }
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  heard(name: keyof RouterEvents): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
+  emit<Name extends keyof RouterEvents>(name: Name, event: RouterEvents[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        const returned: unknown = (listener as RouterListener<Name>)(event);
+        if (returned instanceof Promise) returned.catch(ignore);
+      } catch {
+        // A listener observes; it must not be able to break a request.
+      }
+    }
+  }
+}
+
+function ignore(): void {}
+
+/** Tells the operator something that must not go unheard: by event, or on the console when nobody listens. */
+export function warn(events: EventHub, warning: WarningEvent): void {
+  if (events.heard('warning')) events.emit('warning', warning);
+  else console.warn(`signalbox: ${warning.message}`);
+}
+
+/** Emits the `request` event. To be called once for each request that will end in a result or an error. */
+export function announceRequest({ events }: RuntimeServices, { request }: { readonly request: RoutedRequest }): void {
+  if (!events.heard('request')) return;
+  const { traceContext } = request;
+  events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
+}
+
+/** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */
+export function announceAttempt(
+  services: RuntimeServices,
+  execution: {
+    readonly request: RoutedRequest;
+    readonly attempts: readonly Attempt[];
+    readonly attemptsBefore: number;
+  },
+  endpoint: Endpoint,
+): TraceContext | undefined {
+  const { events } = services;
+  if (!events.heard('attempt_start')) return undefined;
+  let carried: TraceContext | undefined;
+  events.emit('attempt_start', {
+    request: factsOf(execution.request),
+    attempt: execution.attemptsBefore + execution.attempts.length + 1,
+    provider: endpoint.provider,
+    model: endpoint.model,
+    listed: isListed(services, endpoint.model),
+    endpoint: endpoint.id,
+    // A listener observes; what it gives must not be able to break a request.
+    carry: ({ traceparent, tracestate }) => void (carried = traceContextOf(traceparent, tracestate)),
+  });
+  return carried;
+}
+
+/** Emits `health` events for what has changed about an endpoint. */
+export function announceHealth(
+  services: Pick<RuntimeServices, 'events' | 'facts' | 'environment'>,
+  endpoint: Endpoint,
+  before: EndpointHealth,
+  after: EndpointHealth,
+): void {
+  const { events, environment } = services;
+  if (!events.heard('health')) return;
+  const { provider, model, id } = endpoint;
+  const who = { provider, model, listed: isListed(services, model), endpoint: id };
+  const now = environment.now();
+  const { cooldown, breaker } = after;
+  if (cooldown !== undefined && cooldown !== before.cooldown) {
+    events.emit('health', { ...who, type: 'cooldown', forMs: cooldown.until - now, cause: cooldown.cause });
+  }
+  if (breaker.state === 'open' && breaker.openings > before.breaker.openings) {
+    events.emit('health', { ...who, type: 'breaker', state: 'open', forMs: breaker.openUntil - now });
+  } else if (breaker.state === 'closed' && before.breaker.state === 'open') {
+    events.emit('health', { ...who, type: 'breaker', state: 'closed' });
+  } else if (breaker.state === 'open' && breaker.probes > 0 && before.breaker.probes === 0) {
+    events.emit('health', { ...who, type: 'breaker', state: 'half_open' });
+  }
+}
+
+/** The facts about a request that events carry. */
+export function factsOf(request: RoutedRequest): RequestFacts {
+  const { within } = request;
+  return {
+    id: request.id,
+    operation: request.operation,
+    ...(within === undefined ? {} : { parent: within.parent }),
+    ...(within?.stage === undefined ? {} : { parentStage: within.stage }),
+    account: request.account.id,
+    requested: request.requested,
+    stream: request.stream,
+    session: request.session.id,
+    metadata: request.metadata,
+    trace: request.trace,
+  };
+}
+
+/** Whether a model's name comes from the catalog, and not from a caller of a provider that takes any name. */
+export function isListed({ facts }: Pick<RuntimeServices, 'facts'>, model: string): boolean {
+  return facts.catalog.models.has(model);
+}
+
+const NUMBERS: readonly NumericParameter[] = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'max_completion_tokens',
+  'seed',
+];
+
+function numbersOf(request: RoutedRequest): RequestEvent['parameters'] {
+  const { parameters = {} } = request as Partial<NormalizedRequest>;
+  return Object.fromEntries(
+    NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])),
+  );
+}

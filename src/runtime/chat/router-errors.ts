@@ -1,0 +1,110 @@
+import { type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import type { FinalError } from '../../core/fallback/final-error.ts';
+import type { NoRoute } from '../../core/selection/no-route.ts';
+import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
+import type { RequestFault } from '../../protocol/fault.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+
+type Context = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
+
+/** Facts about a whole request, for its error. */
+type RequestContext = Context & Pick<RouterErrorOptions, 'metadata'>;
+
+/** The error for a request that was refused before anything was sent. */
+export function errorOfFault(fault: RequestFault): RouterError {
+  const { status, errorType, message, availability, path } = fault;
+  return new RouterError({ status, errorType, message, availability, metadata: path === '' ? {} : { path } });
+}
+
+/** The error for a request that no endpoint can serve. */
+export function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
+  return new RouterError({ ...context, ...noRoute });
+}
+
+/** The error for a request whose attempts all failed. */
+export function errorOfAttempts(error: FinalError, context: Context): RouterError {
+  const { attempt, previous, ...rest } = error;
+  if (error.status === 500) return masked(context);
+  return new RouterError({
+    ...context,
+    ...rest,
+    message: attempt === undefined ? error.message : messageOf(attempt.outcome.failure),
+    metadata: {
+      ...(attempt === undefined ? {} : detailsOf(attempt)),
+      ...(previous.length === 0 ? {} : { previous_errors: previous.map(summaryOf) }),
+    },
+  });
+}
+
+/** A provider's 500 that is passed on because no fallback was allowed: what failed inside it is not told (gaps 6.5). */
+function masked(context: Context): RouterError {
+  return new RouterError({ ...context, status: 500, errorType: 'server', message: 'Provider returned error' });
+}
+
+/** The error for a stream that broke after its first content. */
+export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): RouterError {
+  const { failure } = attempt.outcome;
+  const { status, errorType } = FAILURE_RULES[failure.kind];
+  const name = attempt.step.endpoint.providerName;
+  return new RouterError({
+    ...context,
+    status: failure.status === 529 ? 529 : status,
+    errorType,
+    message: isPrivate(failure) ? `Upstream error from ${name}` : `Upstream error from ${name}: ${failure.message}`,
+    retryAfterMs: failure.retryAfterMs,
+    metadata: detailsOf(attempt),
+  });
+}
+
+/** How events name the end of a request whose caller went away. */
+export const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
+
+/** The one door through which unknown thrown values become errors of ours. What they say stays inside. */
+export function errorOfUnknown(thrown: unknown): RouterError {
+  if (RouterError.isInstance(thrown)) return thrown;
+  return new RouterError({ status: 500, errorType: 'server', message: 'The router failed to handle this request' });
+}
+
+/** An error with the facts about its whole request, which who threw it could not know. */
+export function withContext(error: RouterError, context: RequestContext): RouterError {
+  const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;
+  return new RouterError({
+    ...context,
+    status,
+    errorType,
+    message,
+    metadata: { ...context.metadata, ...metadata },
+    availability,
+    retryAfterMs,
+    retryable,
+  });
+}
+
+/** A provider's own words, unless they are about our account with it. */
+function messageOf(failure: AttemptFailure): string {
+  if (failure.status === undefined) return failure.message;
+  return isPrivate(failure) ? 'Provider returned error' : `Provider returned error: ${failure.message}`;
+}
+
+/** What a provider says about our key or balance is not the caller's business. */
+function isPrivate({ kind }: AttemptFailure): boolean {
+  return kind === 'credentials' || kind === 'quota';
+}
+
+function detailsOf({ step, outcome: { failure } }: FailedAttempt): JsonObject {
+  const { endpoint } = step;
+  return {
+    provider_name: endpoint.providerName,
+    is_byok: endpoint.byok !== undefined,
+    ...(failure.providerCode === undefined || isPrivate(failure) ? {} : { provider_code: failure.providerCode }),
+    ...(failure.raw === undefined || isPrivate(failure) ? {} : { raw: failure.raw }),
+  };
+}
+
+function summaryOf({ step, outcome: { failure } }: FailedAttempt): JsonObject {
+  return {
+    provider: step.endpoint.provider,
+    code: failure.kind,
+    status: failure.status ?? FAILURE_RULES[failure.kind].status,
+  };
+}

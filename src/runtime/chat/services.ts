@@ -1,0 +1,58 @@
+import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
+import type { RouterFacts } from '../../core/normalize/normalize.ts';
+import type { PluginRegistry } from '../../core/pipeline/registry.ts';
+import type { SelectionPolicy } from '../../core/selection/performance.ts';
+import type { RequestLimits } from '../../protocol/limits.ts';
+import type { Provider } from '../../contracts/provider.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { Account, RoutingPolicy } from '../../core/account.ts';
+import type { Within } from '../../core/normalize/normalized-request.ts';
+import type { EndUsers } from './end-users.ts';
+import type { EndpointRecords } from './endpoint-records.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { EventHub } from './events.ts';
+import type { CheckAccount } from '../limits/account-check.ts';
+import type { Rates } from '../limits/rates.ts';
+import type { Spending } from '../limits/spending.ts';
+import type { Responses } from '../limits/responses.ts';
+import type { RetryBudgetKeeper } from './concurrency.ts';
+import type { SharedCooldowns } from './shared-cooldowns.ts';
+import type { StickySessions } from './sticky-sessions.ts';
+import type { Timeouts } from './call-watch.ts';
+
+/** Everything the runtime works with, put together once from the configuration. */
+export interface RuntimeServices {
+  readonly environment: Environment;
+  readonly facts: RouterFacts;
+  readonly limits: RequestLimits;
+  readonly timeouts: Timeouts;
+  readonly fallback: FallbackPolicy;
+  readonly selection: SelectionPolicy;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly records: EndpointRecords;
+  /** Absent where state is not shared. */
+  readonly cooldowns: SharedCooldowns | undefined;
+  readonly sticky: StickySessions;
+  readonly budget: RetryBudgetKeeper;
+  readonly checkAccount: CheckAccount;
+  readonly rates: Rates;
+  readonly spending: Spending;
+  readonly responses: Responses;
+  readonly endUsers: EndUsers;
+  readonly events: EventHub;
+  readonly docsUrl: string;
+  readonly registry: PluginRegistry;
+  /** Levels of calls that plugins and server tools may make. */
+  readonly maxPluginDepth: number;
+  /** Answers a call that a plugin or a server tool makes. */
+  readonly callWithin: (request: ChatRequest, within: InnerCall) => Promise<ChatResult>;
+}
+
+/** Where a call of a plugin comes from. Its depth is 1 for a call that belongs to a request from outside. */
+export interface InnerCall extends Within {
+  readonly account: Account;
+  readonly signal: AbortSignal;
+  /** Rules of the request that the call belongs to. */
+  readonly policies: readonly RoutingPolicy[];
+}

@@ -1,0 +1,180 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Operation } from '../../catalog/model.ts';
+import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import type { Measurement } from '../../core/selection/performance.ts';
+import { type Estimate, settleUsage } from '../../core/stream/usage.ts';
+import type { RouterError } from '../../protocol/router-error.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { factsOf, isListed, warn } from './events.ts';
+import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
+import type { Answer, Execution } from './execution.ts';
+import { CALLER_GONE } from './router-errors.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** What recording an end needs of an execution, whatever it asks for. */
+export interface Recorded {
+  readonly request: RoutedRequest;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly attempts: readonly Attempt[];
+}
+
+/** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
+export function settleAttempt(
+  services: RuntimeServices,
+  execution: Recorded & { readonly attemptsBefore: number },
+  attempt: Attempt,
+  answer: AttemptAnswer,
+  facts?: AnswerFacts,
+): void {
+  const { outcome } = attempt;
+  const { generation, endpoint } = answer;
+  const { operation } = execution.request;
+  const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
+  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
+  else services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation });
+  if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
+  if (!services.events.heard('attempt')) return;
+  services.events.emit('attempt', {
+    request: factsOf(execution.request),
+    attempt: execution.attemptsBefore + execution.attempts.length,
+    provider: endpoint.provider,
+    model: endpoint.model,
+    listed: isListed(services, endpoint.model),
+    endpoint: endpoint.id,
+    durationMs: attempt.endedAt - attempt.startedAt,
+    firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
+    failure: outcome.ok ? undefined : inOurWords(outcome.failure),
+    usage: facts?.usage ?? usageOfFailed(answer, execution.request),
+  });
+}
+
+/** A provider's words may repeat what the caller said, and events end up in logs. */
+function inOurWords(failure: AttemptFailure): AttemptFailure {
+  const { raw, ...told } = failure;
+  return raw === undefined ? failure : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
+}
+
+/** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
+function warnOfRefusedKey(
+  { events }: RuntimeServices,
+  { provider, model, byok }: Endpoint,
+  failure: AttemptFailure,
+): void {
+  if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
+  const trouble =
+    failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
+  const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
+  warn(events, {
+    code: 'provider_key',
+    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
+  });
+}
+
+/**
+ * What a failed call cost, in whole nano-dollars: what its provider reported, and otherwise a guess at what it will bill
+ * when the call was broken off after it had begun. Leaving a stream before its end must not make it free.
+ */
+export function spentOnFailed(answer: AttemptAnswer, request: RoutedRequest, failed: AttemptFailure): number {
+  const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
+  if (reported === undefined && likelyTokens === 0 && failed.kind !== 'aborted') return 0;
+  const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
+  return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
+}
+
+/** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
+function usageOfFailed({ call, endpoint }: AttemptAnswer, request: RoutedRequest): Usage | undefined {
+  const { usage: reported, serviceTier, outputImages } = call.reported;
+  if (reported === undefined) return undefined;
+  return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
+    .usage;
+}
+
+/** What a bill needs of a request, whole or streamed, so that both cost the same. */
+export function billingOf(
+  { needs, created }: Pick<RoutedRequest, 'needs' | 'created'>,
+  serviceTier: string | null | undefined,
+): Omit<Estimate, 'completionTokens' | 'outputImages'> {
+  return { promptTokens: likelyPromptTokens(needs.promptTokens), images: needs.images, at: created, serviceTier };
+}
+
+/** Records that a chat request was answered: the sticky session and the `result` event. */
+export function settleResult(
+  services: RuntimeServices,
+  execution: Execution,
+  answer: Answer,
+  facts: AnswerFacts,
+): void {
+  services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
+    services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
+  });
+  announceResult(services, execution, answer, facts);
+}
+
+/** Emits the `result` event. */
+export function announceResult(
+  services: RuntimeServices,
+  execution: Recorded,
+  answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
+  facts: AnswerFacts,
+): void {
+  const { rateTicket } = execution.request;
+  if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
+  if (!services.events.heard('result')) return;
+  services.events.emit('result', {
+    request: factsOf(execution.request),
+    provider: answer.endpoint.provider,
+    model: answer.endpoint.model,
+    listed: isListed(services, answer.endpoint.model),
+    attempts: execution.attempts.length,
+    durationMs: services.environment.now() - execution.startedAt,
+    firstTokenMs: answer.firstTokenAt - execution.startedAt,
+    usage: facts.usage,
+    costParts: facts.costParts,
+    finishReason: facts.finishReason,
+  });
+}
+
+/** Records that a request failed, or that its caller went away. */
+export function settleError(
+  services: RuntimeServices,
+  execution: Recorded,
+  error: Pick<RouterError, 'status' | 'errorType'>,
+  committed: boolean,
+): void {
+  const { rateTicket } = execution.request;
+  // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
+  if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
+  if (!services.events.heard('error')) return;
+  const last = execution.attempts.at(-1)?.step.endpoint;
+  services.events.emit('error', {
+    request: factsOf(execution.request),
+    ...(last === undefined
+      ? {}
+      : { provider: last.provider, model: last.model, listed: isListed(services, last.model) }),
+    status: error.status,
+    errorType: error.errorType,
+    attempts: execution.attempts.length,
+    durationMs: services.environment.now() - execution.startedAt,
+    committed,
+  });
+}
+
+/** Embeddings generate nothing: their speed is that of reading. */
+function measurementOf(
+  attempt: Attempt,
+  answer: Pick<AttemptAnswer, 'startedAt' | 'firstTokenAt' | 'result'>,
+  operation: Operation,
+  facts: AnswerFacts | undefined,
+): Measurement {
+  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
+  const streamed = answer.result === undefined;
+  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
+  return {
+    latencyMs: answer.firstTokenAt - answer.startedAt,
+    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    toolCalls: facts?.toolCalls,
+  };
+}

@@ -1,0 +1,70 @@
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { factsOf, type PluginFacts, type PluginOutcome, type StageCosts, type ToolCallOutcome } from './events.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** Counts what one hook of a plugin or one call of a server tool takes, and tells of its begin and its end. */
+export class StageMeter {
+  /** Counted from 1 in its request. */
+  readonly stage: number;
+  readonly #services: RuntimeServices;
+  readonly #request: NormalizedRequest;
+  readonly #startedAt: number;
+  #serviceCost: number | undefined;
+  #modelCost: number | undefined;
+  #modelTokens: number | undefined;
+
+  constructor(services: RuntimeServices, request: NormalizedRequest, stage: number) {
+    this.#services = services;
+    this.#request = request;
+    this.stage = stage;
+    this.#startedAt = services.environment.now();
+  }
+
+  /** Notes what a service cost, in US dollars. */
+  used(cost: number | undefined): void {
+    if (cost !== undefined) this.#serviceCost = (this.#serviceCost ?? 0) + cost;
+  }
+
+  /** Notes what a model used that was asked on the way. */
+  asked(usage: Usage | undefined): void {
+    if (usage === undefined) return;
+    this.#modelTokens = (this.#modelTokens ?? 0) + usage.total_tokens;
+    if (usage.cost !== undefined) this.#modelCost = (this.#modelCost ?? 0) + usage.cost;
+  }
+
+  pluginStarts(plugin: string, hook: PluginFacts['hook']): void {
+    const { events } = this.#services;
+    if (!events.heard('plugin_start')) return;
+    events.emit('plugin_start', { request: factsOf(this.#request), stage: this.stage, plugin, hook });
+  }
+
+  pluginEnds(plugin: string, hook: PluginFacts['hook'], outcome: PluginOutcome): void {
+    const { events } = this.#services;
+    if (!events.heard('plugin')) return;
+    const request = factsOf(this.#request);
+    events.emit('plugin', { request, stage: this.stage, plugin, hook, outcome, ...this.#costs() });
+  }
+
+  toolStarts(tool: string, name: string): void {
+    const { events } = this.#services;
+    if (!events.heard('tool_start')) return;
+    events.emit('tool_start', { request: factsOf(this.#request), stage: this.stage, tool, name });
+  }
+
+  toolEnds(tool: string, name: string, outcome: ToolCallOutcome): void {
+    const { events } = this.#services;
+    if (!events.heard('tool')) return;
+    const request = factsOf(this.#request);
+    events.emit('tool', { request, stage: this.stage, tool, name, outcome, ...this.#costs() });
+  }
+
+  #costs(): StageCosts {
+    return {
+      durationMs: this.#services.environment.now() - this.#startedAt,
+      serviceCost: this.#serviceCost,
+      modelCost: this.#modelCost,
+      modelTokens: this.#modelTokens,
+    };
+  }
+}

@@ -1,0 +1,278 @@
+import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
+import { ResultCollector } from '../../core/stream/collect.ts';
+import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import {
+  type CallProgress,
+  failedReply,
+  type PieceStream,
+  type Provider,
+  type ProviderCall,
+  type ProviderReply,
+} from '../../contracts/provider.ts';
+import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { CallResult, Reported } from './attempt-call.ts';
+
+/** What one upstream call needs. */
+export interface UpstreamCallOptions {
+  readonly environment: Environment;
+  readonly timeouts: Timeouts;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  readonly provider: Provider;
+  readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
+  readonly onSending: CallProgress['sending'];
+}
+
+/** Ways of failing that mean nothing after the end of an answer. */
+const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
+const QUIET: ReadonlySet<FailureKind> = new Set(['connection', 'timeout']);
+
+/** How long usage and the end mark are waited for once every choice has ended. */
+const LAST_WORDS_MS = 5_000;
+
+/** Pieces that say nothing to the caller may come this often before the first that does. */
+const MAX_SILENT_PIECES = 100_000;
+/** So may reads that bring nothing. A stream that never waits would otherwise keep everybody else from running. */
+const MAX_SILENT_READS = 100_000;
+
+/**
+ * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its caller
+ * leaves, also if the provider's adapter ignores the signal; then nothing of it stays behind.
+ */
+export class UpstreamCall {
+  readonly tracker = new StreamTracker();
+  readonly #options: UpstreamCallOptions;
+  readonly #watch: CallWatch;
+  #stream: PieceStream | undefined;
+  #held: readonly StreamPiece[] = [];
+  /** Native pieces before the commit: the caller gets them with the first content. */
+  #natives: StreamPiece[] | undefined;
+  #silentReads = 0;
+
+  constructor(options: UpstreamCallOptions) {
+    this.#options = options;
+    const { environment, deadlineAt, signal } = options;
+    this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
+  }
+
+  /** What the provider said so far of what it will charge for. */
+  get reported(): Reported {
+    const { usage, facts, images, likelyTokens } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
+  }
+
+  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
+  async open(): Promise<CallResult> {
+    const { call, provider } = this.#options;
+    this.#watch.begin();
+    this.#awaitAnswer();
+    try {
+      const reply = await this.#watch.waitFor(() => this.#ask(provider, call));
+      return await this.#receive(reply);
+    } catch {
+      return this.#failed(misbehaviour());
+    }
+  }
+
+  /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
+  async read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#held.length > 0) {
+      const held = this.#held;
+      this.#held = [];
+      return held;
+    }
+    const { idleMs } = this.#options.timeouts;
+    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    const pieces = await this.#readPieces();
+    this.#watch.deadline.pause();
+    return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
+  }
+
+  /** Frees everything; the provider is told if it is still at work. */
+  close(): void {
+    this.#watch.end();
+    this.#cancelStream();
+  }
+
+  #receive(reply: ProviderReply | typeof INTERRUPTED): CallResult | Promise<CallResult> {
+    if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
+    if (reply.type === 'failed') return this.#failed(reply.failure);
+    const wantsStream = this.#options.call.request.stream;
+    if (reply.type === 'stream') {
+      this.#stream = reply.stream;
+      return wantsStream ? this.#untilCommit() : this.#untilEnd();
+    }
+    const flaw = flawOf(reply.result);
+    if (flaw !== undefined) return this.#failed(flaw);
+    if (!wantsStream) return this.#whole(reply.result);
+    this.#stream = streamOf(scatter(reply.result));
+    return this.#untilCommit();
+  }
+
+  async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
+    const progress: CallProgress = {
+      connecting: () => this.#watch.deadline.enter('connect', this.#options.timeouts.connectMs),
+      connected: () => this.#awaitAnswer(),
+      sending: this.#options.onSending,
+    };
+    try {
+      const reply: unknown = await provider.chat({ ...call, signal: this.#watch.signal, progress });
+      if (!isReply(reply)) return failedReply(misbehaviour());
+      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
+      if (this.#watch.isInterrupted && reply.type === 'stream') reply.stream.cancel();
+      return reply;
+    } catch {
+      return failedReply(misbehaviour());
+    }
+  }
+
+  #cancelStream(): void {
+    try {
+      this.#stream?.cancel();
+    } catch {
+      // The call is over in any case.
+    }
+  }
+
+  #awaitAnswer(): void {
+    const { timeouts, call } = this.#options;
+    if (call.request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
+    else this.#watch.deadline.enter('answer', timeouts.answerMs);
+  }
+
+  async #untilCommit(): Promise<CallResult> {
+    for (let silent = 0; silent < MAX_SILENT_PIECES;) {
+      const pieces = await this.#readPieces();
+      if (pieces === undefined) return this.#withoutContent();
+      for (const [position, piece] of pieces.entries()) {
+        if (commits(piece)) return this.#committed(pieces.slice(position));
+        const problem = this.#observe(piece);
+        if (problem !== undefined) return this.#failed(problem);
+        if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
+        if (this.tracker.ended) return this.#withoutContent();
+        silent += 1;
+      }
+    }
+    return this.#failed(endless());
+  }
+
+  #committed(held: readonly StreamPiece[]): CallResult {
+    this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
+    this.#natives = undefined;
+    this.#watch.deadline.liftTotal();
+    this.#watch.deadline.pause();
+    return { type: 'committed', firstTokenAt: this.#options.environment.now() };
+  }
+
+  async #untilEnd(): Promise<CallResult> {
+    const collector = new ResultCollector();
+    while (!this.tracker.ended) {
+      const pieces = await this.#readPieces();
+      if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
+      for (const piece of pieces) {
+        const problem = this.#observe(piece);
+        if (problem !== undefined) return this.#failed(problem);
+        if (typeof piece === 'string' || piece.type !== 'finish') collector.add(piece);
+      }
+    }
+    const end = this.tracker.end();
+    if (!end.ok) return this.#failed(end.failure);
+    for (const finish of end.finishes) collector.add(finish);
+    return this.#whole(collector.result());
+  }
+
+  #whole(result: UpstreamResult): CallResult {
+    this.close();
+    return { type: 'whole', result };
+  }
+
+  #withoutContent(): CallResult {
+    const end = this.tracker.end();
+    return this.#failed(end.ok ? failure('bad_response', 'The provider sent an empty answer') : end.failure);
+  }
+
+  #failed(reason: AttemptFailure): CallResult {
+    this.close();
+    this.#watch.abort();
+    return { type: 'failed', failure: reason };
+  }
+
+  /** Lets the tracker see a piece; gives the failure if it is one. */
+  #observe(piece: StreamPiece): AttemptFailure | undefined {
+    if (typeof piece === 'string') this.tracker.countText(piece);
+    else if (piece.type === 'failure') return piece.failure;
+    else if (piece.type === 'finish' && piece.reason === 'error') return endedInError();
+    else this.tracker.observe(piece);
+    return undefined;
+  }
+
+  /**
+   * Whether a stream that fails in one of these ways had nothing to say any more: an answer that has ended is whole, and
+   * several wires have no end mark.
+   */
+  #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
+    const [only, ...more] = pieces ?? [];
+    if (!this.tracker.finishing || more.length > 0 || typeof only !== 'object') return false;
+    return only.type === 'failure' && ways.has(only.failure.kind);
+  }
+
+  /** Pieces from the provider; an interruption comes as a failure piece. */
+  async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
+    const stream = this.#stream;
+    if (stream === undefined) return undefined;
+    const pieces = await this.#watch.waitFor(() => piecesOf(stream));
+    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
+    this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
+    return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
+  }
+}
+
+function endless(): AttemptFailure {
+  return failure('bad_response', 'The provider sent events without end and nothing in them');
+}
+
+function endedInError(): AttemptFailure {
+  return failure('server', 'The provider ended its answer with an error');
+}
+
+/** What is wrong with a whole answer, if anything: one without content to it is none. */
+function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
+  if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
+  return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
+}
+
+/** Reads on. Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
+async function piecesOf(stream: PieceStream): Promise<readonly StreamPiece[] | undefined> {
+  try {
+    const pieces: unknown = await stream.read();
+    if (pieces === undefined || Array.isArray(pieces)) return pieces;
+  } catch {
+    // Told below.
+  }
+  return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+}
+
+function isReply(value: unknown): value is ProviderReply {
+  const reply = value as { type?: unknown; failure?: { kind?: unknown } } | null | undefined;
+  if (reply?.type === 'failed') return Object.hasOwn(FAILURE_RULES, String(reply.failure?.kind));
+  return reply?.type === 'whole' || reply?.type === 'stream';
+}
+
+function streamOf(pieces: readonly StreamPiece[]): PieceStream {
+  let left: readonly StreamPiece[] | undefined = pieces;
+  return {
+    read() {
+      const next = left;
+      left = undefined;
+      return Promise.resolve(next);
+    },
+    cancel() {
+      left = undefined;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { type CachePolicy, type CacheRule, cacheRule, type CacheWish } from '../../core/limits/cache-rule.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ResponseCacheStore } from '../../contracts/response-cache.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { type EventHub, warn } from '../chat/events.ts';
+import { sha256 } from '../../platform/hash.ts';
+import { valueWithin } from '../../platform/wait.ts';
+import { type CachedAnswer, readCachedAnswer } from './cached-answer.ts';
+
+/** What the cache of a router is made with. */
+export interface ResponsesOptions {
+  readonly store: ResponseCacheStore;
+  readonly policy: CachePolicy;
+  /** Bytes of one answer; larger ones are not kept. */
+  readonly maxEntryBytes: number;
+}
+
+/** A request that is being answered; others that are the same wait for it. */
+export interface Flight {
+  /** The answer, or undefined when it came to none. */
+  readonly landed: Promise<CachedAnswer | undefined>;
+  /** Ends it. May be called more than once. */
+  readonly land: (answer?: CachedAnswer) => void;
+}
+
+/** A store that takes longer than this many milliseconds is not worth waiting for. */
+const STORE_WAIT_MS = 250;
+
+/** The response cache of a router (gaps 9.4): whole answers, by everything that they depend on. */
+export class Responses {
+  readonly #options: ResponsesOptions;
+  readonly #environment: Environment;
+  readonly #events: EventHub;
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(options: ResponsesOptions, environment: Environment, events: EventHub) {
+    this.#options = options;
+    this.#environment = environment;
+    this.#events = events;
+  }
+
+  /** How a request uses the cache; undefined when it does not. */
+  ruleFor(request: NormalizedRequest, wish: CacheWish): CacheRule | undefined {
+    return cacheRule(request, wish, this.#options.policy);
+  }
+
+  /**
+   * The key of a request: two that share it would be answered alike.
+   *
+   * @param body - As it was sent. The order of its members matters, blanks do not.
+   */
+  async keyOf(request: NormalizedRequest, body: unknown): Promise<string> {
+    const { account, stream, requested, native, anthropicBetas = [] } = request;
+    const owner = JSON.stringify([account.id, account.keyId ?? null]);
+    const shape = `${native?.dialect ?? 'chat'}\n${stream ? 'stream' : 'whole'}\n${anthropicBetas.join()}`;
+    return `response\n${await sha256(`${owner}\n${shape}\n${requested}\n${JSON.stringify(body)}`)}`;
+  }
+
+  /** What is kept for a request. A store that fails has nothing. */
+  async find(key: string): Promise<CachedAnswer | undefined> {
+    const { store } = this.#options;
+    const found = await this.#soon(() => store.get(key));
+    return readCachedAnswer(found, this.#environment.wallClock());
+  }
+
+  /** Throws away what is kept for a request. */
+  async forget(key: string): Promise<undefined> {
+    const { store } = this.#options;
+    await this.#soon(() => store.delete(key));
+  }
+
+  /** Keeps an answer, if it is not too large. Nobody waits for it. */
+  keep(key: string, answer: CachedAnswer): void {
+    const { store, maxEntryBytes } = this.#options;
+    const text = JSON.stringify(answer);
+    if (new TextEncoder().encode(text).length > maxEntryBytes) return;
+    void this.#soon(() => store.set(key, text, answer.expiresAt - answer.storedAt));
+  }
+
+  /** The request with this key that is being answered, if there is one. */
+  underWay(key: string): Flight | undefined {
+    return this.#flights.get(key);
+  }
+
+  /** Makes a request the one that others with its key wait for. */
+  lead(key: string): Flight {
+    let resolve: (answer?: CachedAnswer) => void = () => {};
+    const landed = new Promise<CachedAnswer | undefined>((settle) => (resolve = settle));
+    const land = (answer?: CachedAnswer): void => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+      resolve(answer);
+    };
+    const flight = { landed, land };
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  async #soon<Value>(ask: () => Value | Promise<Value>): Promise<Value | undefined> {
+    const asked = (async () => ask())();
+    asked.catch(() => warn(this.#events, { code: 'response_cache', message: 'The response cache could not be used' }));
+    return valueWithin(this.#environment, asked, STORE_WAIT_MS);
+  }
+}

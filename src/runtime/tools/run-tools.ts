@@ -1,0 +1,193 @@
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { frozenRequest } from '../../core/pipeline/frozen.ts';
+import type { OfferedTool } from '../../core/pipeline/offer-tools.ts';
+import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
+import type { AnsweredCall } from '../../core/pipeline/turn-requests.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import type { ResultToolCall } from '../../protocol/chat-result.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
+import { callWithin, depthOf, runBounded } from '../pipeline/inner-call.ts';
+import type { Ledger } from '../pipeline/ledger.ts';
+import { type ToolCallOutcome, warn } from '../chat/events.ts';
+import type { RuntimeServices } from '../chat/services.ts';
+import { StageMeter } from '../chat/stage-meter.ts';
+
+/** What the calls of one turn have in common. */
+export interface ToolRun {
+  readonly services: RuntimeServices;
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Calls so far, by function name. */
+  readonly uses: Map<string, number>;
+  readonly request: NormalizedRequest;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+}
+
+/** A call that has its result. */
+export interface FinishedCall extends AnsweredCall {
+  /** Absent when the tool itself was not run, or failed. */
+  readonly outcome?: ToolOutcome | undefined;
+}
+
+/**
+ * Runs the calls of one turn at the same time. Nothing that a tool does is an error of the request: the model reads
+ * what went wrong, and decides.
+ *
+ * @param stepsLeft - Calls for which there is room; the model is told of the others that there was none.
+ * @throws The signal's reason when the caller goes away; the error of a tool whose outcome {@link ToolOutcome.fails}.
+ */
+export async function runTools(
+  calls: readonly ResultToolCall[],
+  run: ToolRun,
+  stepsLeft: number,
+): Promise<readonly FinishedCall[]> {
+  const finished = await Promise.all(
+    calls.map(async (call, index): Promise<FinishedCall> => {
+      if (index >= stepsLeft) return refused(call, 'No more tool calls can be made for this request; answer now');
+      return runTool(call, run);
+    }),
+  );
+  for (const { outcome } of finished) if (outcome?.fails !== undefined) throw outcome.fails;
+  return finished;
+}
+
+async function runTool(call: ResultToolCall, run: ToolRun): Promise<FinishedCall> {
+  const { services, tools, uses, ledger } = run;
+  const tool = tools.get(call.function.name);
+  if (tool === undefined) return refused(call, 'There is no such tool');
+  const use = (uses.get(tool.name) ?? 0) + 1;
+  uses.set(tool.name, use);
+  if (use > tool.maxUses) return refused(call, `max_uses exceeded: this tool can be used ${tool.maxUses} times`);
+  const args = argumentsOf(call);
+  if (args === undefined) return refused(call, 'The arguments must be a JSON object');
+  ledger.toolCalls(0, 1);
+  const meter = new StageMeter(services, run.request, ledger.nextWork());
+  meter.toolStarts(tool.definition.type, tool.name);
+  let told: ToolCallOutcome = 'aborted';
+  try {
+    const { finished, outcome } = await execute(call, run, { tool, args, use, meter });
+    told = outcome;
+    return finished;
+  } finally {
+    meter.toolEnds(tool.definition.type, tool.name, told);
+  }
+}
+
+/** A call that a tool was run for. */
+interface ExecutedCall {
+  readonly finished: FinishedCall;
+  readonly outcome: ToolCallOutcome;
+}
+
+/** What a tool is run with. */
+interface ToolUse {
+  readonly tool: OfferedTool;
+  readonly args: JsonObject;
+  /** Counted from 1 over all calls of this tool in this request. */
+  readonly use: number;
+  readonly meter: StageMeter;
+}
+
+async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promise<ExecutedCall> {
+  const { services, ledger } = run;
+  const { tool, args, meter } = used;
+  const { definition, options } = tool;
+  const outcome = await runBounded(
+    services.environment,
+    run.signal,
+    definition.timeoutMs ?? services.timeouts.serverToolMs,
+    (signal) => definition.execute(args, options, contextOf(run, used, signal)),
+  );
+  if (outcome.type === 'late') {
+    return { finished: failed(call, run, tool, undefined, 'The tool took too long'), outcome: 'timeout' };
+  }
+  if (outcome.type === 'threw') {
+    return { finished: failed(call, run, tool, outcome.thrown, reasonOf(outcome.thrown)), outcome: 'failed' };
+  }
+  try {
+    const checked = checkOutcome(outcome.value);
+    if (checked.used !== undefined) ledger.used(checked.used);
+    meter.used(checked.used?.cost);
+    const { result } = checked;
+    const text = typeof result === 'string' ? result : JSON.stringify(result);
+    const went = checked.fails === undefined ? 'ok' : 'failed';
+    return { finished: { call, result: text, outcome: checked }, outcome: went };
+  } catch (thrown) {
+    return { finished: failed(call, run, tool, thrown, 'The tool gave no usable result'), outcome: 'failed' };
+  }
+}
+
+function contextOf(
+  { services, request, ledger }: ToolRun,
+  { tool, use, meter }: ToolUse,
+  signal: AbortSignal,
+): ToolContext {
+  const { environment, facts, registry } = services;
+  const { type } = tool.definition;
+  return {
+    request: frozenRequest(request),
+    name: tool.name,
+    use,
+    signal,
+    account: request.account,
+    catalog: facts.catalog,
+    depth: depthOf(request),
+    now: environment.now,
+    wallClock: environment.wallClock,
+    random: environment.random,
+    serverTools: registry.types,
+    call: (body, bounds) => callWithin(services, { request, ledger, signal, meter }, type, body, bounds),
+    stage(record) {
+      if (!signal.aborted) ledger.stage(type, { type: 'server_tools', ...record });
+    },
+  };
+}
+
+function argumentsOf({ function: { arguments: text } }: ResultToolCall): JsonObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text || '{}');
+    return isJsonObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkOutcome(value: unknown): ToolOutcome {
+  if (!isJsonObject(value) || value.result === undefined) throw new TypeError('execute must give back { result }');
+  const { fails, ...content } = value;
+  if (fails !== undefined && !RouterError.isInstance(fails)) throw new TypeError('fails must be a RouterError');
+  const inspection = inspectJson(content, { depth: 64, nodes: 400_000 });
+  if (!inspection.ok) throw new TypeError(`the outcome is not JSON: ${inspection.path} ${inspection.problem}`);
+  if (inspection.characters > MAX_PLUGIN_OUTPUT_LENGTH) throw new TypeError('the outcome is too large');
+  const outcome = value as unknown as ToolOutcome;
+  for (const list of [outcome.annotations, outcome.images]) {
+    if (list !== undefined && !Array.isArray(list)) throw new TypeError('annotations and images must be lists');
+  }
+  return outcome;
+}
+
+/** An error of ours is written for whoever asked; what others throw is not. */
+function reasonOf(thrown: unknown): string {
+  return RouterError.isInstance(thrown) ? thrown.message : 'The tool failed';
+}
+
+function failed(
+  call: ResultToolCall,
+  { services }: ToolRun,
+  { definition }: OfferedTool,
+  thrown: unknown,
+  reason: string,
+): FinishedCall {
+  warn(services.events, {
+    code: 'server_tool_failed',
+    message: `The server tool "${definition.type}" did not give a result: ${thrown === undefined ? 'timeout' : 'error'}`,
+    ...(thrown === undefined ? {} : { thrown }),
+  });
+  return refused(call, reason);
+}
+
+function refused(call: ResultToolCall, error: string): FinishedCall {
+  return { call, result: JSON.stringify({ status: 'error', error }) };
+}

@@ -1,2 +1,0 @@
-export { redisStore } from './redis-store.ts';
-export type { RedisClient, RedisStoreOptions } from './redis-store.ts';

@@ -1,0 +1,36 @@
+import { sizedMap } from './memory.ts';
+import type { StateStore } from '../contracts/state-store.ts';
+import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+
+/**
+ * Answers in the memory of this process.
+ *
+ * @param maxBytes - Bytes of all answers together, about; the least recently used go first.
+ * @param now - Monotonic milliseconds.
+ */
+export function memoryResponseCache(maxBytes: number, now: () => number): ResponseCacheStore {
+  // Texts are two bytes a character at most.
+  const texts = sizedMap<{ readonly text: string }>(
+    Math.floor(maxBytes),
+    ({ text }, key) => 2 * (text.length + key.length),
+    now,
+  );
+  return {
+    get: (key) => texts.get(key)?.text,
+    set: (key, text, ttlMs) => texts.set(key, { text }, ttlMs),
+    delete: (key) => texts.delete(key),
+  };
+}
+
+/** Answers in a state store that instances share. It bounds itself: Redis by `maxmemory`. */
+export function stateResponseCache(state: StateStore): ResponseCacheStore {
+  const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  return {
+    get(key) {
+      const found = state.get(key);
+      return found instanceof Promise ? found.then(asText) : asText(found);
+    },
+    set: (key, text, ttlMs) => state.set(key, text, ttlMs),
+    delete: (key) => state.delete(key),
+  };
+}

@@ -1,2 +1,0 @@
-export { sqliteStorage } from './sqlite-storage.ts';
-export type { SqliteStorageOptions } from './sqlite-storage.ts';
