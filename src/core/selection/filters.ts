@@ -46,11 +46,6 @@ function toolChoiceCapability(endpoint: Endpoint, choice: ToolChoiceKind): Capab
   return choice === 'auto' ? 'yes' : 'unknown';
 }
 
-/** Whether a set holds a value; a set that nobody declared gives the answer of the policy. */
-function supports<Value>(declared: ReadonlySet<Value> | undefined, value: Value, policy: SelectionPolicy): boolean {
-  return isAllowed(capabilityIn(declared, value), policy);
-}
-
 /** Whether a parameter may be sent to an endpoint. */
 function takesParameter(endpoint: Endpoint, name: ParameterName, policy: SelectionPolicy): boolean {
   return isAllowed(parameterCapability(endpoint, name), policy);

@@ -78,7 +78,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       least: leastTokens(request.messages, sizes),
       roomAt: (endpoint) =>
         scaled(promptRoom(endpoint, request, beside * tokenFactor(endpoint)), tokenFactor(endpoint)),
-      mayShorten: (endpoint) => mayShorten(endpoint, because),
+      shortenable: (endpoint) => mayShorten(endpoint, because),
     };
   }
 
@@ -180,7 +180,7 @@ interface PromptFit {
   /** Room for messages at an endpoint, in the same tokens. */
   readonly roomAt: (endpoint: Endpoint) => PromptRoom;
   /** Whether the prompt may be shortened for an endpoint at all. */
-  readonly mayShorten: (endpoint: Endpoint) => boolean;
+  readonly shortenable: (endpoint: Endpoint) => boolean;
 }
 
 /**
@@ -190,12 +190,12 @@ interface PromptFit {
 function markShortened(
   targets: readonly ModelTarget[],
   { needs }: NormalizedRequest,
-  { tokens, least, roomAt, mayShorten }: PromptFit,
+  { tokens, least, roomAt, shortenable }: PromptFit,
 ): readonly ModelTarget[] {
   const all = targets.flatMap((target) => target.endpoints);
   const tooLong = all.filter((endpoint) => tokens > roomAt(endpoint).whole);
   if (tooLong.length === 0) return targets;
-  const possible = tooLong.filter((endpoint) => mayShorten(endpoint) && least <= roomAt(endpoint).shortened);
+  const possible = tooLong.filter((endpoint) => shortenable(endpoint) && least <= roomAt(endpoint).shortened);
   const half = (tokens + (needs.outputTokens ?? 0)) / 2;
   let chosen = possible.filter((endpoint) => contextOf(endpoint) >= half);
   if (chosen.length === 0 && tooLong.length === all.length) {

@@ -183,13 +183,13 @@ function visitAnswer(choices: readonly Choice[], visit: TextVisitor): readonly C
 }
 
 function visitResult(message: ResultMessage, path: string, visit: TextVisitor): ResultMessage {
-  const text = (value: string | null, name: string): string | null =>
+  const visited = (value: string | null, name: string): string | null =>
     value === null ? null : visit(value, { path: `${path}.${name}`, role: ROLE });
   const { reasoning_details: details, tool_calls: calls, audio } = message;
   const changed = {
-    content: text(message.content, 'content'),
-    refusal: text(message.refusal, 'refusal'),
-    reasoning: text(message.reasoning, 'reasoning'),
+    content: visited(message.content, 'content'),
+    refusal: visited(message.refusal, 'refusal'),
+    reasoning: visited(message.reasoning, 'reasoning'),
   };
   const changedDetails =
     details && visitEach(details, (one, at) => visitDetail(one, `${path}.reasoning_details[${at}]`, visit));

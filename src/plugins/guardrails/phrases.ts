@@ -117,7 +117,7 @@ export function wordsOf(folded: string): Words {
   const text: string[] = [];
   const start: number[] = [];
   const end: number[] = [];
-  const add = (from: number, to: number): void => {
+  const addWord = (from: number, to: number): void => {
     text.push(to - from > MAX_LENGTH ? '' : folded.slice(from, to));
     start.push(from);
     end.push(to);
@@ -129,13 +129,13 @@ export function wordsOf(folded: string): Words {
     const next = at + (code > 0xffff ? 2 : 1);
     if (kind === LETTER && begun < 0) begun = at;
     if (kind !== LETTER && begun >= 0) {
-      add(begun, at);
+      addWord(begun, at);
       begun = -1;
     }
-    if (kind === ALONE) add(at, next);
+    if (kind === ALONE) addWord(at, next);
     at = next;
   }
-  if (begun >= 0) add(begun, folded.length);
+  if (begun >= 0) addWord(begun, folded.length);
   return { text, start, end };
 }
 

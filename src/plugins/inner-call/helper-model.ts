@@ -64,8 +64,8 @@ export function textFunction(description: string, texts: Readonly<Record<string,
  * @throws {@link RouterError} 502 when there is none.
  */
 export function textOfAnswer({ choices, model }: ChatResult): string {
-  const text = choices[0]?.message.content?.trim() ?? '';
-  if (text !== '') return text;
+  const content = choices[0]?.message.content?.trim() ?? '';
+  if (content !== '') return content;
   const reason = choices[0]?.finish_reason ?? 'none';
   throw new RouterError({
     status: 502,

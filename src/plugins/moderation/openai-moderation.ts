@@ -119,20 +119,20 @@ const OVERLAP = 200;
 
 /** Cuts long texts into slices and leaves out blank ones. No character is cut in two. */
 function slicesOf(texts: readonly string[], length: number): readonly string[] {
-  return texts.flatMap((text) => {
-    if (text.trim() === '') return [];
+  return texts.flatMap((whole) => {
+    if (whole.trim() === '') return [];
     const slices: string[] = [];
     let start = 0;
     for (;;) {
-      const end = wholeCharacter(text, start + length);
-      slices.push(text.slice(start, end));
-      if (end >= text.length) return slices;
-      start = wholeCharacter(text, end - OVERLAP);
+      const end = wholeCharacter(whole, start + length);
+      slices.push(whole.slice(start, end));
+      if (end >= whole.length) return slices;
+      start = wholeCharacter(whole, end - OVERLAP);
     }
   });
 }
 
-function wholeCharacter(text: string, at: number): number {
-  const code = text.charCodeAt(at);
+function wholeCharacter(whole: string, at: number): number {
+  const code = whole.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }

@@ -152,9 +152,9 @@ function limitCacheMarks(
   for (const block of marked.splice(1, marked.length - most)) delete block.cache_control;
   let isShort = false;
   for (const block of marked) {
-    const isLong = block.cache_control?.ttl === '1h';
-    if (isShort && isLong) block.cache_control = SHORT;
-    isShort ||= !isLong;
+    const lasts = block.cache_control?.ttl === '1h';
+    if (isShort && lasts) block.cache_control = SHORT;
+    isShort ||= !lasts;
   }
   return isShort && whole?.ttl === '1h' ? SHORT : whole;
 }

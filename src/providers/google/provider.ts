@@ -197,10 +197,10 @@ export class GoogleStreamDecoder implements StreamDecoder {
   }
 
   event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
-    const text = data.trim();
+    const line = data.trim();
     // Proxies that speak another wire as well may add its end mark.
-    if (text === '' || text === '[DONE]') return;
-    const responses = parseObjects(text);
+    if (line === '' || line === '[DONE]') return;
+    const responses = parseObjects(line);
     if (responses === undefined) {
       // An event that the end of the body cut off is no surprise: what came before tells whether the answer is whole.
       if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
@@ -216,8 +216,8 @@ export class GoogleStreamDecoder implements StreamDecoder {
     this.#closing = true;
   }
 
-  body(text: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(text, this.#context);
+  body(body: string, pieces: StreamPiece[]): void {
+    const decoded = decodeResult(body, this.#context);
     if (decoded.ok) pieces.push(...scatter(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
@@ -236,10 +236,10 @@ function parseObjects(data: string): readonly JsonObject[] | undefined {
  * empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: AnswerContext): DecodedResult {
-  const text = body.trim();
-  if (text === '') return bad('The provider sent an empty answer');
-  if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
-  const value = parseJson(text);
+  const trimmed = body.trim();
+  if (trimmed === '') return bad('The provider sent an empty answer');
+  if (trimmed.startsWith('<')) return bad('The provider sent a web page instead of an answer');
+  const value = parseJson(trimmed);
   if (value === undefined) return bad('The provider sent an answer that is not valid JSON');
   const responses = (Array.isArray(value) ? value : [value]).filter(isJsonObject);
   const reader = new AnswerReader(context);

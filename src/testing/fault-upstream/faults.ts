@@ -156,12 +156,12 @@ const STATUS_FAULTS = {
  * A status with an error object, or an error object inside a stream that has begun. The key of the request stands in
  * the message, as with real providers, so that a router which passes it on is found out.
  */
-function refusal(status: number, error: ProviderError, headers: Record<string, string> = {}): Fault {
+function refusal(code: number, error: ProviderError, headers: Record<string, string> = {}): Fault {
   return {
-    does: `answers ${status}: ${error.message}`,
+    does: `answers ${code}: ${error.message}`,
     play: (exchange) => {
       const message = `${error.message} (${keyOf(exchange.request)})`;
-      return exchange.refuse(status, { ...error, message }, headers);
+      return exchange.refuse(code, { ...error, message }, headers);
     },
   };
 }
@@ -175,10 +175,10 @@ function keyOf({ headers }: RecordedRequest): string {
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
 /** What stands between a provider and the world answers, with a page. */
-function edge(status: number): Fault {
+function edge(code: number): Fault {
   return {
-    does: `answers ${status} with a page, as an edge in front of a provider does`,
-    play: (exchange) => exchange.reply(status, '<html>Edge error</html>', { 'content-type': 'text/html' }),
+    does: `answers ${code} with a page, as an edge in front of a provider does`,
+    play: (exchange) => exchange.reply(code, '<html>Edge error</html>', { 'content-type': 'text/html' }),
   };
 }
 

@@ -111,12 +111,17 @@ function userMessages(blocks: readonly MessagesBlock[]): readonly JsonObject[] {
   ];
 }
 
-function toolMessage({ tool_use_id: id, content, is_error: failed, cache_control: mark }: ToolResultBlock): JsonObject {
+function toolMessage({
+  tool_use_id: id,
+  content,
+  is_error: hasFailed,
+  cache_control: mark,
+}: ToolResultBlock): JsonObject {
   const said = chatContent(content ?? '');
   return {
     role: 'tool',
     tool_call_id: id,
-    content: failed === true ? failedContent(said) : said,
+    content: hasFailed === true ? failedContent(said) : said,
     ...(mark == null ? {} : { cache_control: { ...mark } }),
   };
 }

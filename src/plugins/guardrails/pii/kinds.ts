@@ -105,13 +105,13 @@ function findCreditCards(text: string): readonly Finding[] {
   const groups = [...text.matchAll(/\d+/g)];
   const findings: Finding[] = [];
   for (let first = 0; first < groups.length;) {
-    const found = cardFrom(text, groups, first);
-    if (found === undefined) {
+    const card = cardFrom(text, groups, first);
+    if (card === undefined) {
       first += 1;
       continue;
     }
-    findings.push(found.finding);
-    first = found.next;
+    findings.push(card.finding);
+    first = card.next;
   }
   return findings;
 }
@@ -127,16 +127,16 @@ function cardFrom(
   // The digits behind the point of a number are none of a card.
   if (/\d[.,]$/.test(text.slice(Math.max(0, start - 2), start))) return undefined;
   let digits = '';
-  let found: { readonly finding: Finding; readonly next: number } | undefined;
+  let card: { readonly finding: Finding; readonly next: number } | undefined;
   for (let at = first, end = start; at < groups.length; at += 1) {
     const group = groups[at];
     if (group === undefined || (at > first && !/^[ -]$/.test(text.slice(end, group.index)))) break;
     digits += group[0];
     if (digits.length > LONGEST) break;
     end = group.index + group[0].length;
-    if (isCard(digits)) found = { finding: { pattern: 'CREDIT_CARD', start, end }, next: at + 1 };
+    if (isCard(digits)) card = { finding: { pattern: 'CREDIT_CARD', start, end }, next: at + 1 };
   }
-  return found;
+  return card;
 }
 
 function isCard(digits: string): boolean {
