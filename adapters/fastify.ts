@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { errorReplyOf, handle, type HttpReply, type Router } from '../src/index.ts';
+import { errorReplyOf, handle, type HttpReply, type Router } from '../src/entries/mount.ts';
 import { locate, nodeCall, writeReply } from './node-exchange.ts';
 
 /** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */

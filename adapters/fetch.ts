@@ -1,4 +1,4 @@
-import { handle, type HttpReply, notFoundReply, type Router } from '../src/index.ts';
+import { handle, type HttpReply, notFoundReply, type Router } from '../src/entries/mount.ts';
 import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
 
 /** Options of {@link fetchRouter}. */

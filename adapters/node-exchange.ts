@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BodyError, type HttpCall, type HttpReply, type ParsedBody, type UnreadBody } from '../src/index.ts';
+import { BodyError, type HttpCall, type HttpReply, type ParsedBody, type UnreadBody } from '../src/entries/mount.ts';
 
 /** Where a request stands below the mount. */
 export interface Location {

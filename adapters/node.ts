@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { handle, type HttpReply, notFoundReply, type Router } from '../src/index.ts';
+import { handle, type HttpReply, notFoundReply, type Router } from '../src/entries/mount.ts';
 import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */

@@ -1,4 +1,4 @@
-import { BodyError, type HttpCall, type HttpReply } from '../src/index.ts';
+import { BodyError, type HttpCall, type HttpReply } from '../src/entries/mount.ts';
 
 /** What a Web `Request` does not tell by itself. */
 export interface WebCallOptions {

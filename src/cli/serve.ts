@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
 import { createRouter } from '../router/create-router.ts';
 import type { Router } from '../router/router.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';

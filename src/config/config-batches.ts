@@ -9,7 +9,7 @@ import { Secret } from '../platform/secret.ts';
 import { bytesOfSecret } from '../runtime/batches/verify-webhook.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import { memoryStorage } from '../storage/memory-storage.ts';
-import type { MaybePromise } from '../contracts/state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 /** Options of batches. */
 export interface BatchesOptions {

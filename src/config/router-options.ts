@@ -1,5 +1,5 @@
 import type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from './config-limits.ts';
-import { budget, RATE_LIMITS } from './account-limit-options.ts';
+import { budget, RATE_LIMITS } from '../core/limits/account-limit-options.ts';
 import {
   amount,
   anything,
@@ -30,8 +30,8 @@ import type { Brand, Cors, KeepAlive, RouterConfig } from './router-config.ts';
 import type { BackoffPolicy, RetryBudgetPolicy } from '../core/fallback/retry-budget.ts';
 import type { BreakerPolicy } from '../core/fallback/breaker.ts';
 import type { FallbackPolicy } from '../core/fallback/next-move.ts';
-import { pluginDefaults, routingPolicy } from './account-options.ts';
-import { modelInfo, modelTable } from './model-options.ts';
+import { pluginDefaults, routingPolicy } from '../core/limits/account-options.ts';
+import { modelInfo, modelTable } from '../catalog/model-options.ts';
 import type { SelectionPolicy } from '../core/selection/performance.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import type { BatchLimits } from '../runtime/batches/limits.ts';

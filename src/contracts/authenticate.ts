@@ -1,5 +1,5 @@
 import type { Account } from '../core/account.ts';
-import type { MaybePromise } from './state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 /** What a caller showed of itself. */
 export interface Credentials {

@@ -1,6 +1,6 @@
 import type { BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
 import type { ShortBudget } from '../core/limits/limit-errors.ts';
-import type { MaybePromise } from './state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
 export type { ShortBudget } from '../core/limits/limit-errors.ts';

@@ -1,3 +1,4 @@
+import { CHANGEABLE } from '../core/pipeline/frozen.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
@@ -124,11 +125,6 @@ export interface Plugin<Options = unknown, State = unknown> {
   close?(): Awaitable<void>;
 }
 
-/** Gives a plugin back as it is, with the types of its options and state found by the compiler. */
-export function definePlugin<Options = {}, State = undefined>(plugin: Plugin<Options, State>): Plugin<Options, State> {
-  return plugin;
-}
-
 /**
  * A plugin that runs although requests do not name it. In the configuration for everybody, or at an account.
  * The request's own entry wins, unless `preventOverrides` is set (gaps 5).
@@ -158,20 +154,6 @@ export interface ChunkTransform<State = unknown> {
   /** Chunks to send after the last one: what was held back. */
   end(state: State): readonly DeltaPiece[];
 }
-
-/** Members of a request that plugins may change. */
-export const CHANGEABLE = [
-  'messages',
-  'parameters',
-  'tools',
-  'serverTools',
-  'toolChoice',
-  'responseFormat',
-  'reasoning',
-  'outputModalities',
-  'preferences',
-  'extra',
-] as const satisfies readonly (keyof NormalizedRequest)[];
 
 /**
  * What a plugin changes in a request. A member that is given replaces the request's own; to add a message, give all

@@ -89,8 +89,3 @@ export type ProviderReply =
 export type EmbeddingReply =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
   | { readonly type: 'embedded'; readonly result: UpstreamEmbeddings };
-
-/** A reply that says that the call failed. */
-export function failedReply(failure: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
-  return { type: 'failed', failure };
-}

@@ -1,6 +1,6 @@
 import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
-import type { MaybePromise } from './state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 export type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 export type { FreeModelLimits, RateLimitName, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';

@@ -1,4 +1,4 @@
-import type { MaybePromise } from './state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 export type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 

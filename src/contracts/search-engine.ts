@@ -1,5 +1,4 @@
 import type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
-import type { DomainFilter } from '../plugins/domains/domain-filter.ts';
 
 /** What a {@link SearchEngine} is asked. */
 export interface SearchQuery {
@@ -48,4 +47,25 @@ export interface SearchEngine {
   search(query: SearchQuery): Promise<SearchAnswer>;
   /** Frees connections. May be called more than once. */
   close?(): Promise<void>;
+}
+
+/** Which sites a request wants, and which it does not want. The latter win. */
+export interface DomainFilter {
+  /** Empty: all sites. */
+  readonly allowed: readonly DomainRule[];
+  readonly blocked: readonly DomainRule[];
+}
+
+/**
+ * A rule about sites, as requests write them: `example.com` (with its subdomains), `*.example.com` (its subdomains
+ * only), `example.com/blog` (what lies below a path), `example.com:8443`.
+ */
+export interface DomainRule {
+  /** As it was written, without a scheme. */
+  readonly text: string;
+  /** Lower-case host, in which `*` stands for any characters. */
+  readonly host: string;
+  readonly port?: string | undefined;
+  /** Path below which a page must lie, without a slash at its end; undefined for whole sites. */
+  readonly path?: string | undefined;
 }

@@ -97,8 +97,3 @@ export interface ServerToolDefinition<Options = unknown> {
   /** Frees what the tool holds. Called by `router.close()`; may be called more than once. */
   close?(): Awaitable<void>;
 }
-
-/** Gives a server tool back as it is, with the type of its options found by the compiler. */
-export function defineServerTool<Options = {}>(tool: ServerToolDefinition<Options>): ServerToolDefinition<Options> {
-  return tool;
-}

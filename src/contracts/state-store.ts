@@ -1,7 +1,5 @@
+import type { MaybePromise } from '../platform/wait.ts';
 import type { JsonValue } from '../protocol/json.ts';
-
-/** A value now or later: in-memory stores answer at once, and nothing waits for a promise that is not there. */
-export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** What is to happen to one counter; see {@link StateStore.change}. */
 export interface CounterChange {

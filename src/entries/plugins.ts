@@ -102,13 +102,13 @@ export type { FileQuery, FileStore, StoredFile } from '../contracts/file-store.t
 export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
 export { PdfError } from '../contracts/pdf-reader.ts';
 export type { PdfProblem, PdfReader, PdfRequest, PdfText } from '../contracts/pdf-reader.ts';
-export type { DomainFilter } from '../plugins/domains/domain-filter.ts';
-export type { DomainRule } from '../plugins/domains/domain-filter.ts';
+export type { DomainFilter } from '../contracts/search-engine.ts';
+export type { DomainRule } from '../contracts/search-engine.ts';
 export type { OutboundOptions } from '../net/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
 
 /** Public surface: what a plugin or a server tool of your own is made of. */
-export { definePlugin } from '../contracts/plugin.ts';
+export { definePlugin } from '../core/pipeline/define-plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
 export type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
 export type { UsableTarget } from '../core/selection/usable.ts';
@@ -124,7 +124,7 @@ export type {
 } from '../contracts/plugin-context.ts';
 export type { RequestChange } from '../contracts/plugin.ts';
 export type { ChunkTransform } from '../contracts/plugin.ts';
-export { defineServerTool } from '../contracts/server-tool.ts';
+export { defineServerTool } from '../core/pipeline/define-plugin.ts';
 export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from '../contracts/server-tool.ts';
 export { textAnswer } from '../core/pipeline/text-answer.ts';
 export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';

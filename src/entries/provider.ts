@@ -12,8 +12,8 @@ export type { NativeRequest } from '../core/dialects/dialect.ts';
 
 // To write requests.
 export { EncodeError } from '../providers/codec.ts';
-export { parseDataUrl } from '../providers/data-url.ts';
-export type { DataUrl } from '../providers/data-url.ts';
+export { parseDataUrl } from '../platform/data-url.ts';
+export type { DataUrl } from '../platform/data-url.ts';
 export { ToolIds, callIdPrefix } from '../providers/tool-ids.ts';
 export type { ToolIdRule } from '../providers/tool-ids.ts';
 export { readEnvironment } from '../platform/environment-variables.ts';

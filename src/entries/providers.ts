@@ -58,7 +58,7 @@ export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from '../
 export type { CatalogInput } from '../runtime/chat/known-models.ts';
 
 /** Public surface: what a provider of your own is made of. */
-export { failedReply } from '../contracts/provider.ts';
+export { failedReply } from '../core/fallback/failure.ts';
 export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
 export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider.ts';
 export type { Catalog } from '../catalog/catalog.ts';

@@ -23,9 +23,3 @@ export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '..
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';
-
-/** Public surface: what a mount of your own is made of. */
-export { handle } from '../http/handle.ts';
-export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
-export { BodyError } from '../http/exchange.ts';
-export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from '../http/exchange.ts';

@@ -1,13 +1,14 @@
 /** Public surface: where state lives, and what happens. */
 export { memoryStore } from '../storage/memory.ts';
 export type { MemoryStoreOptions } from '../storage/memory.ts';
-export type { ChangedCounters, CounterChange, MaybePromise, StateStore } from '../contracts/state-store.ts';
+export type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
+export type { MaybePromise } from '../platform/wait.ts';
 export { withLocalFallback } from '../storage/local-fallback.ts';
 export type { LocalFallbackOptions } from '../storage/local-fallback.ts';
 export { memoryStorage } from '../storage/memory-storage.ts';
 export type { MemoryStorageOptions } from '../storage/memory-storage.ts';
-export { StorageError } from '../storage/storage-error.ts';
-export type { StorageErrorReason } from '../storage/storage-error.ts';
+export { StorageError } from '../contracts/storage-error.ts';
+export type { StorageErrorReason } from '../contracts/storage-error.ts';
 export { DuplicateCustomIdError } from '../contracts/batch-store.ts';
 export type {
   BatchListQuery,

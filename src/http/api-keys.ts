@@ -1,9 +1,9 @@
 import type { Account } from '../core/account.ts';
-import { ACCOUNT_OPTIONS } from '../config/account-options.ts';
+import { ACCOUNT_OPTIONS } from '../core/limits/account-options.ts';
 import { group, kind, listOf, type OptionKind, type OptionShape, textThat } from '../platform/option-kinds.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';
-import type { MaybePromise } from '../contracts/state-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import type { Authenticate } from '../contracts/authenticate.ts';
 
 /** A key and whose it is. */

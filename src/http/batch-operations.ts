@@ -5,7 +5,7 @@ import type { Router } from '../router/router.ts';
 import type { ListBatchesOptions } from '../runtime/batches/batches.ts';
 import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { warn } from '../runtime/chat/events.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import { StorageError } from '../contracts/storage-error.ts';
 import { readUpload, type Upload } from './batch-upload.ts';
 import { invalid } from './body.ts';
 import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../contracts/state-store.ts';
+import type { MaybePromise } from './wait.ts';
 
 interface NodeHash {
   update(text: string): NodeHash;

@@ -46,3 +46,6 @@ const callInNextTurn: (callback: () => void) => unknown =
 export function nextTurn(): Promise<void> {
   return new Promise(callInNextTurn);
 }
+
+/** A value now or later: in-memory stores answer at once, and nothing waits for a promise that is not there. */
+export type MaybePromise<Value> = Value | Promise<Value>;

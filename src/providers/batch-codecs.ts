@@ -1,11 +1,10 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import { failure } from '../core/fallback/failure.ts';
+import { failure, failedReply } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { type Codec, EncodeError } from './codec.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { NativeBatches, NativeItem, NativeReply, NativeSubmission } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
-import { failedReply } from '../contracts/provider.ts';
 
 /** How a provider's requests are written and answers read, for its batch API. */
 export interface BatchCodecs {

@@ -1,5 +1,5 @@
 import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { type AttemptFailure, failure, failedReply } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
@@ -13,14 +13,8 @@ import { type ApiAnswer, ProviderApi, type ProviderApiOptions } from './provider
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  failedReply,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-} from '../contracts/provider.ts';
+import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
+
 import { serialize } from './serialize.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 

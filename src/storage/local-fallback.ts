@@ -1,6 +1,6 @@
 import { memoryStore } from './memory.ts';
 import type { StateStore } from '../contracts/state-store.ts';
-import { StorageError } from './storage-error.ts';
+import { StorageError } from '../contracts/storage-error.ts';
 
 /** Options of {@link withLocalFallback}. */
 export interface LocalFallbackOptions {

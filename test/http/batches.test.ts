@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { answer, batchProvider, batchScene, changedStore, failing } from '../support/batches.ts';
 import { type CallInit, httpCall, read, send } from '../support/http-call.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
-import { StorageError } from '../../src/storage/storage-error.ts';
+import { StorageError } from '../../src/contracts/storage-error.ts';
 
 const FIELDS = { endpoint: '/v1/chat/completions', model: 'acme/one' };
 const item = (name: string) => ({ custom_id: name, body: { messages: [{ role: 'user', content: name }] } });

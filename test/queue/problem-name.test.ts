@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { problemName } from '../../src/queue/problem-name.ts';
-import { StorageError } from '../../src/storage/storage-error.ts';
+import { StorageError } from '../../src/contracts/storage-error.ts';
 
 const ADDRESS = 'postgres://admin:hunter2@db.internal:5432/app';
 

@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import type { PostgresPool } from '../../src/storage/postgres/failure.ts';
 import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
-import { StorageError } from '../../src/storage/storage-error.ts';
+import { StorageError } from '../../src/contracts/storage-error.ts';
 import { answered, claim, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 

@@ -17,7 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
-import type { StorageError } from '../../src/storage/storage-error.ts';
+import type { StorageError } from '../../src/contracts/storage-error.ts';
 import { REFUSED, draftRecord, makeBatch, someItems } from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -1,13 +1,8 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
-import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
+import { type FailureKind, failure, failedReply } from '../../src/core/fallback/failure.ts';
 import type { ReportedUsage, StreamPiece } from '../../src/core/stream/pieces.ts';
-import {
-  failedReply,
-  type PieceStream,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-} from '../../src/contracts/provider.ts';
+import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+
 import type { Environment } from '../../src/platform/environment.ts';
 
 /** How a stub deals with one call. Times are milliseconds of the fake clock. */

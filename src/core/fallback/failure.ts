@@ -1,5 +1,6 @@
 import type { PlanStep } from '../selection/route-plan.ts';
 import type { ErrorType } from '../../protocol/error.ts';
+import type { ProviderReply } from '../../contracts/provider.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */
 export type FailureKind =
@@ -146,3 +147,8 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   content_policy: { ...refused, status: 403, errorType: 'content_policy_violation' },
   adapter: { ...outage, status: 502, errorType: 'provider_unavailable', sameEndpoint: false },
 };
+
+/** A reply that says that the call failed. */
+export function failedReply(failure: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
+  return { type: 'failed', failure };
+}

@@ -1,7 +1,7 @@
 import type { Needs, NormalizedRequest } from '../normalize/normalized-request.ts';
 import { deriveNeeds } from '../normalize/needs.ts';
 import { withoutNative } from './without-native.ts';
-import { CHANGEABLE, type RequestChange } from '../../contracts/plugin.ts';
+import type { RequestChange } from '../../contracts/plugin.ts';
 
 /**
  * A deep copy that nobody can change. Objects that are not plain (sets, for example) are kept as they are, and so is
@@ -63,3 +63,17 @@ export function applyChange(before: ChangedRequest, change: RequestChange): Chan
 export function changedMembers(change: RequestChange): readonly string[] {
   return [...CHANGEABLE, 'needs' as const].filter((name) => change[name] !== undefined);
 }
+
+/** Members of a request that plugins may change. */
+export const CHANGEABLE = [
+  'messages',
+  'parameters',
+  'tools',
+  'serverTools',
+  'toolChoice',
+  'responseFormat',
+  'reasoning',
+  'outputModalities',
+  'preferences',
+  'extra',
+] as const satisfies readonly (keyof NormalizedRequest)[];

@@ -1,10 +1,6 @@
 import { checkShape } from '../../platform/option-kinds.ts';
-import {
-  defineServerTool,
-  type ServerToolDefinition,
-  type ToolContext,
-  type ToolOutcome,
-} from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { type AdvisorOptions, parseAdvisorOptions } from '../../protocol/inner-model-options.ts';
 import type { Message, ToolCall } from '../../protocol/message.ts';
 import {

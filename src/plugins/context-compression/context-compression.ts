@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { amount, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';

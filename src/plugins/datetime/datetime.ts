@@ -1,4 +1,5 @@
-import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { echo } from '../../protocol/fault.ts';

@@ -1,12 +1,7 @@
+import type { DomainRule, DomainFilter } from '../../contracts/search-engine.ts';
+
 import { echo } from '../../protocol/fault.ts';
 import { matchesWildcard } from '../../catalog/model-patterns.ts';
-
-/** Which sites a request wants, and which it does not want. The latter win. */
-export interface DomainFilter {
-  /** Empty: all sites. */
-  readonly allowed: readonly DomainRule[];
-  readonly blocked: readonly DomainRule[];
-}
 
 /** A filter, or the one problem worth telling, as an options parser tells it. */
 type FilterCheck =
@@ -48,20 +43,6 @@ export function isAdmitted({ allowed, blocked }: DomainFilter, url: URL): boolea
 
 function problemOf(written: string): string {
   return `must be a domain such as "example.com", "*.example.com" or "example.com/blog", not ${echo(written)}`;
-}
-
-/**
- * A rule about sites, as requests write them: `example.com` (with its subdomains), `*.example.com` (its subdomains
- * only), `example.com/blog` (what lies below a path), `example.com:8443`.
- */
-export interface DomainRule {
-  /** As it was written, without a scheme. */
-  readonly text: string;
-  /** Lower-case host, in which `*` stands for any characters. */
-  readonly host: string;
-  readonly port?: string | undefined;
-  /** Path below which a page must lie, without a slash at its end; undefined for whole sites. */
-  readonly path?: string | undefined;
 }
 
 /** Reads a rule; undefined when it cannot be one. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { definePlugin, type Plugin, type RequestChange } from '../../contracts/plugin.ts';
+import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';

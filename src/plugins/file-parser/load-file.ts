@@ -1,6 +1,6 @@
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Outbound } from '../../net/outbound.ts';
-import { parseDataUrl } from '../../providers/data-url.ts';
+import { parseDataUrl } from '../../platform/data-url.ts';
 import type { FileStore } from '../../contracts/file-store.ts';
 import { fileProblem, type FoundFile } from './file-parts.ts';
 

@@ -1,5 +1,6 @@
 import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
-import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseFilesOptions } from '../../protocol/server-tool-options.ts';

@@ -7,12 +7,8 @@ import {
   type OptionShape,
   text,
 } from '../../platform/option-kinds.ts';
-import {
-  defineServerTool,
-  type ServerToolDefinition,
-  type ToolContext,
-  type ToolOutcome,
-} from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { type FusionAnalysis, readFusionAnalysis } from '../../protocol/fusion-analysis.ts';

@@ -1,5 +1,6 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { PlanContext } from '../../contracts/plugin-context.ts';
 import { RouterError } from '../../protocol/router-error.ts';

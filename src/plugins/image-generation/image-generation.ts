@@ -1,10 +1,6 @@
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
-import {
-  defineServerTool,
-  type ServerToolDefinition,
-  type ToolContext,
-  type ToolOutcome,
-} from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseImageOptions } from '../../protocol/server-tool-options.ts';
 import { readEnvironment } from '../../platform/environment-variables.ts';

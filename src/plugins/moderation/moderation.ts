@@ -1,6 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';

@@ -1,7 +1,8 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
 import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/inner-model-options.ts';
 import {
   byPrice,

@@ -1,3 +1,4 @@
+import { canonical } from '../../platform/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 
 /** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
@@ -239,14 +240,4 @@ function some(verdicts: Iterable<Verdict>, least: number, most: number): Verdict
 /** The opposite, if it is known. */
 function not(verdict: Verdict): Verdict {
   return verdict === undefined ? undefined : !verdict;
-}
-
-/** A text that two JSON values share exactly when they are equal, whatever the order of their members. */
-export function canonical(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map((one: JsonValue) => canonical(one)).join()}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
-  return `{${members.join()}}`;
 }

@@ -1,4 +1,5 @@
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { Annotation, Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';

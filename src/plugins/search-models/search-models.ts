@@ -1,4 +1,5 @@
-import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { parseSearchModelsOptions } from '../../protocol/server-tool-options.ts';
 import type { Catalog } from '../../catalog/catalog.ts';

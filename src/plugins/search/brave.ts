@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { DomainFilter, DomainRule } from '../domains/domain-filter.ts';
-import type { SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainRule, DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+
 import { JsonService } from '../service/json-service.ts';
 import {
   checkKeyedEngine,

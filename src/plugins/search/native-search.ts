@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { SearchContextSize, UserLocation } from '../../protocol/web-options.ts';
-import { type DomainFilter, type DomainRule, isOpen } from '../domains/domain-filter.ts';
+import { isOpen } from '../domains/domain-filter.ts';
+import type { DomainRule, DomainFilter } from '../../contracts/search-engine.ts';
 
 /** What a request says about a search that the provider makes itself. */
 export interface NativeSearchWish {

@@ -1,6 +1,6 @@
 import { checkShape } from '../../platform/option-kinds.ts';
-import type { DomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+
 import { JsonService } from '../service/json-service.ts';
 import { objectsOf, resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, textOf } from './engine-options.ts';
 

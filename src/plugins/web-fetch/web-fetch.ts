@@ -1,8 +1,11 @@
-import { definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
-import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
-import { type DomainFilter, isAdmitted, parseDomainFilter } from '../domains/domain-filter.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+
+import { isAdmitted, parseDomainFilter } from '../domains/domain-filter.ts';
+import type { DomainFilter } from '../../contracts/search-engine.ts';
 import { cutToTokens } from '../pages/page-text.ts';
 import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
 import { PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';

@@ -1,5 +1,6 @@
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
-import { defineServerTool, type ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import {
@@ -8,8 +9,9 @@ import {
   type SearchMode,
   type UserLocation,
 } from '../../protocol/web-options.ts';
-import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine } from '../../contracts/search-engine.ts';
+import { parseDomainFilter } from '../domains/domain-filter.ts';
+import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+
 import { chooseSearch, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
 import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';

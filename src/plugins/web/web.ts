@@ -1,10 +1,12 @@
-import { type ChunkTransform, definePlugin, type Plugin } from '../../contracts/plugin.ts';
+import type { ChunkTransform, Plugin } from '../../contracts/plugin.ts';
+import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
-import { type DomainFilter, parseDomainFilter } from '../domains/domain-filter.ts';
-import type { SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
+import { parseDomainFilter } from '../domains/domain-filter.ts';
+import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
+
 import { chooseSearch, nobodySearches, problemOfEngine, withNativeSearch } from '../search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';

@@ -1,6 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import { toBase64 } from '../../platform/base64.ts';
-import { parseDataUrl, typeOfName } from '../data-url.ts';
+import { parseDataUrl, typeOfName } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
 import type { FileData } from './call-options.ts';
 import type { SpecVersion } from './model.ts';

@@ -19,7 +19,7 @@ import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 import { anyText, headerValue } from '../check-options.ts';
-import { DECLARATION_OPTIONS } from '../../config/model-options.ts';
+import { DECLARATION_OPTIONS } from '../../catalog/model-options.ts';
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what

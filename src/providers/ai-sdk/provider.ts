@@ -1,16 +1,16 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  failedReply,
-  type PieceStream,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
+import type {
+  EmbeddingCall,
+  EmbeddingReply,
+  PieceStream,
+  Provider,
+  ProviderCall,
+  ProviderReply,
 } from '../../contracts/provider.ts';
+
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { fetchFiles } from './addresses.ts';

@@ -1,7 +1,7 @@
 import type { CacheControl, ContentPart, FilePart, RefusalPart } from '../../protocol/content-part.ts';
 import { EncodeError } from '../codec.ts';
 import type { ContentBlock, DocumentBlock, ImageBlock, TextBlock } from './blocks.ts';
-import { type DataUrl, decodeBase64Text, parseDataUrl } from '../data-url.ts';
+import { type DataUrl, decodeBase64Text, parseDataUrl } from '../../platform/data-url.ts';
 
 /**
  * Writes content as blocks. Blank texts are left out, because the API refuses them.

@@ -10,7 +10,7 @@ import {
   type EmbeddingCodec,
   type EncodedEmbeddingRequest,
 } from '../embedding-codec.ts';
-import { parseDataUrl } from '../data-url.ts';
+import { parseDataUrl } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';

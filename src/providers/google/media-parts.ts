@@ -3,7 +3,7 @@ import { EncodeError } from '../codec.ts';
 import type { ModelFamily } from './families.ts';
 import type { GoogleSurface, InlineData, Part } from './wire.ts';
 import { toBase64 } from '../../platform/base64.ts';
-import { parseDataUrl, typeOfName as registeredTypeOfName } from '../data-url.ts';
+import { parseDataUrl, typeOfName as registeredTypeOfName } from '../../platform/data-url.ts';
 
 /** Where media go, which decides how they may be named. */
 export interface MediaContext {

@@ -1,17 +1,11 @@
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
 import type { UpstreamEmbeddings, UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
-import {
-  type EmbeddingCall,
-  type EmbeddingReply,
-  failedReply,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-} from '../../contracts/provider.ts';
+import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+
 import { Chance, hashText } from './chance.ts';
 import { SIMULATED_MODELS, type SimulatedModel } from './models.ts';
 import { checkOptions, type SimulatedOptions } from './options.ts';

@@ -12,7 +12,7 @@ import { DONE, resultIds } from './task-results.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import { canonical } from '../../plugins/response-healing/fits-schema.ts';
+import { canonical } from '../../platform/canonical-json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 
 /** Milliseconds between two looks, at most. */

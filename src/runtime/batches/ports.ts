@@ -2,7 +2,7 @@ import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import type { MaybePromise } from '../../contracts/state-store.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EventHub } from '../chat/events.ts';
 import type { Spending } from '../limits/spending.ts';

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../contracts/state-store.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { RecordMap } from './endpoint-records.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 

@@ -1,16 +1,16 @@
-import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
+import {
+  type AttemptFailure,
+  failure,
+  FAILURE_RULES,
+  type FailureKind,
+  failedReply,
+} from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import {
-  type CallProgress,
-  failedReply,
-  type PieceStream,
-  type Provider,
-  type ProviderCall,
-  type ProviderReply,
-} from '../../contracts/provider.ts';
+import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { CallResult, Reported } from './attempt-call.ts';

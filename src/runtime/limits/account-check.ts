@@ -1,5 +1,5 @@
 import type { Account } from '../../core/account.ts';
-import { accountLimitProblems } from '../../config/account-options.ts';
+import { accountLimitProblems } from '../../core/limits/account-options.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';

@@ -5,7 +5,7 @@ import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
-import type { MaybePromise } from '../../contracts/state-store.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 

@@ -1,4 +1,4 @@
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './failure.ts';
 import { type Statement, type StatementName, statementsOf } from './statements.ts';
 

@@ -1,4 +1,4 @@
-import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import type * as Pg from 'pg';
 
 /** What PostgreSQL's codes mean for somebody who has to do something about it; the longest beginning counts. */

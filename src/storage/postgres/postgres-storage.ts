@@ -1,4 +1,4 @@
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
 import { anything, checkShape, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';

@@ -1,5 +1,5 @@
 import type * as Ioredis from 'ioredis';
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
 import type { RedisConnection } from './redis-store.ts';
 
 /** Milliseconds that connecting may take. */

@@ -13,7 +13,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import { connectIoredis } from './ioredis.ts';
-import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that

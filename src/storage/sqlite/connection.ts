@@ -2,7 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { StorageError, type StorageErrorReason } from '../storage-error.ts';
+import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import { type StatementName, STATEMENTS } from './statements.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 

@@ -1,7 +1,7 @@
-import type { ConfigProblem } from '../protocol/router-error.ts';
-import type { MaxPrice } from '../protocol/provider-preferences.ts';
-import type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
-import type { PluginDefault } from '../contracts/plugin.ts';
+import type { ConfigProblem } from '../../protocol/router-error.ts';
+import type { MaxPrice } from '../../protocol/provider-preferences.ts';
+import type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../account.ts';
+import type { PluginDefault } from '../../contracts/plugin.ts';
 import { budget, RATE_LIMITS } from './account-limit-options.ts';
 import {
   amount,
@@ -16,7 +16,7 @@ import {
   type OptionKind,
   type OptionShape,
   text,
-} from '../platform/option-kinds.ts';
+} from '../../platform/option-kinds.ts';
 
 const texts = listOf(text);
 const maxPrice = either(amount, text);

@@ -1,6 +1,6 @@
-import { type Budget, BUDGET_PERIODS, type BudgetPeriod } from '../core/limits/budget.ts';
-import type { FreeModelLimits, RateLimits } from '../core/limits/rate-limits.ts';
-import { group, kind, oneOf, type OptionKind, type OptionShape } from '../platform/option-kinds.ts';
+import { type Budget, BUDGET_PERIODS, type BudgetPeriod } from './budget.ts';
+import type { FreeModelLimits, RateLimits } from './rate-limits.ts';
+import { group, kind, oneOf, type OptionKind, type OptionShape } from '../../platform/option-kinds.ts';
 
 /** In nano-dollars still a whole number that is exact. */
 const MOST_USD = 9_000_000;

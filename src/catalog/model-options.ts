@@ -1,6 +1,6 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
-import type { ModelInfo } from '../catalog/model.ts';
-import type { Price, Rates } from '../catalog/price.ts';
+import type { EndpointDeclaration } from './endpoint.ts';
+import type { ModelInfo } from './model.ts';
+import type { Price, Rates } from './price.ts';
 import {
   amount,
   anything,

@@ -1,0 +1,6 @@
+/** Public surface: what a mount of your own is made of. */
+export { handle } from '../http/handle.ts';
+export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
+export { BodyError } from '../http/exchange.ts';
+export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from '../http/exchange.ts';
+export type { Router } from '../router/router.ts';
