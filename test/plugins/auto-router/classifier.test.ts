@@ -1,14 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  decodeWeights,
-  encodeWeights,
-  localClassifier,
-  mostLikely,
-  packWeight,
-  promptOf,
-  WEIGHTS,
-} from '../../../src/plugins/auto-router/classifier.ts';
+import { localClassifier, mostLikely, promptOf } from '../../../src/plugins/auto-router/classifier.ts';
+import { packWeight, decodeWeights, encodeWeights } from '../../../src/plugins/auto-router/weight-table.ts';
+
+import { WEIGHTS } from '../../../src/plugins/auto-router/weights.ts';
 import { featuresOf } from '../../../src/plugins/auto-router/features.ts';
 import { TASK_TYPES, scoreNamesOf } from '../../../src/plugins/auto-router/task-types.ts';
 import type { Message } from '../../../src/protocol/message.ts';
