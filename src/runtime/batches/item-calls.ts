@@ -23,13 +23,13 @@ import { type BatchPorts, tellProgress } from './ports.ts';
 export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 
 /** What a request of a batch comes with. */
-interface ItemOptions {
+export interface ItemOptions {
   readonly account: Account;
   readonly dialect?: DialectName | undefined;
 }
 
 /** A request that the router has understood. */
-interface PreparedCall<Request, Answer> {
+export interface PreparedCall<Request, Answer> {
   readonly request: Request;
   /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
   readonly plain: boolean;
