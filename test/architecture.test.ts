@@ -15,12 +15,17 @@ const CONTRACTS = [
   'src/contracts/response-cache.ts',
 ];
 
+/** Options as data, which import nothing: every layer may read its own table. */
+const TABLES = ['src/config/option.ts', 'src/config/tables'];
+
 /** Which layers each layer may import. A layer is a folder, or a single file. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  'src/protocol': [],
+  'src/config/option.ts': [],
+  'src/config/tables': ['src/config/option.ts'],
+  'src/protocol': [...TABLES],
   'src/protocol/router-error.ts': ['src/protocol'],
-  'src/catalog': ['src/protocol'],
-  'src/core': ['src/protocol', 'src/catalog', 'src/protocol/router-error.ts'],
+  'src/catalog': ['src/protocol', ...TABLES],
+  'src/core': ['src/protocol', 'src/catalog', 'src/protocol/router-error.ts', ...TABLES],
   'src/storage': ['src/protocol', 'src/core', 'src/protocol/router-error.ts', ...CONTRACTS],
   'src/queue': [
     'src/protocol',
@@ -47,6 +52,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/core',
     'src/protocol/router-error.ts',
     'src/outbound',
+    ...TABLES,
     'src/platform/base64.ts',
     'src/providers/data-url.ts',
     'src/platform/environment-variables.ts',
@@ -56,6 +62,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/outbound': [
+    ...TABLES,
     'src/protocol',
     'src/core',
     'src/protocol/router-error.ts',
@@ -70,6 +77,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/core',
     'src/protocol/router-error.ts',
     'src/outbound',
+    ...TABLES,
     ...CONTRACTS,
   ],
   'src/limits': [
@@ -84,28 +92,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/auth': ['src/protocol', 'src/core', 'src/protocol/router-error.ts', 'src/platform/hash.ts', ...CONTRACTS],
   'src/core/selection/explain.ts': ['src/protocol', 'src/catalog', 'src/core'],
   'src/router/model-names.ts': CONTRACTS,
-  'src/configuration': [
-    'src/protocol',
-    'src/catalog',
-    'src/core',
-    'src/protocol/router-error.ts',
-    'src/runtime',
-    'src/config/router-config.ts',
-    'src/config/config-batches.ts',
-    'src/config/config-limits.ts',
-  ],
-  'src/config/router-config.ts': [
-    'src/protocol',
-    'src/catalog',
-    'src/core',
-    'src/auth',
-    'src/runtime',
-    'src/config/config-batches.ts',
-    'src/config/config-limits.ts',
-    ...CONTRACTS,
-  ],
+  'src/configuration': ['src/protocol', 'src/core', 'src/protocol/router-error.ts'],
+  'src/config': ['src/core', 'src/configuration', 'src/outbound', 'src/runtime', ...CONTRACTS],
+  'src/config/router-config.ts': ['src/config', ...CONTRACTS],
   'src/config/config.ts': [
-    'src/protocol',
     'src/catalog',
     'src/core',
     'src/protocol/router-error.ts',
@@ -114,12 +104,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/plugins',
     'src/runtime',
     'src/configuration',
+    'src/config',
     'src/config/router-config.ts',
     'src/config/config-batches.ts',
     'src/config/config-limits.ts',
     ...CONTRACTS,
   ],
   'src/config/config-limits.ts': [
+    'src/config',
     'src/core',
     'src/protocol/router-error.ts',
     'src/limits',
@@ -128,7 +120,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...CONTRACTS,
   ],
   'src/config/config-batches.ts': [
-    'src/core',
+    'src/config',
     'src/protocol/router-error.ts',
     'src/outbound',
     'src/queue',
