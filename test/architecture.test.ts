@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { type Import, type SourceFile, codeOf, sourceFiles } from './support/source-files.ts';
 
+/** Options as data, which import nothing: every layer may read its own table. */
+const OPTIONS = ['src/config/option.ts', 'src/config/tables'];
+
 /** What wire, prices and decisions are made of; all of it pure but for what `platform` asks of the runtime. */
-const GROUND = ['src/protocol', 'src/platform', 'src/catalog', 'src/core', 'src/contracts'];
+const GROUND = ['src/protocol', 'src/platform', 'src/catalog', 'src/core', 'src/contracts', ...OPTIONS];
 
 /** Which layers each layer may import. A layer is a folder, or the file of the main entry point. No file is exempt. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  'src/protocol': [],
-  'src/platform': ['src/protocol'],
-  'src/catalog': ['src/protocol', 'src/platform'],
+  'src/config/option.ts': [],
+  'src/config/tables': OPTIONS,
+  'src/protocol': OPTIONS,
+  'src/platform': ['src/protocol', ...OPTIONS],
+  'src/catalog': ['src/protocol', 'src/platform', ...OPTIONS],
   'src/core': GROUND,
   'src/contracts': GROUND,
   'src/net': GROUND,

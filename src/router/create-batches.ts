@@ -1,4 +1,4 @@
-import type { ResolvedConfig } from '../config/config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { Account } from '../core/account.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';

@@ -1,6 +1,6 @@
 import { createBatches } from './create-batches.ts';
 import { buildServices } from './build-services.ts';
-import { resolveConfig } from '../config/config.ts';
+import { resolveConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';

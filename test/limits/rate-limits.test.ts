@@ -3,7 +3,7 @@ import type { Account } from '../../src/core/account.ts';
 import { RouterError } from '../../src/protocol/router-error.ts';
 import type { RouterConfig } from '../../src/config/router-config.ts';
 import { apiKeys } from '../../src/http/api-keys.ts';
-import { resolveConfig } from '../../src/config/config.ts';
+import { resolveConfig } from '../../src/config/resolve-config.ts';
 import { createRouter } from '../../src/router/create-router.ts';
 import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
