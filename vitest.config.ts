@@ -17,8 +17,9 @@ export default defineConfig({
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },
       { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
+      { find: /^signalbox\/minimal$/, replacement: at('src/minimal.ts') },
       {
-        find: /^signalbox\/(catalog|opentelemetry|pg-boss|postgres|prometheus|provider|redis|sqlite|testing)$/,
+        find: /^signalbox\/(catalog|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|sqlite|testing|webhooks)$/,
         replacement: at('src/entries/$1.ts'),
       },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },

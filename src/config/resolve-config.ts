@@ -14,10 +14,9 @@ import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
-import { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
-import { providersFromEnvironment } from '../providers/from-environment.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import type { Provider } from '../contracts/provider.ts';
-import { simulated } from '../providers/simulated/provider.ts';
 import type { Cors, RouterConfig } from './router-config.ts';
 import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
@@ -50,6 +49,24 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   readonly identitySecret: Secret;
 }
 
+/** What a router takes where its configuration says nothing. An entry point decides whether there is anything. */
+export interface DefaultLists {
+  /** Providers whose credentials are in the environment variables. */
+  readonly providers: () => readonly Provider[];
+  /** Provider of simulated responses, used when there is no other. */
+  readonly simulated: (environment: Environment) => Provider | undefined;
+  readonly plugins: () => readonly Plugin[];
+  readonly serverTools: () => readonly ServerToolDefinition[];
+}
+
+/** No defaults: a router consists of what its configuration names. */
+export const NO_LISTS: DefaultLists = {
+  providers: () => [],
+  simulated: () => undefined,
+  plugins: () => [],
+  serverTools: () => [],
+};
+
 /** Length of a secret that we make ourselves. */
 const SECRET_LENGTH = 43;
 
@@ -58,7 +75,7 @@ const SECRET_LENGTH = 43;
  *
  * @throws {@link ConfigError} with everything that is wrong with it at once.
  */
-export function resolveConfig(given: RouterConfig): ResolvedConfig {
+export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LISTS): ResolvedConfig {
   const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, '')];
   const config = withoutFaults(given, faults);
   const catalog = attempt(
@@ -72,10 +89,10 @@ export function resolveConfig(given: RouterConfig): ResolvedConfig {
   const { breaker, maxCooldownMs, rateLimits, budgets, responseCache, ...filled } = fill(ROUTER, config);
   const resolved: ResolvedConfig = {
     ...filled,
-    ...attempt(() => chooseProviders(config.providers, environment), NOBODY, faults),
+    ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
     catalog,
-    plugins: config.plugins ?? defaultPlugins(),
-    serverTools: config.serverTools ?? defaultServerTools(),
+    plugins: config.plugins ?? lists.plugins(),
+    serverTools: config.serverTools ?? lists.serverTools(),
     health: { breaker, maxCooldownMs },
     state,
     sharesState,
@@ -115,14 +132,16 @@ function attempt<Part>(read: () => Part, otherwise: Part, faults: ConfigProblem[
   }
 }
 
-/** Who answers: those of the configuration, those of the environment, and in the end nobody real. */
+/** The providers of the configuration, else those of the default lists, else the one that simulates. */
 function chooseProviders(
   configured: readonly Provider[] | undefined,
+  lists: DefaultLists,
   environment: Environment,
 ): Pick<ResolvedConfig, 'providers' | 'simulatedByDefault'> {
-  const found = configured ?? providersFromEnvironment();
+  const found = configured ?? lists.providers();
   if (configured !== undefined || found.length > 0) return { providers: found, simulatedByDefault: false };
-  return { providers: [simulated({ environment })], simulatedByDefault: true };
+  const simulated = lists.simulated(environment);
+  return { providers: simulated === undefined ? [] : [simulated], simulatedByDefault: simulated !== undefined };
 }
 
 function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]): Generator<ConfigProblem> {

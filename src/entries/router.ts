@@ -1,5 +1,4 @@
 /** Public surface: the router itself, its configuration and its errors. */
-export { createRouter } from '../router/create-router.ts';
 export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router/router.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';

@@ -1,6 +1,6 @@
 import { createBatches } from './create-batches.ts';
 import { buildServices } from './build-services.ts';
-import { resolveConfig } from '../config/resolve-config.ts';
+import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -14,23 +14,15 @@ import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 
 /**
- * Makes a router from its providers and options. Without any, the keys in the environment decide which providers there
- * are; with no keys either, answers are simulated.
+ * Makes a router. The entry points call it, each with its own default lists.
  *
- * @example
- * ```ts
- * const router = createRouter({ providers: [openai(), groq()] });
- * const answer = await router.chat({ model: 'openai/gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] });
- * ```
  * @throws {@link ConfigError} with everything that is wrong with the options at once.
  */
-export function createRouter<
+export function routerWith<
   const Providers extends readonly Provider[] = readonly Provider[],
   const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
->(
-  config: RouterConfig<Providers> & { readonly aliases?: Aliases | undefined } = {},
-): Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>> {
-  const resolved = resolveConfig(config);
+>(lists: DefaultLists, config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
+  const resolved = resolveConfig(config, lists);
   const services = buildServices(resolved, (body, inner) => chat.callWithin(body, inner));
   const chat = new ChatService(services);
   const embeddings = new EmbeddingService(services);
@@ -70,6 +62,18 @@ export function createRouter<
     internals: { config: resolved, services, admission },
   };
 }
+
+/** A configuration whose providers and aliases tell which names requests may use. */
+export type ConfigWith<
+  Providers extends readonly Provider[],
+  Aliases extends Readonly<Record<string, string | readonly string[]>>,
+> = RouterConfig<Providers> & { readonly aliases?: Aliases | undefined };
+
+/** A router for the names of a {@link ConfigWith}. */
+export type RouterFor<
+  Providers extends readonly Provider[],
+  Aliases extends Readonly<Record<string, string | readonly string[]>>,
+> = Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>>;
 
 const SIMULATED = {
   code: 'simulated',

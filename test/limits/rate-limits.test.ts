@@ -4,7 +4,7 @@ import { RouterError } from '../../src/protocol/router-error.ts';
 import type { RouterConfig } from '../../src/config/router-config.ts';
 import { apiKeys } from '../../src/http/api-keys.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { createRouter } from '../../src/router/create-router.ts';
+import { createRouter } from '../../src/index.ts';
 import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
 import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { chatBody, send } from '../support/http-call.ts';
