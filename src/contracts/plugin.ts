@@ -71,6 +71,13 @@ export interface Plugin<Options = unknown, State = unknown> {
    * endpoints in its place, and the plugin's {@link Plugin.onCandidates} puts real models there.
    */
   readonly models?: readonly string[] | undefined;
+  /**
+   * True: it decides where a request goes, or whether it goes at all, and changes nothing of it. A request in another
+   * API format that names it can still go to a provider of that format in the client's own words. Default false.
+   */
+  readonly onlyRoutes?: boolean | undefined;
+  /** True: its work is done by server tools, which batches do not have, so they refuse requests that name it. Default false. */
+  readonly usesServerTools?: boolean | undefined;
 
   /** Whether the plugin takes part in a request that says nothing of it. Pure. Default: never. */
   runsUnasked?(request: NormalizedRequest): boolean;

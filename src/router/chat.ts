@@ -13,8 +13,9 @@ import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
+import { firstProvider } from '../runtime/chat/endpoints-now.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
-import { execute, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
+import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { CachedExecution } from '../runtime/limits/cached-execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
@@ -76,10 +77,15 @@ export class ChatService {
     return {
       request: prepared.request,
       plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
-      answer: async (signal) => {
-        const admitted = await this.#admit(prepared);
-        const planned = await planPrepared(this.#services, admitted);
-        return answerWhole(this.#services, execute(this.#services, planned, signal));
+      plan: async () => {
+        const { planned, plan } = await planEarly(this.#services, prepared);
+        return {
+          provider: firstProvider(this.#services, plan),
+          answer: async (signal) => {
+            const admitted = await this.#admit(planned);
+            return answerWhole(this.#services, execute(this.#services, admitted, signal));
+          },
+        };
       },
     };
   }
@@ -113,8 +119,8 @@ export class ChatService {
    * @throws {@link RouterError} that names the first place that is wrong.
    */
   #parse(body: unknown, { dialect }: OpenOptions): ParsedChat {
-    const { limits } = this.#services;
-    const translated = dialect === undefined ? undefined : translate(body, dialect, limits);
+    const { limits, registry } = this.#services;
+    const translated = dialect === undefined ? undefined : translate(body, dialect, limits, registry.routing);
     const parsed = parseChatRequest(translated === undefined ? body : translated.chat, limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     return { request: parsed.value, native: translated?.native, body };
@@ -148,7 +154,7 @@ export class ChatService {
    *
    * @throws {@link RouterError} 429 when it exceeds its account's rate limit.
    */
-  async #admit(prepared: PreparedRequest): Promise<PreparedRequest> {
+  async #admit<Prepared extends PreparedRequest>(prepared: Prepared): Promise<Prepared> {
     const { request: own } = prepared;
     const request = await this.#services.rates.admit(own);
     return request === own ? prepared : { ...prepared, request };
@@ -193,8 +199,9 @@ function translate(
   body: unknown,
   dialect: DialectName,
   limits: RequestLimits,
+  routing: ReadonlySet<string>,
 ): { readonly chat: unknown; readonly native: NativeRequest | undefined } {
-  const translated = DIALECTS[dialect]?.toChat(body, limits);
+  const translated = DIALECTS[dialect]?.toChat(body, limits, routing);
   if (translated === undefined) throw new RangeError(`no dialect "${dialect}"`);
   if (!translated.ok) throw errorOfFault(translated.fault);
   const { chat, native } = translated.value;

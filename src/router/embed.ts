@@ -5,6 +5,7 @@ import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
+import { firstProvider } from '../runtime/chat/endpoints-now.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { clientSignal } from './caller-signal.ts';
@@ -39,9 +40,15 @@ export class EmbeddingService {
     return {
       request,
       plain: true,
-      answer: async (signal) => {
-        const admitted = await this.#services.rates.admit(request);
-        return answerEmbeddings(this.#services, admitted, await planEmbeddings(this.#services, admitted), signal);
+      plan: async () => {
+        const plan = await planEmbeddings(this.#services, request);
+        return {
+          provider: firstProvider(this.#services, plan),
+          answer: async (signal) => {
+            const admitted = await this.#services.rates.admit(request);
+            return answerEmbeddings(this.#services, admitted, plan, signal);
+          },
+        };
       },
     };
   }

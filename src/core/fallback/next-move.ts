@@ -48,12 +48,13 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
 
 /**
  * A model is out once a provider refused the request itself: its other providers would say the same. So are the other
- * models of a pareto router, which stand in only for one that is not there (gaps 5.9).
+ * models of a router model that stand in only for one that is not there (gaps 5.9).
  */
 function isRefused(step: PlanStep, failures: readonly FailedAttempt[]): boolean {
   return failures.some(
     ({ step: failed, outcome }) =>
-      (failed.endpoint.model === step.endpoint.model || (failed.strategy === 'pareto' && step.strategy === 'pareto')) &&
+      (failed.endpoint.model === step.endpoint.model ||
+        (failed.refusedTogether === true && step.refusedTogether === true)) &&
       FAILURE_RULES[outcome.failure.kind].next === 'model',
   );
 }

@@ -80,6 +80,15 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 interface PlannedRequest extends PreparedRequest {
   /** Absent where plugins or server tools take part: they come first, and may change everything that a plan is about. */
   readonly plan?: RoutePlan | undefined;
+  /** Random number for a plan that is made later. Default: one of its own. */
+  readonly roll?: number | undefined;
+}
+
+/** A request that was planned before it may run. */
+interface EarlyPlan {
+  readonly planned: PlannedRequest;
+  /** The plan; where plugins take part, what it would be without them. */
+  readonly plan: RoutePlan;
 }
 
 /** Plans a request. One that nothing but providers takes part in goes to them by the shortest way. */
@@ -90,14 +99,23 @@ export async function planPrepared(services: RuntimeServices, prepared: Prepared
   return { ...prepared, request, plan: await planRequest(services, request) };
 }
 
+/** Plans a request that has to wait for its place: the place is at the provider that the plan begins with. */
+export async function planEarly(services: RuntimeServices, prepared: PreparedRequest): Promise<EarlyPlan> {
+  const planned = await planPrepared(services, prepared);
+  if (planned.plan !== undefined) return { planned, plan: planned.plan };
+  // Plugins that leave the choice of models alone do not change the plan, if chance does not.
+  const roll = services.environment.random();
+  return { planned: { ...planned, roll }, plan: await planRequest(services, prepared.request, { roll }) };
+}
+
 /** What will answer a planned request. Nothing happens before it runs. */
 export function execute(
   services: RuntimeServices,
-  { request, plugins, pathOfTool, plan }: PlannedRequest,
+  { request, plugins, pathOfTool, plan, roll }: PlannedRequest,
   signal: AbortSignal,
 ): Execution {
   if (plan !== undefined) return new ChatExecution(services, request, plan, signal);
-  return new PipelineExecution(services, { request, plugins, pathOfTool, signal });
+  return new PipelineExecution(services, { request, plugins, pathOfTool, signal, roll });
 }
 
 /** Plans a prepared request with its plugins as a call would, without running what may wait. */
@@ -127,6 +145,8 @@ interface PipelineStart {
   readonly plugins: readonly ActivePlugin[];
   readonly pathOfTool: PathOfTool;
   readonly signal: AbortSignal;
+  /** Random number for the choice among equal endpoints. Default: one of its own. */
+  readonly roll?: number | undefined;
 }
 
 /**
@@ -147,7 +167,7 @@ class PipelineExecution implements Execution {
   /** Who asks the providers. Undefined as long as nobody does. */
   #inner: Execution | undefined;
 
-  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal }: PipelineStart) {
+  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal, roll }: PipelineStart) {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
@@ -155,7 +175,7 @@ class PipelineExecution implements Execution {
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
-    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal);
+    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal, roll);
   }
 
   get request(): NormalizedRequest {
