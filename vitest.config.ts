@@ -1,7 +1,10 @@
+import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SERVERS } from './test/support/servers.ts';
+import { STORMS_ARE_FULL } from './test/support/storms.ts';
 
+const root = fileURLToPath(new URL('.', import.meta.url));
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Tests of stores whose server is not on this machine are left out, and said to be. */
@@ -10,6 +13,13 @@ if (missing.length > 0) {
   const names = missing.map(({ name }) => name).join(' and ');
   console.info(`Left out, because it is not installed here: tests of ${names}.`);
 }
+
+const TESTS = 'test/**/*.test.ts';
+const LEFT_OUT = [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/*${tests}*.test.ts`)];
+
+/** What a file begins with when it must not share a process with others; the rest of the sentence says why. */
+const ALONE = '/** Runs in a process of its own: ';
+const alone = globSync(TESTS, { cwd: root }).filter((path) => readFileSync(at(path), 'utf8').startsWith(ALONE));
 
 export default defineConfig({
   resolve: {
@@ -26,12 +36,17 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/*${tests}*.test.ts`)],
-    testTimeout: 30_000,
+    // Ten times the work takes ten times as long.
+    testTimeout: STORMS_ARE_FULL ? 120_000 : 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    maxWorkers: '100%',
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },
+    // A process and a fresh load of all modules for each file took more time than the tests in them.
+    projects: [
+      { extends: true, test: { name: 'shared', isolate: false, include: [TESTS], exclude: [...LEFT_OUT, ...alone] } },
+      { extends: true, test: { name: 'alone', isolate: true, include: alone, exclude: LEFT_OUT } },
+    ],
   },
 });

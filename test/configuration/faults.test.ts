@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it says that another copy of the package is loaded, which stays said. */
 import { ConfigError, type ConfigProblem, type RouterConfig, createRouter, localQueue, memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { noteCopy } from '../../src/config/loaded-copies.ts';
