@@ -3,7 +3,7 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
-import { answerBatches } from './batch-operations.ts';
+import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { negotiate, readJsonBody, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
@@ -59,9 +59,15 @@ function perform(
   account: Account,
   context: ErrorReplyContext,
 ): Promise<HttpReply> {
-  if (isBatch(operation)) return answerBatches(router, operation, call, account, context.headers);
+  if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
   const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
   return inSlot(router, call, context, (body) => answer(router, { call, account, context, body }));
+}
+
+/** What reads and writes batches is loaded by the first request that is about one. */
+async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
+  const { answerBatches } = await import('./batch-operations.ts');
+  return answerBatches(...request);
 }
 
 /** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */

@@ -1,4 +1,4 @@
-import { createBatches } from './create-batches.ts';
+import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
@@ -40,9 +40,12 @@ export function routerWith<
   }
 
   const admission = new Concurrency(resolved.limits.concurrentRequests);
-  const batches = createBatches(resolved, services, admission, {
-    prepareChat: (body, options) => chat.prepareItem(body, options),
-    prepareEmbeddings: (body, options) => embeddings.prepareItem(body, options),
+  const batches = new BatchesOnUse(async () => {
+    const { createBatches } = await import('./create-batches.ts');
+    return createBatches(resolved, services, admission, {
+      prepareChat: (body, options) => chat.prepareItem(body, options),
+      prepareEmbeddings: (body, options) => embeddings.prepareItem(body, options),
+    });
   });
 
   return {
