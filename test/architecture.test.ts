@@ -101,6 +101,19 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/[^\n]*/g, '');
 }
 
+/** What a file loads with itself: not types, and not what is imported on first use. */
+function importsOf(path: string): readonly string[] {
+  const file = files.find((one) => one.path === path);
+  return (file?.imports ?? []).filter((one) => !one.typeOnly && !one.isDynamic).map((one) => one.target);
+}
+
+/** All files that are loaded with the given ones. */
+function reachedFrom(paths: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(paths);
+  for (const path of reached) for (const target of importsOf(path)) if (target.endsWith('.ts')) reached.add(target);
+  return reached;
+}
+
 describe('the house', () => {
   it('has a layer for every file', () => {
     expect(files.filter((file) => layerOf(file.path) === undefined).map((file) => file.path)).toEqual([]);
@@ -115,12 +128,22 @@ describe('the house', () => {
     expect(broken).toEqual([]);
   });
 
-  it('imports zod in protocol only, and as a namespace', () => {
+  it('imports zod where the OpenAPI document is written only, and as a namespace', () => {
     const importers = files.filter((file) => file.imports.some((one) => one.target === 'zod'));
-    expect(importers.filter((file) => !file.path.startsWith('src/protocol/')).map((file) => file.path)).toEqual([]);
+    const places = /^src\/protocol\/(?:openapi|wire)\//;
+    expect(importers.filter((file) => !places.test(file.path)).map((file) => file.path)).toEqual([]);
     expect(importers.filter((file) => /import \{[^}]*\} from 'zod'/.test(file.text)).map((file) => file.path)).toEqual(
       [],
     );
+  });
+
+  it('loads zod neither with the package nor with an adapter', () => {
+    const doors = ['src/index.ts', ...files.filter((file) => file.path.startsWith('adapters/')).map((one) => one.path)];
+    const reached = reachedFrom(doors);
+    // If the walk saw nothing, the next expectation would hold for the wrong reason.
+    expect(reached.size).toBeGreaterThan(100);
+    expect([...reached].filter((path) => importsOf(path).includes('zod'))).toEqual([]);
+    expect(reachedFrom(['src/http/openapi/text.ts'])).toContain('src/protocol/openapi/zod-of.ts');
   });
 
   it('imports each other package in the file that owns it', () => {

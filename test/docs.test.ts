@@ -6,6 +6,7 @@ import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
 import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
 import { codeBlocks, promisedOutput, runBlock } from './support/code-blocks.ts';
 import { readProjectFile } from './support/source-files.ts';
+import { membersOf } from './support/schema-values.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Inside the project, so that `signalbox` in a block means this package. */
@@ -75,7 +76,7 @@ describe('the documentation', () => {
     const [, union = ''] =
       /type ExclusionReason =([^;]*);/.exec(readProjectFile('src/core/selection/route-plan.ts')) ?? [];
     const reasons = [...union.matchAll(/'([\w:]+)'/g)].map((match) => match[1] ?? '');
-    const names = [...Object.keys(providerPreferencesSchema.shape), ...reasons];
+    const names = [...membersOf(providerPreferencesSchema), ...reasons];
     expect(names.length).toBeGreaterThan(30);
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
