@@ -1,4 +1,4 @@
-import type { Dialect } from '../core/dialects/dialect.ts';
+import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
@@ -15,7 +15,7 @@ export interface ErrorReplyContext {
   /** Headers of every answer. */
   readonly headers: HttpHeaders;
   /** Shape of the call, if it is not chat: errors have that shape too. */
-  readonly dialect?: Dialect | undefined;
+  readonly dialect?: DialectErrors | undefined;
   /** Account id, once it is known. */
   readonly account?: string | undefined;
 }

@@ -1,8 +1,9 @@
 import type { Account } from '../core/account.ts';
-import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext, DialectErrors } from '../core/dialects/dialect.ts';
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { OpenedChat, Router } from '../router/router.ts';
+import { loadDialect } from '../runtime/chat/load-dialect.ts';
 import { spell } from './body.ts';
 import { cacheHeaders, cacheWish } from './handle.ts';
 import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
@@ -48,13 +49,14 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
     cache: cacheWish(call),
   });
   const { environment } = router.internals.config;
+  const dialect = context.dialect && (await loadDialect(context.dialect.name));
   const format = (): DialectContext => dialectContext(body, opened.id, environment, context.spelling);
   try {
     return opened.type === 'whole'
-      ? await sendWhole(opened, request, format)
-      : await sendStream(router, opened, request, format);
+      ? await sendWhole(opened, dialect, request, format)
+      : await sendStream(router, opened, dialect, request, format);
   } catch (error) {
-    const absorbed = absorb(error, opened, format(), context);
+    const absorbed = absorb(error, opened, dialect, format(), context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
@@ -62,10 +64,11 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
 
 async function sendWhole(
   opened: Extract<OpenedChat, { type: 'whole' }>,
+  dialect: Dialect | undefined,
   { call, context }: ModelRequest,
   format: () => DialectContext,
 ): Promise<WholeReply> {
-  const { dialect, spelling } = context;
+  const { spelling } = context;
   const answer = await opened.answer;
   const headers = headersOf(opened, call, context);
   return wholeReply(spell(dialect?.whole(answer, format()) ?? answer.result, spelling), headers);
@@ -74,12 +77,18 @@ async function sendWhole(
 async function sendStream(
   router: Router,
   opened: Extract<OpenedChat, { type: 'stream' }>,
+  dialect: Dialect | undefined,
   { call, context }: ModelRequest,
   format: () => DialectContext,
 ): Promise<ModelReply> {
   const { keepAlive, environment, limits } = router.internals.config;
   const { stream: source } = opened;
-  const frames = new StreamFrames({ source, writer: writerOf(opened, context, format), keepAlive, environment });
+  const frames = new StreamFrames({
+    source,
+    writer: writerOf(opened, dialect, context, format),
+    keepAlive,
+    environment,
+  });
   await frames.open();
   const headers = { ...headersOf(opened, call, context), ...STREAM_HEADERS };
   return { type: 'stream', status: 200, headers, frames, stallMs: limits.writeStallMs };
@@ -87,7 +96,8 @@ async function sendStream(
 
 function writerOf(
   { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
-  { dialect, spelling, wantsMetadata, headers }: ErrorReplyContext,
+  dialect: Dialect | undefined,
+  { spelling, wantsMetadata, headers }: ErrorReplyContext,
   format: () => DialectContext,
 ): FrameWriter {
   if (dialect === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
@@ -121,7 +131,7 @@ function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefine
 }
 
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */
-function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+function betasOf(call: HttpCall, dialect: DialectErrors | undefined): string | undefined {
   const named = call.header('x-anthropic-beta');
   return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
@@ -130,8 +140,9 @@ function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefin
 function absorb(
   thrown: unknown,
   opened: OpenedChat,
+  dialect: Dialect | undefined,
   answer: DialectContext,
-  { dialect, wantsMetadata, headers }: ErrorReplyContext,
+  { wantsMetadata, headers }: ErrorReplyContext,
 ): WholeReply | undefined {
   const error = dialectError(thrown, wantsMetadata);
   const whole = dialect?.absorb?.(error, answer);

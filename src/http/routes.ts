@@ -1,9 +1,10 @@
-import type { Dialect } from '../core/dialects/dialect.ts';
-import { DIALECTS } from '../core/dialects/dialects.ts';
+import type { DialectErrors } from '../core/dialects/dialect.ts';
+import { DIALECT_ERRORS } from '../core/dialects/dialects.ts';
+import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */
 export type Operation =
-  | { readonly name: 'chat'; readonly dialect?: Dialect | undefined }
+  | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
   | { readonly name: 'embeddings' }
   | BatchOperation
   | { readonly name: 'models' }
@@ -56,9 +57,9 @@ const ID = '([^/]+)';
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
   { method: 'POST', pattern: /^\/embeddings$/, operation: () => ({ name: 'embeddings' }) },
-  ...Object.values(DIALECTS).map((dialect): Route => ({
+  ...Object.values(DIALECT_ERRORS).map(({ name: dialect }): Route => ({
     method: 'POST',
-    pattern: new RegExp(`^/${dialect.name}$`),
+    pattern: new RegExp(`^/${dialect}$`),
     operation: () => ({ name: 'chat', dialect }),
   })),
   { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
@@ -81,9 +82,9 @@ const ROUTES: readonly Route[] = [
 const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 
 /** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
-export function dialectAt(path: string): Dialect | undefined {
+export function dialectAt(path: string): DialectErrors | undefined {
   const name = withoutSlash(path).slice(1);
-  return Object.values(DIALECTS).find((dialect) => dialect.name === name);
+  return Object.values(DIALECT_ERRORS).find((dialect) => dialect.name === name);
 }
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */

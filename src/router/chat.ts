@@ -1,6 +1,5 @@
 import type { CacheWish } from '../core/limits/cache-rule.ts';
 import type { NativeRequest, WholeAnswer } from '../core/dialects/dialect.ts';
-import { DIALECTS } from '../core/dialects/dialects.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
@@ -8,6 +7,7 @@ import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
+import { loadDialect } from '../runtime/chat/load-dialect.ts';
 import { parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
@@ -63,7 +63,7 @@ export class ChatService {
   /** Answers a call that a plugin or a server tool makes. */
   async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
     const options = { account: inner.account };
-    const parsed = this.#parse(body, options);
+    const parsed = this.#parse({ chat: body, native: undefined, body });
     const prepared = await this.#normalize(parsed, options, false, inner);
     const planned = await planPrepared(this.#services, prepared);
     const execution = execute(this.#services, planned, inner.signal);
@@ -97,12 +97,12 @@ export class ChatService {
    * @throws {@link RouterError} when it is bad.
    */
   async prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<PreparedRequest> {
-    return this.#normalize(this.#parse(body, options), options, streamed);
+    return this.#normalize(this.#parse(await this.#translated(body, options)), options, streamed);
   }
 
   /** The way of a request from outside, up to where only its answer has to be read. */
   async #begin(body: unknown, options: OpenOptions, streamed?: boolean): Promise<BegunChat> {
-    const parsed = this.#parse(body, options);
+    const parsed = this.#parse(await this.#translated(body, options));
     const prepared = await this.#normalize(parsed, options, streamed);
     const admitted = await this.#admit(prepared);
     const { request } = admitted;
@@ -114,16 +114,26 @@ export class ChatService {
   }
 
   /**
-   * Checks a body by the contract, in whatever API format it came.
+   * A body as a chat body, from whatever API format it came in.
+   *
+   * @throws {@link RouterError} that names the first place that is wrong in its own format.
+   */
+  #translated(body: unknown, { dialect }: OpenOptions): TranslatedBody | Promise<TranslatedBody> {
+    const { limits, registry } = this.#services;
+    return dialect === undefined
+      ? { chat: body, native: undefined, body }
+      : translate(body, dialect, limits, registry.routing);
+  }
+
+  /**
+   * Checks a body by the contract.
    *
    * @throws {@link RouterError} that names the first place that is wrong.
    */
-  #parse(body: unknown, { dialect }: OpenOptions): ParsedChat {
-    const { limits, registry } = this.#services;
-    const translated = dialect === undefined ? undefined : translate(body, dialect, limits, registry.routing);
-    const parsed = parseChatRequest(translated === undefined ? body : translated.chat, limits);
+  #parse({ chat, native, body }: TranslatedBody): ParsedChat {
+    const parsed = parseChatRequest(chat, this.#services.limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    return { request: parsed.value, native: translated?.native, body };
+    return { request: parsed.value, native, body };
   }
 
   /**
@@ -170,6 +180,11 @@ export class ChatService {
   }
 }
 
+/** A body in the chat form, not checked yet. */
+interface TranslatedBody extends Pick<ParsedChat, 'native' | 'body'> {
+  readonly chat: unknown;
+}
+
 /** A body that is a chat request. */
 export interface ParsedChat {
   readonly request: ChatRequest;
@@ -195,17 +210,16 @@ interface CachedStart {
   readonly start: () => Promise<Execution>;
 }
 
-function translate(
+async function translate(
   body: unknown,
   dialect: DialectName,
   limits: RequestLimits,
   routing: ReadonlySet<string>,
-): { readonly chat: unknown; readonly native: NativeRequest | undefined } {
-  const translated = DIALECTS[dialect]?.toChat(body, limits, routing);
-  if (translated === undefined) throw new RangeError(`no dialect "${dialect}"`);
+): Promise<TranslatedBody> {
+  const translated = (await loadDialect(dialect)).toChat(body, limits, routing);
   if (!translated.ok) throw errorOfFault(translated.fault);
   const { chat, native } = translated.value;
-  return { chat, native: native && { ...native, dialect } };
+  return { chat, native: native && { ...native, dialect }, body };
 }
 
 async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {

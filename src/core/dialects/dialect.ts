@@ -83,14 +83,22 @@ export interface DialectStreamWriter {
   fail(error: DialectError): string;
 }
 
-/**
- * A shape besides chat completions in which callers ask and are answered. Requests are translated to the chat form and
- * go the ordinary way; answers are translated back. Pure.
- */
-export interface Dialect {
+/** How a dialect says errors. Known without the rest of the dialect, which is loaded for the first request in it. */
+export interface DialectErrors {
   readonly name: DialectName;
   /** A second header in which its clients look for the id of the request. */
   readonly requestIdHeader?: string | undefined;
+  /** Writes the body of an error answer. */
+  error(error: DialectError): JsonObject;
+  /** The HTTP status that its clients expect for an error. Default: the error's own. */
+  status?(error: DialectError): number;
+}
+
+/**
+ * An API format besides chat completions. Requests are translated to the chat form and go the ordinary way; responses
+ * are translated back. Pure.
+ */
+export interface Dialect extends DialectErrors {
   /**
    * Checks a body and translates it. Faults name paths of the dialect.
    *
@@ -101,10 +109,6 @@ export interface Dialect {
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */
   streamWriter(context: DialectContext): DialectStreamWriter;
-  /** Writes the body of an error answer. */
-  error(error: DialectError): JsonObject;
-  /** The HTTP status that its clients expect for an error. Default: the error's own. */
-  status?(error: DialectError): number;
   /**
    * The whole answer that an error is in this dialect, or undefined for one that is an error here too. Streams write
    * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.

@@ -1,3 +1,4 @@
+import { THREAD_PATH } from '../dialect.ts';
 import { read } from '../accept/read.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
 import { inspectJson } from '../inspect-json.ts';
@@ -5,9 +6,6 @@ import { nameOf } from '../issues.ts';
 import { isJsonObject } from '../json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../limits.ts';
 import { type MessagesRequest, messagesRequestSchema, type MessagesTurn } from './messages-request.ts';
-
-/** Where a request asks for a conversation that the server keeps. Its clients know how to go on without one. */
-export const THREAD_PATH = 'thread';
 
 const NO_THREADS =
   'is not supported here: the next request may go to another provider, so send the whole conversation each time';

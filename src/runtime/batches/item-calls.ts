@@ -1,15 +1,17 @@
+import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
 import { checkItemRules } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
-import { DIALECTS } from '../../core/dialects/dialects.ts';
+import type { Dialect } from '../../core/dialects/dialect.ts';
+import { MESSAGES } from '../../core/dialects/messages/messages.ts';
+import { RESPONSES } from '../../core/dialects/responses/responses-dialect.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { BatchEndpoint } from '../../protocol/batch.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
 import type { EmbeddingResult } from '../../protocol/embedding-result.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -90,9 +92,9 @@ interface PlannedItem {
 }
 
 /** Dialect of the bodies of an endpoint. */
-const DIALECT_OF: Readonly<Partial<Record<BatchEndpoint, DialectName>>> = {
-  '/v1/messages': 'messages',
-  '/v1/responses': 'responses',
+const DIALECT_OF: Readonly<Partial<Record<BatchEndpoint, Dialect>>> = {
+  '/v1/messages': MESSAGES,
+  '/v1/responses': RESPONSES,
 };
 
 const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
@@ -131,7 +133,10 @@ export class ItemCalls {
       };
       return { request, body, plain, plan: planItem };
     }
-    const { request, plain, plan } = await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
+    const { request, plain, plan } = await this.#calls.prepareChat(body, {
+      account,
+      dialect: DIALECT_OF[endpoint]?.name,
+    });
     const planItem = async (): Promise<PlannedItem> => {
       const { provider, answer } = await plan();
       return { provider, run: (signal) => this.#runChat(endpoint, body, request, () => answer(signal)) };
@@ -148,7 +153,7 @@ export class ItemCalls {
   chatAnswer(endpoint: BatchEndpoint, body: JsonObject, answer: WholeAnswer): ItemAnswer {
     const { result } = answer;
     const dialect = DIALECT_OF[endpoint];
-    const shown = dialect === undefined ? result : DIALECTS[dialect].whole(answer, this.#context(body, result));
+    const shown = dialect === undefined ? result : dialect.whole(answer, this.#context(body, result));
     return this.#answer(shown as unknown as JsonValue, result.usage);
   }
 
@@ -183,10 +188,7 @@ export class ItemCalls {
     const dialect = DIALECT_OF[endpoint];
     if (dialect === undefined) return undefined;
     const { status } = error;
-    const whole = DIALECTS[dialect].absorb?.(
-      { status, detail: error.toDetail() },
-      this.#context(body, { id, created }),
-    );
+    const whole = dialect.absorb?.({ status, detail: error.toDetail() }, this.#context(body, { id, created }));
     return whole && this.#answer(whole, undefined);
   }
 

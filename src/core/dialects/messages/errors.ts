@@ -1,8 +1,8 @@
 import type { ErrorType } from '../../../protocol/error.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { MessagesErrorBody, MessagesErrorType } from '../../../protocol/messages/messages-result.ts';
-import { THREAD_PATH } from '../../../protocol/messages/parse-messages-request.ts';
-import type { DialectError } from '../dialect.ts';
+import { THREAD_PATH } from '../../../protocol/dialect.ts';
+import type { DialectError, DialectErrors } from '../dialect.ts';
 
 /** Types of this wire by our own (gaps 7.3). All others go by the status. */
 const TYPES: Readonly<Partial<Record<ErrorType, MessagesErrorType>>> = {
@@ -53,3 +53,11 @@ function typeOf(cause: ErrorType | undefined, status: number): MessagesErrorType
   if (status === 409) return 'conflict_error';
   return status >= 400 && status < 500 ? 'invalid_request_error' : 'api_error';
 }
+
+/** Errors of Anthropic's Messages (gaps 7.3; upstreams 2.14). */
+export const MESSAGES_ERRORS: DialectErrors = {
+  name: 'messages',
+  requestIdHeader: 'request-id',
+  error: messagesError,
+  status: messagesStatus,
+};

@@ -1,5 +1,5 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
-import { messagesError, messagesStatus } from './errors.ts';
+import { MESSAGES_ERRORS } from './errors.ts';
 import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,
@@ -24,13 +24,10 @@ import type { RouterMetadata } from '../../../protocol/metadata.ts';
 
 /** Anthropic's Messages: `POST /messages` (gaps 10; upstreams 2). */
 export const MESSAGES: Dialect = {
-  name: 'messages',
-  requestIdHeader: 'request-id',
+  ...MESSAGES_ERRORS,
   toChat: messagesToChat,
   whole: wholeMessage,
   streamWriter: (context) => new MessagesStreamWriter(context),
-  error: messagesError,
-  status: messagesStatus,
 };
 
 /** Writes a stream as the events of a Message (upstreams 2.13): start, blocks one after the other, delta, stop. */
@@ -98,7 +95,7 @@ export class MessagesStreamWriter implements DialectStreamWriter {
   }
 
   fail(error: DialectError): string {
-    const { router_metadata: metadata, ...body } = messagesError(error);
+    const { router_metadata: metadata, ...body } = MESSAGES_ERRORS.error(error);
     return eventFrame({
       ...body,
       type: 'error',

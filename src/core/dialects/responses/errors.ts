@@ -1,6 +1,6 @@
 import type { ErrorType } from '../../../protocol/error.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
-import type { DialectError } from '../dialect.ts';
+import type { DialectError, DialectErrors } from '../dialect.ts';
 
 /** Codes that this shape has for causes of errors; all others are `server_error` (gaps 7.3). */
 const CODES: Readonly<Partial<Record<ErrorType, string>>> = {
@@ -44,7 +44,7 @@ export function failureOf(error: DialectError): JsonObject {
  * The body of an error answer: that of chat completions, with the members beside it that OpenAI's clients read
  * (contract: errors; gaps 7.1, 7.3).
  */
-export function errorEnvelope(error: DialectError): JsonObject {
+function errorEnvelope(error: DialectError): JsonObject {
   const { detail, metadata } = error;
   return {
     error: {
@@ -63,3 +63,6 @@ function typeOfStatus(status: number): string {
   if (status === 429) return 'rate_limit_error';
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
+
+/** Errors of OpenAI's Responses (gaps 7.3). */
+export const RESPONSES_ERRORS: DialectErrors = { name: 'responses', error: errorEnvelope };

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { Dialect, DialectContext, DialectError, WholeAnswer } from '../dialect.ts';
-import { errorEnvelope, errorTypeOf, isLengthError } from './errors.ts';
+import { errorTypeOf, isLengthError, RESPONSES_ERRORS } from './errors.ts';
 import { adoptResponse } from './native-request.ts';
 import { OutputBuilder } from './output-builder.ts';
 import { responseObject, stateOf } from './response-object.ts';
@@ -10,11 +10,10 @@ import { customToolNames } from './tools.ts';
 
 /** OpenAI's Responses, without anything stored (gaps 10). */
 export const RESPONSES: Dialect = {
-  name: 'responses',
+  ...RESPONSES_ERRORS,
   toChat,
   whole: wholeResponse,
   streamWriter: (context) => new ResponsesStreamWriter(context),
-  error: errorEnvelope,
   absorb,
 };
 
