@@ -19,11 +19,13 @@ const CONTRACTS = [
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/protocol': [],
   'src/protocol/router-error.ts': ['src/protocol'],
-  'src/catalog': ['src/protocol'],
-  'src/core': ['src/protocol', 'src/catalog', 'src/protocol/router-error.ts'],
-  'src/storage': ['src/protocol', 'src/core', 'src/protocol/router-error.ts', ...CONTRACTS],
+  'src/platform/json.ts': ['src/protocol/json.ts'],
+  'src/catalog': ['src/protocol', 'src/platform/json.ts'],
+  'src/core': ['src/protocol', 'src/platform/json.ts', 'src/catalog', 'src/protocol/router-error.ts'],
+  'src/storage': ['src/protocol', 'src/platform/json.ts', 'src/core', 'src/protocol/router-error.ts', ...CONTRACTS],
   'src/queue': [
     'src/protocol',
+    'src/platform/json.ts',
     'src/core',
     'src/protocol/router-error.ts',
     'src/platform/environment.ts',
@@ -34,6 +36,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/providers': [
     'src/protocol',
+    'src/platform/json.ts',
     'src/catalog',
     'src/core',
     'src/protocol/router-error.ts',
@@ -43,6 +46,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/plugins': [
     'src/protocol',
+    'src/platform/json.ts',
     'src/catalog',
     'src/core',
     'src/protocol/router-error.ts',
@@ -66,6 +70,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/runtime': [
     'src/protocol',
+    'src/platform/json.ts',
     'src/catalog',
     'src/core',
     'src/protocol/router-error.ts',

@@ -3,6 +3,7 @@ import { type CatalogFacts, factsOf, type SourcedFacts } from './facts.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import { minuteOfTime, unixSecondsOfDay } from './price-at.ts';
 import type { LongPromptRates, Price, PriceChange, Rates } from './price.ts';
+import * as read from '../platform/json.ts';
 
 /** Name of the package, as origins show it. */
 export const GENAI_PRICES = '@pydantic/genai-prices';
@@ -38,8 +39,8 @@ function factsOfModel(model: JsonObject): SourcedFacts {
   const { name, description, context_window: context, deprecated, prices } = model;
   return {
     info: {
-      name: typeof name === 'string' ? name : undefined,
-      description: typeof description === 'string' ? description : undefined,
+      name: read.string(name),
+      description: read.string(description),
       status: deprecated === true ? 'deprecated' : undefined,
     },
     endpoint: {
@@ -170,7 +171,7 @@ function tieredRate(value: JsonValue, perUnits: number): TieredRate | undefined 
 }
 
 function tierOf(tier: unknown, perUnits: number): TieredRate['tiers'][number] | undefined {
-  const fields: JsonObject = isJsonObject(tier) ? tier : {};
+  const fields: JsonObject = read.object(tier);
   const [start, price] = [amountOf(fields['start'], 1), amountOf(fields['price'], perUnits)];
   return start === undefined || price === undefined ? undefined : { start, price };
 }

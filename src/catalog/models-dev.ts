@@ -7,6 +7,7 @@ import { defined } from './defined.ts';
 import type { Modality } from './model.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
+import * as read from '../platform/json.ts';
 
 /** Name of the source, as origins show it. */
 export const MODELS_DEV = 'models.dev';
@@ -44,13 +45,13 @@ function factsOfModel(name: string, model: JsonObject): SourcedFacts {
 }
 
 function infoOf(model: JsonObject): KnownInfo {
-  const released = textOf(model['release_date']);
-  const status = textOf(model['status']);
+  const released = read.text(model['release_date']);
+  const status = read.text(model['status']);
   return {
-    name: textOf(model['name']),
+    name: read.text(model['name']),
     created: released === undefined ? undefined : unixSecondsOfDay(released),
-    family: textOf(model['family']),
-    knowledgeCutoff: textOf(model['knowledge']),
+    family: read.text(model['family']),
+    knowledgeCutoff: read.text(model['knowledge']),
     status: STATUSES.find((one) => one === status),
   };
 }
@@ -63,7 +64,7 @@ function endpointOf(name: string, model: JsonObject): EndpointFacts {
   const abilities = abilitiesOf(model);
   const efforts = effortsOf(model['reasoning_options']);
   // The source says "text" of what comes out of an embedding model, too.
-  const embeds = /embed/i.test(`${name} ${textOf(model['family']) ?? ''}`);
+  const embeds = /embed/i.test(`${name} ${read.text(model['family']) ?? ''}`);
   return {
     price: priceOfModelsDev(model),
     contextLength: limitOf(limit?.['context']),
@@ -130,10 +131,6 @@ function flagOf(value: JsonValue | undefined): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-function textOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 /** A member that is an object, or the value itself when no member is named. */
 function objectAt(value: unknown, name: string | undefined): JsonObject | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -193,7 +190,7 @@ function longPromptRates(cost: JsonObject): readonly LongPromptRates[] {
 function tiersOf(experimental: JsonValue | undefined): Readonly<Partial<Record<'priority' | 'flex', Price>>> {
   const modes = isJsonObject(experimental) ? experimental['modes'] : undefined;
   const tiers: Partial<Record<'priority' | 'flex', Price>> = {};
-  for (const mode of Object.values(isJsonObject(modes) ? modes : {})) {
+  for (const mode of Object.values(read.object(modes))) {
     const provider = isJsonObject(mode) ? mode['provider'] : undefined;
     const body = isJsonObject(provider) ? provider['body'] : undefined;
     const tier = isJsonObject(body) ? body['service_tier'] : undefined;

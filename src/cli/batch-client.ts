@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { isJsonObject } from '../protocol/json.ts';
 import type { Batch } from '../protocol/batch.ts';
 import { CommandError, type CommandIo } from './command.ts';
+import * as read from '../platform/json.ts';
 
 /** Lines of help about the options that all commands about batches have. */
 export const SERVER_HELP = `  --url <address>    Base URL of the server, for example http://localhost:3000/v1. Default: SIGNALBOX_URL
@@ -107,7 +108,7 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
 
   return {
     async ask(request) {
-      const json = parse(await send(request));
+      const json = read.parse(await send(request));
       if (isJsonObject(json) && json['object'] === 'batch') return json as unknown as Batch;
       throw new CommandError(`${base} is not the base URL of a router: it did not answer with a batch.`);
     },
@@ -125,16 +126,8 @@ function reasonOf(error: unknown): string {
 }
 
 function messageOf(text: string): string {
-  const json = parse(text);
+  const json = read.parse(text);
   const error = isJsonObject(json) ? json['error'] : undefined;
   const message = isJsonObject(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : text.slice(0, SHOWN_LENGTH);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -145,6 +145,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The objects in one event: nearly always one, but some servers put several in an array. Limits as {@link parseJson}. */
+export function parseObjects(text: string): readonly JsonObject[] | undefined {
+  const value = parseJson(text);
+  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
+  return isJsonObject(value) ? [value] : undefined;
+}
+
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

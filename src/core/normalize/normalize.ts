@@ -86,8 +86,8 @@ export function normalizeChatRequest(
     serverTools: server,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
     stopConditions: [request.stop_server_tools_when ?? []].flat(),
-    audio: objectOf(request.audio),
-    imageConfig: objectOf(request.image_config),
+    audio: objectIfGiven(request.audio),
+    imageConfig: objectIfGiven(request.image_config),
     cache: cacheOptions(request),
     responseCache: cacheOfPreset(body, facts.presets),
     serviceTier: tierOf(request.service_tier),
@@ -98,7 +98,7 @@ export function normalizeChatRequest(
     endUser: context.endUser,
     account: context.account,
     metadata: request.metadata ?? undefined,
-    trace: objectOf(request.trace),
+    trace: objectIfGiven(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
@@ -139,7 +139,7 @@ function cacheOptions(request: ChatRequest): CacheOptions {
   return {
     control: request.cache_control ?? undefined,
     key: request.prompt_cache_key ?? undefined,
-    options: objectOf(request.prompt_cache_options),
+    options: objectIfGiven(request.prompt_cache_options),
   };
 }
 
@@ -160,7 +160,7 @@ function betasOf(list: string | undefined): readonly string[] | undefined {
 }
 
 /** A JSON object, or nothing. */
-export function objectOf(value: unknown): JsonObject | undefined {
+export function objectIfGiven(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 

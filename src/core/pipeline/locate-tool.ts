@@ -2,6 +2,7 @@ import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import * as read from '../../platform/json.ts';
 
 /**
  * Where in a caller's own body a server tool stands, whatever dialect the body is in.
@@ -49,7 +50,7 @@ function ownName(tool: JsonObject, option: string): string | undefined {
 
 function toolsOf(body: unknown): readonly JsonObject[] {
   const tools = isJsonObject(body) ? body['tools'] : undefined;
-  return Array.isArray(tools) ? (tools as readonly unknown[]).map((tool) => (isJsonObject(tool) ? tool : {})) : [];
+  return Array.isArray(tools) ? (tools as readonly unknown[]).map((tool) => read.object(tool)) : [];
 }
 
 /** The one spelling of a tool's type. Anthropic's types carry a date, and OpenAI's image tool has no prefix. */

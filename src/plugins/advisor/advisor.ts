@@ -16,6 +16,7 @@ import {
 } from '../inner-call/helper-model.ts';
 import { STRONG } from '../inner-call/rank-models.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import * as read from '../../platform/json.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You advise another model that works on a task and has come to a point where it wants a second opinion. Give clear, ' +
@@ -125,10 +126,5 @@ function consultation({ function: called }: ToolCall, result: string): readonly 
 }
 
 function memberOf(json: string, name: string): string | undefined {
-  try {
-    const value = (JSON.parse(json) as Readonly<Record<string, unknown>> | null)?.[name];
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return read.string(read.parseObject(json)?.[name]);
 }

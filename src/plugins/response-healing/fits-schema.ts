@@ -1,5 +1,5 @@
-import { canonical } from '../../platform/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { canonical, list, number } from '../../platform/json.ts';
 
 /** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
 const MAX_STEPS = 100_000;
@@ -100,12 +100,12 @@ class Validation {
     if (typeof minItems === 'number') yield value.length >= minItems;
     if (typeof maxItems === 'number') yield value.length <= maxItems;
     if (uniqueItems === true) yield new Set(value.map(canonical)).size === value.length;
-    const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+    const first = Array.isArray(prefixItems) ? prefixItems : list(items);
     const rest = Array.isArray(items) ? additionalItems : items;
     for (const [index, item] of value.entries()) yield this.check(first[index] ?? rest ?? true, item, depth);
     if (contains === undefined) return;
-    const least = typeof schema['minContains'] === 'number' ? schema['minContains'] : 1;
-    const most = typeof schema['maxContains'] === 'number' ? schema['maxContains'] : Infinity;
+    const least = number(schema['minContains']) ?? 1;
+    const most = number(schema['maxContains']) ?? Infinity;
     yield some(
       value.map((item) => this.check(contains, item, depth)),
       least,

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { TextBlock, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
@@ -9,6 +9,7 @@ import { encodeTools } from './encode-tools.ts';
 import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { planFormat } from './plan-format.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
+import * as read from '../../platform/json.ts';
 
 /** A request body of the Messages API. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
@@ -80,7 +81,7 @@ function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonO
   const own = extra['output_config'];
   return {
     output_config: {
-      ...(isJsonObject(own) ? own : {}),
+      ...read.object(own),
       ...(effort === undefined ? {} : { effort }),
       ...(schema === undefined ? {} : { format: { type: 'json_schema', schema } }),
     },

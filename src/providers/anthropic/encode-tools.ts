@@ -8,6 +8,7 @@ import { strictSchema } from './json-schema.ts';
 import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan } from './plan-format.ts';
 import { EncodeError } from '../codec.ts';
+import * as read from '../../platform/json.ts';
 
 /** Which tools the model has, and which of them it may or must call. */
 interface EncodedTools {
@@ -133,7 +134,7 @@ function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefin
 }
 
 function flat({ approximate, ...rest }: JsonObject): JsonObject {
-  return { ...rest, ...(isJsonObject(approximate) ? approximate : {}), type: 'approximate' };
+  return { ...rest, ...read.object(approximate), type: 'approximate' };
 }
 
 function textsOf(value: JsonValue | undefined): readonly string[] {

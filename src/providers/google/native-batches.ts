@@ -15,6 +15,7 @@ import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { modelPath } from './model-path.ts';
 import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
+import * as read from '../../platform/json.ts';
 
 /** Milliseconds after its creation at which a batch ends by itself, and everything in it is lost. */
 const WINDOW_MS = 172_800_000;
@@ -92,7 +93,7 @@ function expiryOf(operation: JsonObject): number | undefined {
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {
-  return isJsonObject(metadata) ? metadata : {};
+  return read.object(metadata);
 }
 
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
@@ -168,7 +169,7 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
         const reply = await calls.json(lookup, { method: 'GET', path: `/batches?pageSize=${PAGE}${from}` });
         if (!reply.ok) return reply;
         const { operations, nextPageToken: next } = reply.value;
-        const listed = (Array.isArray(operations) ? operations : []).filter(isJsonObject);
+        const listed = read.objects(operations);
         const twin = listed.find((operation) => isTwin(operation, lookup.key));
         if (twin !== undefined) return { ok: true, value: jobOf(twin, undefined) };
         if (typeof next !== 'string' || next === '') break;
@@ -228,7 +229,7 @@ function badAnswer(what: string): NativeReply<never> {
 
 function pathOf({ job }: NativeJobCall): string {
   const { name } = job;
-  return `/${typeof name === 'string' ? name : ''}`;
+  return `/${read.text(name) ?? ''}`;
 }
 
 /** The code of a request that was not run because its batch was cancelled. */

@@ -12,7 +12,7 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
-import { type ErrorContext, parseJson } from '../upstream-failure.ts';
+import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
 import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from './encode-assistant.ts';
@@ -223,12 +223,6 @@ export class GoogleStreamDecoder implements StreamDecoder {
   }
 
   end(): void {}
-}
-
-function parseObjects(data: string): readonly JsonObject[] | undefined {
-  const value = parseJson(data);
-  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
-  return isJsonObject(value) ? [value] : undefined;
 }
 
 /**

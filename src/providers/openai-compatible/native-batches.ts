@@ -11,11 +11,12 @@ import type {
   NativeSubmission,
 } from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
-import { badAnswer, type BatchWire, textOf } from './job-wire.ts';
+import { badAnswer, type BatchWire } from './job-wire.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { serialize } from '../serialize.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse } from '../upstream-failure.ts';
+import * as read from '../../platform/json.ts';
 
 /** Endpoints of a server's own, below its base URL, that its batches may be for. */
 export type BatchPath = '/chat/completions' | '/responses' | '/embeddings';
@@ -55,9 +56,9 @@ export function fileBatches(
 
   /** What is remembered of a batch; undefined for one without an id. */
   function jobOf(batch: JsonObject, input?: string): NativeJob | undefined {
-    const id = textOf(batch['id']);
+    const id = read.text(batch['id']);
     if (id === undefined) return undefined;
-    return { job: { id, file: textOf(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
+    return { job: { id, file: read.text(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
   }
 
   return {
@@ -73,11 +74,11 @@ export function fileBatches(
         const reply = await calls.json(lookup, { method: 'GET', path });
         if (!reply.ok) return reply;
         const { data } = reply.value;
-        const listed = (Array.isArray(data) ? data : []).filter(isJsonObject);
+        const listed = read.objects(data);
         const twin = twinIn(listed, lookup.key);
         if (twin !== undefined) return { ok: true, value: jobOf(twin) };
         const last = listed.at(-1);
-        after = textOf(last?.['id']);
+        after = read.text(last?.['id']);
         if (!wire.hasMore(reply.value, listed) || Number(last?.['created_at']) < oldest) break;
       }
       return { ok: true, value: undefined };
@@ -134,7 +135,7 @@ class BatchFiles {
   async upload(call: NativeCall, lines: readonly string[]): Promise<NativeReply<string>> {
     const reply = await this.#calls.json(call, { method: 'POST', path: '/files', ...uploadOf(lines) });
     if (!reply.ok) return reply;
-    const id = textOf(reply.value['id']);
+    const id = read.text(reply.value['id']);
     return id === undefined ? badAnswer('a file without an id') : { ok: true, value: id };
   }
 
@@ -151,7 +152,7 @@ class BatchFiles {
   ): AsyncGenerator<NativeResult, void, undefined> {
     if (!retrieved.ok) throw unreadable(retrieved.failure);
     for (const field of fields) {
-      const file = textOf(retrieved.value[field]);
+      const file = read.text(retrieved.value[field]);
       if (file !== undefined)
         yield* this.#calls.lines(call, `/files/${encodeURIComponent(file)}/content`, resultOfLine);
     }
@@ -172,7 +173,7 @@ class BatchFiles {
   ): Promise<NativeReply<'unsupported'>> {
     if (!retrieved.ok && !isGone(retrieved)) return retrieved;
     const others = retrieved.ok ? fields.map((field) => retrieved.value[field]) : [];
-    for (const file of [input, ...others].map(textOf)) {
+    for (const file of [input, ...others].map(read.text)) {
       const deleted = file === undefined ? undefined : await this.delete(call, file);
       if (deleted?.ok === false) return deleted;
     }

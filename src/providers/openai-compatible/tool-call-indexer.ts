@@ -2,6 +2,7 @@ import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { JsonProgress } from '../../core/stream/json-progress.ts';
+import * as read from '../../platform/json.ts';
 
 /** One fragment as a server sent it, read as far as it makes sense. */
 interface Fragment {
@@ -167,11 +168,11 @@ function isMidway({ progress }: KnownCall): boolean {
 }
 
 function readFragment(value: JsonObject): Fragment {
-  const parts = isJsonObject(value['function']) ? value['function'] : {};
+  const parts = read.object(value['function']);
   return {
     wireIndex: validIndex(value['index']),
-    id: wordOf(value['id']),
-    name: wordOf(parts['name']),
+    id: visibleText(value['id']),
+    name: visibleText(parts['name']),
     text: argumentsOf(parts['arguments']),
   };
 }
@@ -187,6 +188,6 @@ function argumentsOf(value: unknown): string {
 }
 
 /** Blank names and ids on continuations say nothing. */
-function wordOf(value: unknown): string | undefined {
+function visibleText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

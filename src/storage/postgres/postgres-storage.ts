@@ -4,7 +4,7 @@ import { anything, checkShape, flag, kind, type OptionShape } from '../../platfo
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './failure.ts';
-import { draftsOf, numberOf, recordsOf } from './records.ts';
+import { draftsOf, storedNumber, recordsOf } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
@@ -213,7 +213,7 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   return {
     durable: true,
     open: () => migrate(database, schema, allowed),
-    now: async () => numberOf(await database.first('now'), 'now'),
+    now: async () => storedNumber(await database.first('now'), 'now'),
     ...draftsOf(database),
     ...recordsOf(database),
     ...itemsOf(database),

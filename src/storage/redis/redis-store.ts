@@ -14,6 +14,7 @@ import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.
 import type { StateStore } from '../../contracts/state-store.ts';
 import { connectIoredis } from './ioredis.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
+import * as read from '../../platform/json.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
@@ -150,12 +151,7 @@ function senderOf(client: RedisClient): RedisConnection['send'] {
 
 /** What somebody else wrote under our keys is like nothing. */
 function valueOf(text: unknown): JsonValue | undefined {
-  if (typeof text !== 'string') return undefined;
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  return typeof text === 'string' ? (read.parse(text) as JsonValue | undefined) : undefined;
 }
 
 function lifeOf(ttlMs: number): string {
