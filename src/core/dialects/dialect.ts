@@ -31,7 +31,7 @@ export interface DialectRequest {
   readonly native?: Omit<NativeRequest, 'dialect'> | undefined;
 }
 
-/** A whole answer: in the chat form, and in the dialect's own words where an endpoint spoke it. */
+/** A non-streaming response: in the chat form, and in the dialect's own words where an endpoint spoke it. */
 export interface WholeAnswer {
   readonly result: ChatResult;
   readonly native?: JsonObject | undefined;
@@ -93,7 +93,7 @@ export interface Dialect {
   readonly requestIdHeader?: string | undefined;
   /** Checks a body and translates it. Faults name paths of the dialect. */
   toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest>;
-  /** Writes a whole answer. */
+  /** Writes a non-streaming response. */
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */
   streamWriter(context: DialectContext): DialectStreamWriter;
@@ -102,7 +102,7 @@ export interface Dialect {
   /** The HTTP status that its clients expect for an error. Default: the error's own. */
   status?(error: DialectError): number;
   /**
-   * The whole answer that an error is in this dialect, or undefined for one that is an error here too. Streams write
+   * The whole response that an error is in this dialect, or undefined for one that is an error here too. Streams write
    * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
    */
   absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;

@@ -14,7 +14,7 @@ export interface Budget {
   readonly period?: BudgetPeriod | undefined;
 }
 
-/** A budget that holds a request. */
+/** A budget that applies to a request. */
 export interface HeldBudget {
   /** Whose it is: the account's, or that of one of its keys. */
   readonly scope: 'account' | 'key';

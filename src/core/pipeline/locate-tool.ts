@@ -21,7 +21,7 @@ export function pathOfServerTool(body: unknown, type: string, occurrence: number
 }
 
 /**
- * The fault of a server tool as its caller must read it: options may stand beside `type` instead of under `parameters`,
+ * The fault of a server tool as its caller must read it: options may be beside `type` instead of under `parameters`,
  * and dialects have names of their own for some.
  */
 export function faultInBody(fault: RequestFault, body: unknown): RequestFault {
@@ -39,7 +39,7 @@ export function faultInBody(fault: RequestFault, body: unknown): RequestFault {
   };
 }
 
-/** What an option is called where it stands beside `type`; undefined when it stands where it is expected. */
+/** What an option beside `type` is called; undefined when it is where it is expected. */
 function ownName(tool: JsonObject, option: string): string | undefined {
   if (isJsonObject(tool['parameters']) && option in tool['parameters']) return undefined;
   if (option in tool) return option;

@@ -297,7 +297,7 @@ class NativeEvents {
   }
 }
 
-/** One server-sent event of this wire: its name stands before its data as well as in it. */
+/** One server-sent event of this wire: its name comes before its data as well as in it. */
 function eventFrame(event: { readonly type: string; readonly [member: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

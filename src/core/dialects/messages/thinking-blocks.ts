@@ -103,7 +103,7 @@ export function interleave(
 
 /** A block of a stream, as far as it is known. */
 export interface OpeningBlock {
-  /** As it stands in `content_block_start`, before any delta. */
+  /** As it appears in `content_block_start`, before any delta. */
   readonly start: ResultBlock;
   /** What is said at the last moment before the block ends. */
   readonly closing?: (() => readonly BlockDelta[]) | undefined;

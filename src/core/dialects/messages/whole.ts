@@ -22,7 +22,7 @@ import { blockOfDetail, interleave, type PlacedThinking } from './thinking-block
 import type { Usage } from '../../../protocol/chunk.ts';
 import * as read from '../../../platform/json.ts';
 
-/** Writes a whole answer as a Message. One that came in this shape only gets what the router knows. */
+/** Writes a non-streaming response as a Message. One that came in this shape only gets what the router knows. */
 export function wholeMessage({ result, native }: WholeAnswer, { body }: DialectContext): JsonObject {
   const message = native === undefined ? translated(result, blockOptions(body)) : completed(native, result);
   return message as unknown as JsonObject;
@@ -85,7 +85,7 @@ export interface BlockOptions {
   readonly omitThinking: boolean;
 }
 
-/** The blocks of a whole answer: text, images and calls, with thinking where it stood. */
+/** The blocks of a non-streaming response: text, images and calls, with thinking where it stood. */
 function resultBlocks(message: ResultMessage, options: BlockOptions): readonly ResultBlock[] {
   return interleave(thinkingOf(message, options), [
     ...textOf(message),
@@ -168,7 +168,7 @@ const WORDS: Readonly<Record<FinishReason, readonly [StopReason, ...StopReason[]
   error: ['end_turn'],
 };
 
-/** Why an answer ended. A refusal that stands in the answer counts as one, whatever reason was given with it. */
+/** Why an answer ended. A refusal that is in the answer counts as one, whatever reason was given with it. */
 export function stopReason(finish: FinishReason | null, native: string | null, refused: boolean): StopReason | null {
   if (finish === null) return refused ? 'refusal' : null;
   if (refused && finish === 'stop') return 'refusal';

@@ -160,14 +160,14 @@ function says({ role: _, content, ...delta }: ChatChunk['choices'][number]['delt
   return Boolean(content) || Object.keys(delta).length > 0;
 }
 
-/** Events that carry the whole answer and end the stream. */
+/** Events that carry the whole response and end the stream. */
 const TERMINAL = new Set(['response.completed', 'response.incomplete']);
-/** Events that carry the whole answer. */
+/** Events that carry the whole response. */
 const CARRYING = new Set(['response.created', 'response.queued', 'response.in_progress']);
 
 /**
- * Passes a provider's own events on. Those that carry the whole answer get this router's id, model and price; the last
- * one waits for the end, because what the answer cost is only known then.
+ * Passes a provider's own events on. Those that carry the whole response get this router's id, model and price; the
+ * last one waits for the end, because what the answer cost is only known then.
  */
 class NativeRelay {
   readonly #context: DialectContext;
