@@ -23,7 +23,7 @@ export function memoryResponseCache(maxBytes: number, now: () => number): Respon
   };
 }
 
-/** Answers in a state store that instances share. It bounds itself: Redis by `maxmemory`. */
+/** Answers in a state store that instances share. It limits itself: Redis by `maxmemory`. */
 export function stateResponseCache(state: StateStore): ResponseCacheStore {
   return {
     get(key) {

@@ -20,7 +20,7 @@ export interface Session {
 export interface DatabaseOptions {
   /** Gives the pool; called once. */
   readonly openPool: () => Promise<PostgresPool>;
-  /** As it stands in statements. */
+  /** As it appears in statements. */
   readonly schema: string;
   readonly statementTimeoutMs: number;
   readonly connectTimeoutMs: number;

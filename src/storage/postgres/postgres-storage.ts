@@ -45,7 +45,7 @@ async function migrate(database: PostgresDatabase, schema: string, allowed: bool
   }, MIGRATION_TIMEOUT_MS);
 }
 
-/** The name of a schema as it stands in statements, where some plain names mean something else. */
+/** The name of a schema as it appears in statements, where some plain names mean something else. */
 function quoted(schema: string): string {
   return `"${schema}"`;
 }

@@ -94,7 +94,7 @@ export function storedNumber(row: Row | undefined, column: string): number {
   return Number(row?.[column] ?? 0);
 }
 
-/** A text as it stands in the column. */
+/** A text as it appears in the column. */
 export function columnOf(row: Row, column: string): string {
   return String(row[column]);
 }
@@ -177,8 +177,8 @@ export function draftsOf(database: PostgresDatabase): Drafts {
 }
 
 /**
- * Bodies as one piece of bytes, and where each stands in it, counted from 1. As an array of texts they would be copied
- * four times on their way: each to a text without special characters, and all to one text and to bytes.
+ * Bodies as one piece of bytes, and where each is in it, counted from 1. As an array of texts they would be copied four
+ * times on their way: each to a text without special characters, and all to one text and to bytes.
  */
 function together(texts: readonly string[]): Record<'bodies' | 'starts' | 'lengths', unknown> {
   const lengths = texts.map((text) => Buffer.byteLength(text));
