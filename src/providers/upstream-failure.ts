@@ -63,7 +63,7 @@ function build(
   );
 }
 
-/** Codes are short words; whatever else stands in their place is not passed on. */
+/** Codes are short words; whatever else is in their place is not passed on. */
 function codeOf({ code, type }: ErrorShape, secrets: readonly string[]): string | undefined {
   const text = code ?? type;
   return text === undefined || text.length > MAX_CODE_LENGTH ? undefined : presentable(text, secrets);
@@ -113,7 +113,7 @@ export type JsonAnswer =
   | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
- * Reads the body of a whole answer. One that is HTML, empty, or not a JSON object is a failure.
+ * Reads the body of a non-streaming response. One that is HTML, empty, or not a JSON object is a failure.
  *
  * @param content - What the answer should hold, for example `choices`.
  */
@@ -158,7 +158,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return (Array.isArray(value) ? value : Object.values(value)).some((member) => isDeeper(member, levels - 1));
 }
 
-/** Most bytes of a whole answer: 64 MB, decompressed. */
+/** Most bytes of a non-streaming response: 64 MB, decompressed. */
 export const MAX_WHOLE_BYTES = 64_000_000;
 
 /** Collects a body that came where an event stream was expected. Bytes may be cut inside a character. */
@@ -167,7 +167,7 @@ export class PlainBody {
   #text = '';
   #left = MAX_WHOLE_BYTES;
 
-  /** Reads more bytes. Returns false once the body is larger than a whole answer may be. */
+  /** Reads more bytes. Returns false once the body is larger than a non-streaming response may be. */
   push(bytes: Uint8Array): boolean {
     this.#left -= bytes.byteLength;
     if (this.#left < 0) return false;

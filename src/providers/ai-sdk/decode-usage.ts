@@ -147,9 +147,9 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
 
 /**
  * Reads a finish reason: a word in version 2, a word and the provider's own in 3 and 4. Where the interface has no word
- * the provider's own counts, and one that nobody knows is a normal end as long as something was said. A stream whose provider never
- * gave a reason was cut off. Tool calls that the caller does not see are none of its business, so `tool-calls` without
- * any is a normal end, and a normal end with some is not.
+ * the provider's own counts, and an unknown one is a normal end as long as something was said. A stream whose provider
+ * never gave a reason was cut off. Tool calls that the caller does not see are none of its business, so `tool-calls`
+ * without any is a normal end, and a normal end with some is not.
  */
 export function readFinishReason(value: unknown, { hasContent, hasToolCalls, streamed }: AnswerSoFar): AnswerEnd {
   const { unified, raw } = isJsonObject(value) ? value : { unified: value, raw: value };

@@ -24,7 +24,7 @@ export interface DecodingContext extends ErrorContext {
   readonly idPrefix: string;
   /** The caller's id of a tool call. */
   readonly originalId: OriginalId;
-  /** False for a whole answer, which is read as if it had been streamed. */
+  /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;
 }
 

@@ -15,8 +15,8 @@ import * as read from '../../platform/json.ts';
 export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
- * A whole answer longer than this may take more than ten minutes, in which nothing is heard and connections are cut, so
- * it is asked for as a stream and put together by the router.
+ * A non-streaming response longer than this may take more than ten minutes, in which nothing is heard and connections
+ * are cut, so it is asked for as a stream and put together by the router.
  */
 const MOST_WHOLE_TOKENS = 21_333;
 
@@ -75,7 +75,7 @@ function foreignFree(extra: JsonObject): EncodedBody {
   return Object.fromEntries(Object.entries(extra).filter(([name]) => !FOREIGN.has(name)));
 }
 
-/** Effort and schema stand in one object; what the caller put there by this API's own name stays. */
+/** Effort and schema are in one object; what the caller put there by this API's own name stays. */
 function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonObject | undefined): EncodedBody {
   if (effort === undefined && schema === undefined) return {};
   const own = extra['output_config'];

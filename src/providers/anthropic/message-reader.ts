@@ -32,7 +32,7 @@ type OpenBlock =
 const MAX_CALLS = 1_000;
 
 /**
- * Reads one message, as it comes in events or block by block from a whole answer, and turns it into pieces.
+ * Reads one message, as it comes in events or block by block from a non-streaming response, and turns it into pieces.
  *
  * Thinking is numbered by its place in the turn: every thinking block and every tool call has a place of its own, and all
  * text together has one. With these numbers the turn can be put together again as it was; see `encodeAssistant`.

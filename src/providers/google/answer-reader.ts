@@ -17,8 +17,8 @@ const MAX_CANDIDATES = 128;
 const STANDARD = 'standard';
 
 /**
- * Reads `GenerateContentResponse` objects: the events of one stream, or the only one of a whole answer. Both mean the
- * same, so both are read by this.
+ * Reads `GenerateContentResponse` objects: the events of one stream, or the only one of a non-streaming response. Both
+ * mean the same, so both are read by this.
  */
 export class AnswerReader {
   readonly #context: AnswerContext;

@@ -155,7 +155,7 @@ export class CandidateReader {
   }
 }
 
-/** What a source's address may stand under. */
+/** What a source's address may be under. */
 const SOURCES = ['web', 'retrievedContext', 'maps'] as const;
 
 /** Where a part of an answer begins in its text, in UTF-16 units; undefined for a part that is not text. */

@@ -19,7 +19,7 @@ export interface AssistantContext extends MediaContext {
  * Writes what the model said earlier: thoughts, text, images, calls, each with the signature it came with. A turn with
  * nothing but thoughts is left out, because Google refuses turns without content.
  *
- * @param path - Where the message stands in the caller's body.
+ * @param path - Where the message is in the caller's body.
  */
 export function encodeAssistant(message: AssistantMessage, path: string, context: AssistantContext): readonly Part[] {
   const signatures = readSignatures(message.reasoning_details);

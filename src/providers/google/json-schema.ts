@@ -70,7 +70,7 @@ function convertMap(schemas: Schema): Schema {
   return converted;
 }
 
-/** Puts the members of `allOf` into one schema; of keywords that stand in several, properties and required add up. */
+/** Puts the members of `allOf` into one schema; of keywords that are in several, properties and required add up. */
 function mergeAll(schema: Schema, members: readonly unknown[]): Schema {
   let merged: Schema = {};
   for (const member of [...members, { ...schema, allOf: undefined }]) {

@@ -152,7 +152,7 @@ const NO_WORDS: readonly ParameterName[] = [
   'verbosity',
 ];
 
-/** Google's own wire: `generateContent`. */
+/** Google's native API: `generateContent`. */
 function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
   const memory = new SignatureMemory();
 
@@ -183,8 +183,8 @@ function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject
 }
 
 /**
- * Decodes the events of `streamGenerateContent?alt=sse`. The wire has no end mark: a stream is whole when a candidate
- * said how it ended, and whatever follows is usage and signatures.
+ * Decodes the events of `streamGenerateContent?alt=sse`. The wire has no end mark: a stream is complete when a
+ * candidate said how it ended, and whatever follows is usage and signatures.
  */
 export class GoogleStreamDecoder implements StreamDecoder {
   readonly #context: AnswerContext;
@@ -202,7 +202,8 @@ export class GoogleStreamDecoder implements StreamDecoder {
     if (line === '' || line === '[DONE]') return;
     const responses = parseObjects(line);
     if (responses === undefined) {
-      // An event that the end of the body cut off is no surprise: what came before tells whether the answer is whole.
+      // An event that the end of the body cut off is no surprise: what came before tells whether the response is
+      // complete.
       if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
       pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
       return;
@@ -226,8 +227,8 @@ export class GoogleStreamDecoder implements StreamDecoder {
 }
 
 /**
- * Decodes a whole answer, or the array of answers that a stream without server-sent events is. A body that is HTML,
- * empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
+ * Decodes a non-streaming response, or the array of answers that a stream without server-sent events is. A body that is
+ * HTML, empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: AnswerContext): DecodedResult {
   const trimmed = body.trim();
@@ -248,7 +249,10 @@ export function decodeResult(body: string, context: AnswerContext): DecodedResul
   return { ok: true, result: { ...rest, choices: choices.map((choice) => complete(choice, reader)) } };
 }
 
-/** A whole answer has ended, also where it does not say how; one that was held back says nothing rather than "". */
+/**
+ * A non-streaming response has ended, also where it does not say how; one that was held back says nothing rather than
+ * "".
+ */
 function complete(choice: Choice, reader: AnswerReader): Choice {
   const { anything, calls } = reader.saidBy(choice.index);
   const reason = choice.finish_reason ?? (calls ? 'tool_calls' : 'stop');

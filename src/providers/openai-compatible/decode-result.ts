@@ -32,8 +32,8 @@ export interface DecodeContext extends ErrorContext {
 }
 
 /**
- * Decodes a whole answer of the chat completions wire. A body that is HTML, empty, not JSON, an error in disguise or
- * without choices is a failure, whatever status it came with.
+ * Decodes a non-streaming response of the chat completions wire. A body that is HTML, empty, not JSON, an error in
+ * disguise or without choices is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const answer = readJsonAnswer(body, 'choices');
@@ -92,7 +92,7 @@ function decodeChoice(
   };
 }
 
-/** Every entry of a whole answer is a call of its own, whatever its index says. */
+/** Every entry of a non-streaming response is a call of its own, whatever its index says. */
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
   newId: (index: number) => string,
@@ -152,7 +152,7 @@ export function decodeLogprobs(value: unknown): Logprobs | undefined {
   return { content: content.length > 0 ? content : null, ...(refusal.length > 0 ? { refusal } : {}) };
 }
 
-/** Citations that stand at the top of an answer, as a list of addresses. */
+/** Citations that are at the top of an answer, as a list of addresses. */
 export function decodeCitations(value: unknown): readonly Annotation[] {
   return read
     .list(value)

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Dialect } from './dialect.ts';
 import * as read from '../../platform/json.ts';
 
-/** Usage stands at the top of a chunk or answer, in Groq's extension, or inside a choice. */
+/** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
 export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
   if (body['usage'] != null) return body['usage'];
   const groq = body['x_groq'];

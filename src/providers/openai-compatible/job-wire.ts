@@ -92,7 +92,7 @@ export interface BatchWire {
   /** When a batch ends by itself, in epoch milliseconds. */
   expiryOf(batch: JsonObject): number | undefined;
   /**
-   * How a batch stands (upstreams 5.5). States that nobody knows yet are no reason to give it up.
+   * How a batch stands (upstreams 5.5). States that are unknown are no reason to give it up.
    *
    * @param present - Makes a text of the provider's fit to be shown.
    */

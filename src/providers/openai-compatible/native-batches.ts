@@ -92,7 +92,7 @@ export function fileBatches(
       const file = input.value;
       const body = JSON.stringify(wire.creationOf({ file, url, model, metadata: { [KEY_FIELD]: submission.key } }));
       const created = await calls.json(submission, { method: 'POST', path: wire.path, body });
-      // The file of a batch that was refused is of no use to anybody. When nobody knows, it stays.
+      // The file of a batch that was refused is of no use to anybody. When that is unknown, it stays.
       if (!created.ok && created.failure.status !== undefined) await files.delete(submission, file);
       if (!created.ok) return created;
       const job = jobOf(created.value, file);
@@ -229,7 +229,7 @@ async function writeFile(
 
 /** The multipart form in which a file is uploaded. */
 function uploadOf(lines: readonly string[]): { readonly body: string; readonly contentType: string } {
-  // So random that it stands in no file.
+  // So random that it is in no file.
   const boundary = `batch-${crypto.randomUUID()}`;
   const part = `--${boundary}\r\ncontent-disposition: form-data; name=`;
   const body = [

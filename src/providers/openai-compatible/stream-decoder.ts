@@ -85,7 +85,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   /**
    * A broken event means a broken stream. Two are not what they seem: an event cut off by the end of the body, where
-   * what came before tells whether the answer is whole, and an event of a kind that this wire does not know.
+   * what came before tells whether the response is complete, and an event of a kind that this wire does not know.
    */
   #malformed(event: string | undefined, pieces: StreamPiece[]): void {
     if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;

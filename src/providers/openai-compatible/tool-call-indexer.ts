@@ -88,7 +88,7 @@ export class ToolCallIndexer {
     return call;
   }
 
-  /** With an index: the call that stands there, unless the id is that of another one. */
+  /** With an index: the call that is there, unless the id is that of another one. */
   #withIndex(wireIndex: number, id: string | undefined): KnownCall | undefined {
     const known = this.#byWireIndex.get(wireIndex);
     return known === undefined || known.wireId === id ? known : (this.#withId(id) ?? known);
@@ -150,7 +150,7 @@ export class ToolCallIndexer {
 }
 
 /**
- * Whether a fragment that stands where a known call stands begins another one, as with servers whose index is always
+ * Whether a fragment in the place of a known call begins another one, as with servers whose index is always
  * 0. A second name says so, and so do arguments that begin anew where those of the known call are complete. Names and
  * ids that are only repeated, or left out, or changed in the middle, are noise.
  */

@@ -152,7 +152,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     if (this.#ended || text === '' || text === '[DONE]') return;
     const value = parseJson(text);
     if (!isJsonObject(value)) {
-      // An event that the end of the body cut off says nothing; what came before tells whether the answer is whole.
+      // An event that the end of the body cut off says nothing; what came before tells whether the response is
+      // complete.
       if (this.#closing) return;
       pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
       return;
@@ -179,7 +180,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   end(): void {
-    // Nothing is held back: an answer without its last event is not whole.
+    // Nothing is held back: a response without its last event is not complete.
   }
 
   /** Errors come as an event of their own, as the last state of the answer, or without any type. */

@@ -14,8 +14,8 @@ import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usag
 import * as read from '../../platform/json.ts';
 
 /**
- * Decodes a whole answer of the Responses wire, and keeps it as it is. An answer that failed is a failure, although it
- * comes with a good status; so is one that is not over.
+ * Decodes a non-streaming response of the Responses wire, and keeps it as it is. An answer that failed is a failure,
+ * although it comes with a good status; so is one that is not over.
  */
 export function decodeResponse(body: string, context: ErrorContext): DecodedResult {
   const text = body.trim();
@@ -90,7 +90,7 @@ interface DecodedItems {
   readonly logprobs: Logprobs | null;
 }
 
-/** Reads the items of a whole answer. */
+/** Reads the items of a non-streaming response. */
 function decodeItems(items: readonly JsonObject[]): DecodedItems {
   const parts = items.filter(({ type }) => type === 'message').flatMap(({ content }) => read.objects(content));
   const texts = parts.filter(({ type }) => type === 'output_text');
@@ -121,7 +121,7 @@ function decodeItems(items: readonly JsonObject[]): DecodedItems {
   };
 }
 
-/** A call of the caller's tools, if the item is one; free text stands in its one argument. */
+/** A call of the caller's tools, if the item is one; free text is in its one argument. */
 export function callOf(item: JsonObject): Omit<ResultToolCall, 'index'> | undefined {
   const { type, call_id: id, name } = item;
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined;

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import { asSchema, flatten, merge, sameJson, type Schema, textFor } from './json-text.ts';
 import * as read from '../../platform/json.ts';
 
-/** A function call as it stands in an answer. */
+/** A function call as it appears in an answer. */
 export interface DraftCall {
   readonly id: string;
   readonly name: string;

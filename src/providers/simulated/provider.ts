@@ -140,7 +140,7 @@ function broken(
   return { opening, tokens: tokens.slice(0, afterTokens), closing: [{ type: 'failure', failure: reason }] };
 }
 
-/** A whole answer is the stream, put together. */
+/** A non-streaming response is the stream, put together. */
 function resultOf({ opening, tokens, closing }: PacedPieces): UpstreamResult {
   const collector = new ResultCollector();
   for (const piece of [...opening, ...tokens, ...closing]) collector.add(piece);
