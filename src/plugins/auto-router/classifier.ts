@@ -76,7 +76,7 @@ export function classifySafely(classify: TaskClassifier, prompt: Prompt): SafeCl
       return { task, confidence, failed: false };
     }
   } catch {
-    // What it threw may repeat the prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat the prompt, so it is told to nobody; that it threw is in the stage.
   }
   return { task: 'general', confidence: 0, failed: true };
 }

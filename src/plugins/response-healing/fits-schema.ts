@@ -9,10 +9,10 @@ const MAX_DEPTH = 200;
 const NOT_UNDERSTOOD = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef', 'dependencies'];
 
 /**
- * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently):
- * true or false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it;
- * patterns, references to elsewhere and `unevaluated…` are not worked out; a keyword that nobody knows says nothing.
- * So false is only ever said of values that do not fit.
+ * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently): true or
+ * false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it; patterns,
+ * references to elsewhere and `unevaluated…` are not worked out; an unknown keyword says nothing. So false is only ever
+ * said of values that do not fit.
  */
 export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
   return new Validation(schema).check(schema, value, 0);
@@ -20,7 +20,7 @@ export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
 
 class Validation {
   readonly #root: JsonValue;
-  /** Until draft 7, what stands beside a reference says nothing. */
+  /** Until draft 7, what is beside a reference says nothing. */
   readonly #refersAlone: boolean;
   #steps = 0;
 
@@ -173,7 +173,7 @@ function isOfType(value: JsonValue, type: JsonValue): Verdict {
 
 function* numberVerdicts(schema: JsonObject, value: number): Generator<Verdict> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  // In draft 4 the exclusive limits are flags that stand beside the limits.
+  // In draft 4 the exclusive limits are flags that are beside the limits.
   if (typeof minimum === 'number') yield exclusiveMinimum === true ? value > minimum : value >= minimum;
   if (typeof maximum === 'number') yield exclusiveMaximum === true ? value < maximum : value <= maximum;
   if (typeof exclusiveMinimum === 'number') yield value > exclusiveMinimum;

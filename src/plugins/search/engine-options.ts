@@ -52,7 +52,7 @@ export function checkKeyedEngine(id: string, options: KeyedSearchEngineOptions, 
   return (options.baseURL ?? usual).replace(/\/+$/, '');
 }
 
-/** What stands between two excerpts of one page. */
+/** What is between two excerpts of one page. */
 export const EXCERPT_GAP = '\n[...]\n';
 
 /** A text that a service sent, if it is one and says something. */
