@@ -80,19 +80,19 @@ function endpointOf(name: string, model: JsonObject): EndpointFacts {
 /** What is said of single parameters. That something is missing also says that its details are. */
 function abilitiesOf(model: JsonObject): Abilities {
   const calls = model['tool_call'];
-  const tools = flagOf(isJsonObject(calls) ? calls['supported'] : calls);
-  const reasoning = flagOf(model['reasoning']);
-  const structured = flagOf(model['structured_output']);
+  const tools = flag(isJsonObject(calls) ? calls['supported'] : calls);
+  const reasoning = flag(model['reasoning']);
+  const structured = flag(model['structured_output']);
   const entries = {
     tools,
     tool_choice: tools === false ? false : undefined,
-    parallel_tool_calls: tools === false ? false : flagOf(isJsonObject(calls) ? calls['parallel'] : undefined),
+    parallel_tool_calls: tools === false ? false : flag(isJsonObject(calls) ? calls['parallel'] : undefined),
     reasoning,
     reasoning_effort: reasoning === false ? false : undefined,
     include_reasoning: reasoning === false ? false : undefined,
     structured_outputs: structured,
     response_format: structured === true ? true : undefined,
-    temperature: flagOf(model['temperature']),
+    temperature: flag(model['temperature']),
   };
   return defined(entries);
 }
@@ -127,7 +127,7 @@ function limitOf(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-function flagOf(value: JsonValue | undefined): boolean | undefined {
+function flag(value: JsonValue | undefined): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
@@ -163,13 +163,13 @@ function priceOf(cost: JsonValue | undefined): Price | undefined {
 
 function ratesOf(cost: JsonObject): Partial<Rates> {
   return defined({
-    prompt: amountOf(cost['input']),
-    completion: amountOf(cost['output']),
-    cacheRead: amountOf(cost['cache_read']),
-    cacheWrite: amountOf(cost['cache_write']),
-    reasoning: amountOf(cost['reasoning']),
-    audioPrompt: amountOf(cost['input_audio']),
-    audioCompletion: amountOf(cost['output_audio']),
+    prompt: amount(cost['input']),
+    completion: amount(cost['output']),
+    cacheRead: amount(cost['cache_read']),
+    cacheWrite: amount(cost['cache_write']),
+    reasoning: amount(cost['reasoning']),
+    audioPrompt: amount(cost['input_audio']),
+    audioCompletion: amount(cost['output_audio']),
   });
 }
 
@@ -179,7 +179,7 @@ function longPromptRates(cost: JsonObject): readonly LongPromptRates[] {
   if (Array.isArray(tiers)) {
     return tiers.flatMap((entry: JsonValue) => {
       const tier = isJsonObject(entry) ? entry['tier'] : undefined;
-      const size = isJsonObject(tier) && tier['type'] === 'context' ? amountOf(tier['size']) : undefined;
+      const size = isJsonObject(tier) && tier['type'] === 'context' ? amount(tier['size']) : undefined;
       return size === undefined || !isJsonObject(entry) ? [] : [{ promptTokens: size, ...ratesOf(entry) }];
     });
   }
@@ -200,6 +200,6 @@ function tiersOf(experimental: JsonValue | undefined): Readonly<Partial<Record<'
   return tiers;
 }
 
-function amountOf(value: JsonValue | undefined): number | undefined {
+function amount(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

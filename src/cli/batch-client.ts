@@ -97,13 +97,13 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
     } catch (error) {
       if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
       const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} broke off`;
-      throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
+      throw new UnansweredError(`${what}: ${reason(error)}`, response !== undefined);
     }
     const { ok, status } = response;
     if (ok) return text;
     const message = `The server answered ${status}: ${messageOf(text)}`;
     if (status !== 429 && status < 500) throw new CommandError(message);
-    throw new UnansweredError(message, true, secondsOf(response.headers.get('retry-after')) * 1_000);
+    throw new UnansweredError(message, true, seconds(response.headers.get('retry-after')) * 1_000);
   }
 
   return {
@@ -115,12 +115,12 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
   };
 }
 
-function secondsOf(text: string | null): number {
+function seconds(text: string | null): number {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : 0;
 }
 
 /** What went wrong, told by what is behind it: `fetch` itself says little. */
-function reasonOf(error: unknown): string {
+function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }

@@ -27,7 +27,7 @@ export function readErrorShape(body: unknown): ErrorShape {
   const { error, errors, fault, detail } = body;
   if (typeof error === 'string') return { ...readMembers(body), message: error };
   if (isJsonObject(error)) return readMembers(error);
-  if (isJsonObject(fault)) return { message: read.text(fault['faultstring']), code: errorCodeOf(fault['detail']) };
+  if (isJsonObject(fault)) return { message: read.text(fault['faultstring']), code: errorCode(fault['detail']) };
   if (Array.isArray(detail)) return { message: read.text(isJsonObject(detail[0]) ? detail[0]['msg'] : undefined) };
   if (isJsonObject(detail)) return readMembers(detail);
   if (typeof detail === 'string') return { message: detail };
@@ -70,7 +70,7 @@ function quotasOf(violations: unknown): readonly string[] {
   return known.map(({ quotaId }) => read.text(quotaId)).filter((id) => id !== undefined);
 }
 
-function errorCodeOf(detail: unknown): string | undefined {
+function errorCode(detail: unknown): string | undefined {
   return isJsonObject(detail) ? read.text(detail['errorcode']) : undefined;
 }
 

@@ -33,7 +33,7 @@ export function failureOfResponse(
   return build(classifyError(status, shape, html), shape, raw, { status, retryAfterMs: wait }, context);
 }
 
-/** The failure behind an error object that came with a good status, whole or inside a stream. */
+/** The failure behind an error object that came with a good status, as the response or inside a stream. */
 export function failureInBand(body: unknown, context: ErrorContext): AttemptFailure {
   const shape = shapeOf(body, context);
   const status = statusOfWords(shape);

@@ -32,7 +32,7 @@ export interface BudgetTicket {
   readonly holds: readonly BudgetHold[];
 }
 
-/** The counters of one budget that a reservation stands in. */
+/** The counters of one budget that a reservation is in. */
 export interface BudgetHold {
   readonly heldKey: string;
   readonly spentKey: string;

@@ -52,7 +52,7 @@ function possibleRates({ created: at, serviceTier }: RoutedRequest, { price }: E
   );
 }
 
-/** `n` is not part of the contract, but providers that know it bill for every choice. */
+/** `n` is not part of the contract, but providers that know it charge for every choice. */
 function choicesOf({ extra }: RoutedRequest): number {
   const { n } = extra;
   return typeof n === 'number' && Number.isFinite(n) ? Math.max(1, Math.ceil(n)) : 1;
@@ -80,7 +80,7 @@ function answerRate(rates: Rates, { needs }: RoutedRequest): number {
   );
 }
 
-/** Images of an answer that asks for some; more than these four are rare, and billed when they come. */
+/** Images of an answer that asks for some; more than these four are rare, and charged when they come. */
 const IMAGES_OUT = 4;
 
 function imagesOut({ outputImage = 0 }: Rates, { needs }: RoutedRequest): number {

@@ -104,7 +104,7 @@ export function normalizeChatRequest(
     ...(context.within === undefined ? {} : { within: context.within }),
     ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
-    anthropicBetas: betasOf(context.anthropicBeta),
+    anthropicBetas: betas(context.anthropicBeta),
     extra: collectExtra(request),
   });
 }
@@ -155,7 +155,7 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
 }
 
 /** Names in a comma list; what cannot be one must not get into a header of ours. */
-function betasOf(list: string | undefined): readonly string[] | undefined {
+function betas(list: string | undefined): readonly string[] | undefined {
   return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 

@@ -84,10 +84,10 @@ function transcript(messages: readonly Message[]): Message {
  * them. Media are named, not sent.
  */
 function transcriptOf(messages: readonly Message[]): string {
-  return JSON.stringify(messages.map(entryOf));
+  return JSON.stringify(messages.map(entry));
 }
 
-function entryOf(message: Message): object {
+function entry(message: Message): object {
   const { role, content } = message;
   const media = Array.isArray(content) ? content.flatMap(({ type }) => (type === 'text' ? [] : type)) : [];
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
@@ -116,8 +116,8 @@ function earlierAdvice({ messages }: NormalizedRequest, name: string): readonly 
 }
 
 function consultation({ function: called }: ToolCall, result: string): readonly Message[] {
-  const prompt = memberOf(called.arguments, 'prompt');
-  const advice = memberOf(result, 'advice');
+  const prompt = member(called.arguments, 'prompt');
+  const advice = member(result, 'advice');
   if (prompt === undefined || advice === undefined) return [];
   return [
     { role: 'user', content: prompt },
@@ -125,6 +125,6 @@ function consultation({ function: called }: ToolCall, result: string): readonly 
   ];
 }
 
-function memberOf(json: string, name: string): string | undefined {
+function member(json: string, name: string): string | undefined {
   return read.string(read.parseObject(json)?.[name]);
 }

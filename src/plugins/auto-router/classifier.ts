@@ -65,7 +65,7 @@ export function predict(weights: WeightTable, text: string): { readonly task: Ta
   return { task: tasks[best] ?? 'general', confidence: 1 / total };
 }
 
-/** A classification, and whether it stands in for one that failed. */
+/** A classification, and whether it replaces one that failed. */
 export type SafeClassification = Classification & { readonly failed: boolean };
 
 /** Asks a classifier. One that throws or gives back something else is one that knows nothing (gaps 5.1: never an error). */

@@ -44,7 +44,7 @@ const ACCEPT =
  * read by the optional package `defuddle` (with `linkedom`), where they are installed and the runtime is Node;
  * otherwise by a simple reader of our own.
  *
- * @param door - Takes the place of a door of its own.
+ * @param door - Takes the place of an entry point of its own.
  */
 export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbound): PageFetcher {
   checkShape(GUARDED_FETCHER_OPTIONS, options, 'guardedFetcher');

@@ -94,7 +94,7 @@ function choose(
   return chosen;
 }
 
-/** Without any score, a place in the order of prices stands in: dearer models are mostly better. */
+/** Without any score, its place in the order of prices is used: dearer models are mostly better. */
 function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
   // Models at unknown prices are better than none.

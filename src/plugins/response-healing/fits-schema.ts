@@ -75,11 +75,11 @@ class Validation {
     if (typeof maxProperties === 'number') yield keys.length <= maxProperties;
     if (propertyNames !== undefined) for (const key of keys) yield this.check(propertyNames, key, depth);
     for (const key of keys) yield this.#member(schema, key, value[key] ?? null, depth);
-    for (const [key, names] of membersOf(dependentRequired)) {
+    for (const [key, names] of members(dependentRequired)) {
       if (!Object.hasOwn(value, key) || !Array.isArray(names)) continue;
       yield names.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
     }
-    for (const [key, dependent] of membersOf(dependentSchemas)) {
+    for (const [key, dependent] of members(dependentSchemas)) {
       if (Object.hasOwn(value, key)) yield this.check(dependent, value, depth);
     }
   }
@@ -125,7 +125,7 @@ class Validation {
   }
 }
 
-function membersOf(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
+function members(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
   return isJsonObject(value)
     ? Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, one] as const]))
     : [];

@@ -209,13 +209,13 @@ function describe({ model, endpoints }: Found): JsonObject {
     ...(best?.price === undefined
       ? {}
       : { usd_per_million_tokens: { prompt: best.price.prompt, completion: best.price.completion } }),
-    input_modalities: namesOf(endpoints.map((one) => one.inputModalities)),
-    output_modalities: namesOf(endpoints.map((one) => one.outputModalities)),
+    input_modalities: names(endpoints.map((one) => one.inputModalities)),
+    output_modalities: names(endpoints.map((one) => one.outputModalities)),
     ...(abilities.length === 0 ? {} : { abilities }),
     providers: [...new Set(endpoints.map(({ providerName }) => providerName))],
   };
 }
 
-function namesOf(sets: readonly (ReadonlySet<string> | undefined)[]): string[] {
+function names(sets: readonly (ReadonlySet<string> | undefined)[]): string[] {
   return [...new Set(sets.flatMap((set) => [...(set ?? ['text'])]))];
 }

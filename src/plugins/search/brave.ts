@@ -45,14 +45,14 @@ export function brave(options: KeyedSearchEngineOptions): SearchEngine {
       const web = read.object(answer['web']);
       const results = read
         .objects(web['results'])
-        .flatMap((one) => resultOf(one['url'], one['title'], contentOf(one), one['page_age']));
+        .flatMap((one) => resultOf(one['url'], one['title'], content(one), one['page_age']));
       return { results, cost: options.pricePerSearch ?? 0.005 };
     },
     close: () => service.close(),
   };
 }
 
-function contentOf(result: JsonObject): string {
+function content(result: JsonObject): string {
   return [trimmedText(result['description']) ?? [], ...textsOf(result['extra_snippets'])].flat().join(EXCERPT_GAP);
 }
 

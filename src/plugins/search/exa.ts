@@ -46,7 +46,7 @@ export function exa(options: KeyedSearchEngineOptions): SearchEngine {
       });
       const results = read
         .objects(answer['results'])
-        .flatMap((one) => resultOf(one['url'], one['title'], contentOf(one), one['publishedDate']));
+        .flatMap((one) => resultOf(one['url'], one['title'], content(one), one['publishedDate']));
       const cost = options.pricePerSearch ?? reportedCost(answer) ?? listedCost(type, results.length);
       return { results, cost };
     },
@@ -68,7 +68,7 @@ function encode(query: SearchQuery, type: SearchMode): JsonObject {
   };
 }
 
-function contentOf(result: JsonObject): string {
+function content(result: JsonObject): string {
   const highlights = textsOf(result['highlights']);
   return highlights.length > 0
     ? highlights.join(EXCERPT_GAP)

@@ -216,7 +216,7 @@ function citationsDelta(citations: unknown, offset: number): Delta | undefined {
 function fileDelta({ mediaType, data }: JsonObject): Delta | undefined {
   if (typeof mediaType !== 'string') return undefined;
   if (mediaType.startsWith('image/')) {
-    const url = addressOf(data, mediaType);
+    const url = address(data, mediaType);
     return url === undefined ? undefined : { images: [{ type: 'image_url', image_url: { url } }] };
   }
   const sound = mediaType.startsWith('audio/') ? base64Of(data) : undefined;
@@ -228,7 +228,7 @@ function citation(url: string, title: unknown, more: object = {}): Annotation {
   return { type: 'url_citation', url_citation: { url, ...named, ...more } };
 }
 
-function addressOf(data: unknown, mediaType: string): string | undefined {
+function address(data: unknown, mediaType: string): string | undefined {
   const base64 = base64Of(data);
   if (base64 !== undefined) return `data:${mediaType};base64,${base64}`;
   const url: unknown = isJsonObject(data) ? (data as { url?: unknown }).url : undefined;

@@ -122,7 +122,7 @@ function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefin
     throw new EncodeError('A function named web_search cannot stand beside the search of the provider');
   }
   const { user_location: location, max_uses: maxUses } = options;
-  const [allowed, blocked] = [textsOf(options['allowed_domains']), textsOf(options['blocked_domains'])];
+  const [allowed, blocked] = [texts(options['allowed_domains']), texts(options['blocked_domains'])];
   return {
     type: 'web_search_20250305',
     name: 'web_search',
@@ -137,6 +137,6 @@ function flat({ approximate, ...rest }: JsonObject): JsonObject {
   return { ...rest, ...read.object(approximate), type: 'approximate' };
 }
 
-function textsOf(value: JsonValue | undefined): readonly string[] {
+function texts(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((one: JsonValue) => typeof one === 'string') : [];
 }

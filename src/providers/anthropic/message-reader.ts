@@ -131,7 +131,7 @@ export class MessageReader {
     if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
   }
 
-  /** The message is over. One that never said why it stopped was broken off. */
+  /** The message is over. One that never said why it stopped ended early. */
   finish(pieces: StreamPiece[]): void {
     for (const index of this.#blocks.keys()) this.stopBlock(index, pieces);
     const stop = this.#stop;

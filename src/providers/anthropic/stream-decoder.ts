@@ -55,7 +55,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 
-  /** A stream without its end mark was broken off, and nothing was held back for one. */
+  /** A stream without its end mark ended early, and nothing was held back for one. */
   end(): void {
     this.#ended = true;
   }

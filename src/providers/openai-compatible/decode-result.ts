@@ -231,7 +231,7 @@ export function mapFinishReason(native: string): FinishReason {
 
 /**
  * The error in a chunk or an answer that came with a good status, in the places where servers put it: at the top, in
- * Groq's extension, or inside a choice that broke off. Undefined where there is none.
+ * Groq's extension, or inside a choice that ended early. Undefined where there is none.
  */
 export function errorInside(body: JsonObject): unknown {
   if (isErrorBody(body)) return body;

@@ -36,7 +36,7 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
 }
 
 /**
- * Some servers count reasoning beside the completion although it is billed like it; the total gives them away, also
+ * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
  * where they do not say how much of it was reasoning.
  */
 function withReasoning(

@@ -145,7 +145,7 @@ function nativeCodecs(
   names: readonly NativeDialect[],
   dialect: Dialect,
 ): Readonly<Partial<Record<DialectName, Codec>>> {
-  // Names that nobody knows are told by the check of the options.
+  // Unknown names are reported by the check of the options.
   const known = names.filter((name) => NATIVE_DIALECTS.includes(name));
   return Object.fromEntries(known.map((name) => [name, CODECS[name](dialect)]));
 }

@@ -103,7 +103,7 @@ function decodeItems(items: readonly JsonObject[]): DecodedItems {
     ...others.flatMap((delta) => delta.reasoning_details ?? []),
   ];
   const reasoning = thoughts.map(({ text }) => text).join('\n\n');
-  const annotations = texts.flatMap((part) => read.objects(part['annotations']).flatMap(annotationOf));
+  const annotations = texts.flatMap((part) => read.objects(part['annotations']).flatMap(annotation));
   const images = others.flatMap((delta) => delta.images ?? []);
   const said = texts.map(({ text }) => read.text(text) ?? '').join('');
   return {
@@ -169,7 +169,7 @@ function hostedCall(type: string, item: JsonObject): ReasoningDetail {
   };
 }
 
-function annotationOf({ type, ...members }: JsonObject): readonly Annotation[] {
+function annotation({ type, ...members }: JsonObject): readonly Annotation[] {
   return type === 'url_citation' ? [{ type, url_citation: members } as unknown as Annotation] : [];
 }
 

@@ -24,8 +24,8 @@ interface OutputOptions {
 }
 
 /**
- * Turns what a model says into the items of an answer, and tells of every step. Whole answers are made by the same
- * steps as streams, so that both have the same items. Items keep their place whatever else grows beside them.
+ * Turns what a model says into the items of an answer, and tells of every step. Non-streaming responses are made by the
+ * same steps as streams, so that both have the same items. Items keep their place whatever else grows beside them.
  */
 export class OutputBuilder {
   readonly #options: OutputOptions;
