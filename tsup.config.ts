@@ -3,6 +3,10 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    minimal: 'src/minimal.ts',
+    plugins: 'src/entries/plugins.ts',
+    providers: 'src/entries/providers.ts',
+    webhooks: 'src/entries/webhooks.ts',
     catalog: 'src/entries/catalog.ts',
     cli: 'src/cli/main.ts',
     provider: 'src/entries/provider.ts',

@@ -1,7 +1,10 @@
+import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SERVERS } from './test/support/servers.ts';
+import { STORMS_ARE_FULL } from './test/support/storms.ts';
 
+const root = fileURLToPath(new URL('.', import.meta.url));
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Tests of stores whose server is not on this machine are left out, and said to be. */
@@ -11,26 +14,39 @@ if (missing.length > 0) {
   console.info(`Left out, because it is not installed here: tests of ${names}.`);
 }
 
+const TESTS = 'test/**/*.test.ts';
+const LEFT_OUT = [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/*${tests}*.test.ts`)];
+
+/** What a file begins with when it must not share a process with others; the rest of the sentence says why. */
+const ALONE = '/** Runs in a process of its own: ';
+const alone = globSync(TESTS, { cwd: root }).filter((path) => readFileSync(at(path), 'utf8').startsWith(ALONE));
+
 export default defineConfig({
   resolve: {
     alias: [
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },
       { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
+      { find: /^signalbox\/minimal$/, replacement: at('src/minimal.ts') },
       {
-        find: /^signalbox\/(catalog|opentelemetry|pg-boss|postgres|prometheus|provider|redis|sqlite|testing)$/,
+        find: /^signalbox\/(catalog|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|sqlite|testing|webhooks)$/,
         replacement: at('src/entries/$1.ts'),
       },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...missing.map(({ tests }) => `test/**/*${tests}*.test.ts`)],
-    testTimeout: 30_000,
+    // Ten times the work takes ten times as long.
+    testTimeout: STORMS_ARE_FULL ? 120_000 : 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    maxWorkers: '100%',
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },
+    // A process and a fresh load of all modules for each file took more time than the tests in them.
+    projects: [
+      { extends: true, test: { name: 'shared', isolate: false, include: [TESTS], exclude: [...LEFT_OUT, ...alone] } },
+      { extends: true, test: { name: 'alone', isolate: true, include: alone, exclude: LEFT_OUT } },
+    ],
   },
 });

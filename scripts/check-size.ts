@@ -1,48 +1,32 @@
-import { build } from 'esbuild';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
+import { ENTRY_POINTS, loadedSize } from './entry-points.ts';
 
 /**
- * What a user loads, with all it depends on: bundled, minified, and compressed with Brotli, in kilobytes of a thousand
- * bytes. Fails when one is larger than its budget. Needs a build. Usage: npm run check:size
+ * What users load, in kilobytes of a thousand bytes, compressed with Brotli; see {@link loadedSize}. Fails when something
+ * is larger than its budget. Entry points that package.json does not have are left out. Needs a build.
+ * Usage: npm run check:size
  */
 const BUDGETS = [
-  { what: 'everything the default entry exports', names: '*', kilobytes: 330 },
-  { what: 'createRouter', names: '{ createRouter }', kilobytes: 290 },
-  { what: 'verifyWebhook, for a receiver', names: '{ verifyWebhook }', kilobytes: 90 },
+  { entry: 'signalbox', names: '*', kilobytes: 330 },
+  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 290 },
+  { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 90 },
+  { entry: 'signalbox/minimal', names: '{ createRouter }', kilobytes: 100 },
+  { entry: 'signalbox/webhooks', names: '{ verifyWebhook }', kilobytes: 8 },
 ] as const;
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  readonly peerDependencies: Readonly<Record<string, string>>;
-};
-/** Loaded on use only, by those who have installed them. */
-const peers = Object.keys(manifest.peerDependencies).flatMap((name) => [name, `${name}/*`]);
+const kilo = (bytes: number): string => (bytes / 1_000).toFixed(1);
 
-async function sizeOf(names: string): Promise<{ readonly minified: number; readonly compressed: number }> {
-  const { outputFiles } = await build({
-    stdin: { contents: `export ${names} from './dist/index.js'`, resolveDir: root },
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
-    conditions: ['import'],
-    external: peers,
-    tsconfigRaw: {},
-    logLevel: 'silent',
+const rows: Record<string, string | number>[] = [];
+for (const { entry, names, kilobytes } of BUDGETS) {
+  if (!ENTRY_POINTS.some(({ specifier }) => specifier === entry)) continue;
+  const { minified, compressed } = await loadedSize(entry, names);
+  const fits = compressed <= kilobytes * 1_000;
+  rows.push({
+    import: `${names} from '${entry}'`,
+    'minified kB': kilo(minified),
+    'compressed kB': kilo(compressed),
+    'budget kB': kilobytes,
+    '': fits ? 'fits' : 'TOO LARGE',
   });
-  const [file] = outputFiles;
-  const contents = file?.contents ?? new Uint8Array();
-  return { minified: contents.length, compressed: brotliCompressSync(contents).length };
-}
-
-for (const { what, names, kilobytes } of BUDGETS) {
-  const { minified, compressed } = await sizeOf(names);
-  const fits = compressed <= kilobytes * 1000;
-  const sizes = `${Math.round(minified / 1000)} kB, compressed ${Math.round(compressed / 1000)} of ${kilobytes} kB`;
-  console.log(`${fits ? 'fits' : 'TOO LARGE'}  ${what}: ${sizes}`);
   if (!fits) process.exitCode = 1;
 }
+console.table(rows);

@@ -1,5 +1,5 @@
 /**
- * Trains the task classifier of the auto-router and writes `src/plugins/auto-router/classifier.ts`.
+ * Trains the task classifier of the auto-router and writes `src/plugins/auto-router/weights.ts`.
  *
  * A linear model over hashed features, on prompts that were written for it: natural ones, templates, and a lexicon
  * strewn over sentences that are the same for all tasks. The same seed gives the same file. Small weights are dropped
@@ -12,7 +12,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { decodeWeights, predict, type StoredWeights } from '../src/plugins/auto-router/classifier.ts';
+import { predict } from '../src/plugins/auto-router/classifier.ts';
+import { decodeWeights, type StoredWeights } from '../src/plugins/auto-router/weight-table.ts';
 import { readExamples } from './classifier/templates.ts';
 import { SETTINGS, type TrainingSettings, trained } from './classifier/training.ts';
 

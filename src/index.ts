@@ -1,3 +1,4 @@
+export { createRouter } from './entries/create-router.ts';
 export * from './entries/router.ts';
 export * from './entries/providers.ts';
 export * from './entries/plugins.ts';

@@ -1,16 +1,19 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
 import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
 import { codeBlocks, promisedOutput, runBlock } from './support/code-blocks.ts';
 import { readProjectFile } from './support/source-files.ts';
+import { membersOf } from './support/schema-values.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Inside the project, so that `signalbox` in a block means this package. */
 const folder = join(root, 'coverage/docs');
-const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.replaceAll('\\', '/'));
 /** Blocks that say what they print are whole programs; the others are fragments. */
 const blocks = [...pages.map((page) => `docs/${page}`), 'llms.txt'].flatMap((page) =>
   codeBlocks(readProjectFile(page))
@@ -45,12 +48,12 @@ describe('the documentation', () => {
       (match) => match[1] ?? '',
     );
     const local = links.filter((link) => !link.includes('://'));
-    expect(local.filter((link) => !existsSync(join(root, 'docs', link)))).toEqual([]);
+    expect(local.filter((link) => !existsSync(join(root, 'docs', dirname(page), link)))).toEqual([]);
   });
 
   it.each(pages)('leads to headings that are there: %s', (page) => {
     const links = [...readProjectFile(`docs/${page}`).matchAll(/\]\(([^)#\s]*)#([^)\s]+)\)/g)]
-      .map(([, target = '', anchor = '']) => ({ file: target === '' ? page : target, anchor }))
+      .map(([, target = '', anchor = '']) => ({ file: target === '' ? page : join(dirname(page), target), anchor }))
       .filter(({ file }) => file.endsWith('.md') && !file.includes('://'));
     const lost = links.filter(({ file, anchor }) => !anchorsOf(join('docs', file)).includes(anchor));
     expect(lost).toEqual([]);
@@ -73,14 +76,14 @@ describe('the documentation', () => {
     const [, union = ''] =
       /type ExclusionReason =([^;]*);/.exec(readProjectFile('src/core/selection/route-plan.ts')) ?? [];
     const reasons = [...union.matchAll(/'([\w:]+)'/g)].map((match) => match[1] ?? '');
-    const names = [...Object.keys(providerPreferencesSchema.shape), ...reasons];
+    const names = [...membersOf(providerPreferencesSchema), ...reasons];
     expect(names.length).toBeGreaterThan(30);
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   it('tells the limits of requests as they are', () => {
     const page = readProjectFile('docs/security.md');
-    const rows = Object.entries(DEFAULT_REQUEST_LIMITS).map(
+    const rows = Object.entries({ ...DEFAULT_REQUEST_LIMITS }).map(
       ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
     );
     expect(rows.filter((row) => !page.includes(row))).toEqual([]);
@@ -103,7 +106,11 @@ describe('the documentation', () => {
     const index = readProjectFile('llms.txt');
     const links = [...index.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
     expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
-    expect(pages.filter((page) => !links.includes(`docs/${page}`))).toEqual([]);
+    // Decisions are listed in an index of their own.
+    const decisions = readProjectFile('docs/decisions/README.md');
+    const isListed = (page: string): boolean =>
+      links.includes(`docs/${page}`) || (page.startsWith('decisions/') && decisions.includes(`](${basename(page)})`));
+    expect(pages.filter((page) => !isListed(page))).toEqual([]);
     expect(index.length).toBeLessThan(6_000);
   });
 

@@ -1,7 +1,8 @@
 import { seededRandom } from '../../src/platform/seeded-random.ts';
 import { type Features, featuresOf } from '../../src/plugins/auto-router/features.ts';
 import { TASK_TYPES, type TaskType } from '../../src/plugins/auto-router/task-types.ts';
-import { type StoredWeights, encodeWeights, packWeight } from '../../src/plugins/auto-router/classifier.ts';
+import { packWeight, type StoredWeights, encodeWeights } from '../../src/plugins/auto-router/weight-table.ts';
+
 import { type Example, type Random, generateExamples } from './templates.ts';
 
 /** What decides how a classifier is trained. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../protocol/router-error.ts';
 import type { Provider } from '../contracts/provider.ts';
-import { createRouter } from '../router/create-router.ts';
+import { createRouter } from '../index.ts';
 import type { Router } from '../router/router.ts';
 import { type Command, type CommandIo, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';

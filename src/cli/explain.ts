@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
-import { createRouter } from '../router/create-router.ts';
+import { createRouter } from '../index.ts';
 import { type Command, CommandError, type CommandIo, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 

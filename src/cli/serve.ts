@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
-import { createRouter } from '../router/create-router.ts';
+import { createRouter } from '../index.ts';
 import type { Router } from '../router/router.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';

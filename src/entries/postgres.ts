@@ -1,3 +1,3 @@
 export { postgresStorage } from '../storage/postgres/postgres-storage.ts';
 export type { PostgresStorageOptions } from '../storage/postgres/postgres-storage.ts';
-export type { PostgresClient, PostgresPool } from '../storage/postgres/failure.ts';
+export type { PostgresClient, PostgresPool } from '../storage/postgres/driver.ts';

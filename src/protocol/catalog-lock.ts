@@ -1,16 +1,23 @@
-import * as z from 'zod';
-import { describeIssues, type Problem } from './issues.ts';
+import { later, optional } from './accept/absence.ts';
+import { either } from './accept/choices.ts';
+import type { AnySchema } from './accept/form.ts';
+import { list } from './accept/list.ts';
+import { stripped } from './accept/object.ts';
+import { read } from './accept/read.ts';
+import { record } from './accept/record.ts';
+import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
+import type { Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';
 
 /** What is wrong with a catalog lock, or nothing. */
 export type CheckedLock = { readonly ok: true } | ({ readonly ok: false } & Problem);
 
-const amount = z.number().min(0).optional();
-const tokens = z.number().int().min(1).optional();
+const amount = optional(number({ least: 0 }));
+const tokens = optional(integer({ least: 1 }));
 
 const rates = {
-  prompt: z.number().min(0),
-  completion: z.number().min(0),
+  prompt: number({ least: 0 }),
+  completion: number({ least: 0 }),
   cacheRead: amount,
   cacheWrite: amount,
   cacheWrite1h: amount,
@@ -27,64 +34,63 @@ const rates = {
 };
 
 const someRates = { ...rates, prompt: amount, completion: amount };
-const minute = z.number().int().min(0).max(1_439);
-const hours = z.object({ from: minute, to: minute });
+const minute = integer({ least: 0, most: 1_439 });
+const hours = stripped({ from: minute, to: minute });
 const TIERS = ['default', 'priority', 'flex', 'batch'] as const;
 
 /** Prices hold prices: those of other tiers and of other times. */
-const price: z.ZodType = z.lazy(() =>
-  z.object({
+const price: AnySchema = later(() =>
+  stripped({
     ...rates,
-    above: z.array(z.object({ ...someRates, promptTokens: z.number().min(0) })).optional(),
-    serviceTiers: z.partialRecord(z.enum(TIERS), z.union([z.number().min(0), price])).optional(),
-    changes: z.array(z.object({ from: z.number().optional(), hours: hours.optional(), price })).optional(),
+    above: optional(list(stripped({ ...someRates, promptTokens: number({ least: 0 }) }))),
+    serviceTiers: optional(record(either([number({ least: 0 }), price]), TIERS)),
+    changes: optional(list(stripped({ from: optional(number()), hours: optional(hours), price }))),
   }),
 );
 
-const modality = z.enum(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
+const modality = word(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
 
-const endpoint = z.object({
-  price: price.optional(),
+const endpoint = stripped({
+  price: optional(price),
   contextLength: tokens,
   maxPromptTokens: tokens,
   maxOutputTokens: tokens,
-  abilities: z.record(z.string(), z.boolean()).optional(),
-  inputModalities: z.array(modality).optional(),
-  outputModalities: z.array(modality).optional(),
-  reasoning: z
-    .object({ efforts: z.array(z.enum(REASONING_EFFORTS)).optional(), mandatory: z.boolean().optional() })
-    .optional(),
+  abilities: optional(record(flag)),
+  inputModalities: optional(list(modality)),
+  outputModalities: optional(list(modality)),
+  reasoning: optional(stripped({ efforts: optional(list(word(REASONING_EFFORTS))), mandatory: optional(flag) })),
 });
 
-const info = z.object({
-  name: z.string().optional(),
-  description: z.string().optional(),
-  created: z.number().optional(),
-  family: z.string().optional(),
-  knowledgeCutoff: z.string().optional(),
-  status: z.enum(['alpha', 'beta', 'deprecated']).optional(),
+const info = stripped({
+  name: optional(text()),
+  description: optional(text()),
+  created: optional(number()),
+  family: optional(text()),
+  knowledgeCutoff: optional(text()),
+  status: optional(word(['alpha', 'beta', 'deprecated'])),
 });
 
-const model = z.object({
-  info: info.optional(),
-  endpoint: endpoint.optional(),
-  from: z.record(z.string(), z.number().int().min(0)),
+const model = stripped({
+  info: optional(info),
+  endpoint: optional(endpoint),
+  from: record(integer({ least: 0 })),
 });
 
-const lock = z.object({
-  version: z.literal(1),
-  origins: z.array(
-    z.object({
-      source: z.string(),
-      date: z.string().regex(/^\d{4}-\d{2}-\d{2}/, 'must begin with YYYY-MM-DD'),
-      licence: z.string(),
+/** Schema of a catalog lock. */
+export const lockSchema = stripped({
+  version: constant(1),
+  origins: list(
+    stripped({
+      source: text(),
+      date: text({ pattern: [/^\d{4}-\d{2}-\d{2}/, 'must begin with YYYY-MM-DD'] }),
+      licence: text(),
     }),
   ),
-  vendors: z.record(z.string(), z.record(z.string(), model)),
+  vendors: record(record(model)),
 });
 
 /** Checks that a value has the form of a catalog lock. Members that this version does not know are allowed. */
 export function checkCatalogLock(value: unknown): CheckedLock {
-  const { error } = lock.safeParse(value, { reportInput: false });
-  return error === undefined ? { ok: true } : { ok: false, ...describeIssues(error.issues, value) };
+  const checked = read(lockSchema, value);
+  return checked.ok ? { ok: true } : checked;
 }

@@ -1,6 +1,11 @@
-import * as z from 'zod';
+import { nullish } from './accept/absence.ts';
+import { either } from './accept/choices.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { jsonObject, mapOf } from './accept/record.ts';
+import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema, type TextPart } from './content-part.ts';
-import { identifier, jsonObject, mapOf, nullish } from './fields.ts';
+import { identifier } from './fields.ts';
 import {
   MAX_FALLBACK_MODELS,
   MAX_METADATA_KEY_LENGTH,
@@ -124,75 +129,78 @@ export interface ChatRequest<Model extends string = string> {
 }
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
-const unit = nullish(z.number().min(0).max(1));
-const penalty = nullish(z.number().min(-2).max(2));
-const stopSequence = z.string().min(1);
+const unit = nullish(number({ least: 0, most: 1 }));
+const penalty = nullish(number({ least: -2, most: 2 }));
+const stopSequence = text({ least: 1 });
 
 /** Schema of `metadata`. */
-export const metadataSchema = mapOf(z.string().max(MAX_METADATA_VALUE_LENGTH), {
+export const metadataSchema = mapOf(text({ most: MAX_METADATA_VALUE_LENGTH }), {
   pairs: MAX_METADATA_PAIRS,
   keyLength: MAX_METADATA_KEY_LENGTH,
 });
 
-/** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
-export const chatRequestSchema = z.looseObject({
-  messages: z.array(messageSchema).min(1),
+/** Schemas of the fields of a {@link ChatRequest}. */
+export const chatRequestFields = {
+  messages: list(messageSchema, { least: 1 }),
   model: nullish(slug),
   models: nullish(
-    z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`),
+    list(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
   ),
-  stream: nullish(z.boolean()),
-  stream_options: nullish(z.looseObject({ include_usage: nullish(z.boolean()) })),
-  temperature: nullish(z.number().min(0).max(2)),
+  stream: nullish(flag),
+  stream_options: nullish(loose({ include_usage: nullish(flag) })),
+  temperature: nullish(number({ least: 0, most: 2 })),
   top_p: unit,
-  top_k: nullish(z.int().min(0)),
+  top_k: nullish(integer({ least: 0 })),
   min_p: unit,
   top_a: unit,
   frequency_penalty: penalty,
   presence_penalty: penalty,
-  repetition_penalty: nullish(z.number().gt(0).max(2)),
-  logit_bias: nullish(mapOf(z.number().min(-100).max(100))),
-  logprobs: nullish(z.boolean()),
-  top_logprobs: nullish(z.int().min(0).max(MAX_TOP_LOGPROBS)),
-  max_completion_tokens: nullish(z.int().min(1)),
-  max_tokens: nullish(z.int().min(1)),
-  seed: nullish(z.int()),
-  stop: nullish(z.union([stopSequence, z.array(stopSequence).max(MAX_STOP_SEQUENCES)])),
+  repetition_penalty: nullish(number({ above: 0, most: 2 })),
+  logit_bias: nullish(mapOf(number({ least: -100, most: 100 }))),
+  logprobs: nullish(flag),
+  top_logprobs: nullish(integer({ least: 0, most: MAX_TOP_LOGPROBS })),
+  max_completion_tokens: nullish(integer({ least: 1 })),
+  max_tokens: nullish(integer({ least: 1 })),
+  seed: nullish(integer()),
+  stop: nullish(either([stopSequence, list(stopSequence, { most: MAX_STOP_SEQUENCES })])),
   user: nullish(identifier(0, MAX_USER_LENGTH)),
   session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
-  modalities: nullish(z.array(z.enum(['text', 'image', 'audio'])).max(3)),
-  audio: nullish(z.looseObject({ voice: z.unknown(), format: z.string() })),
-  parallel_tool_calls: nullish(z.boolean()),
-  tools: nullish(z.array(toolSchema)),
+  modalities: nullish(list(word(['text', 'image', 'audio']), { most: 3 })),
+  audio: nullish(loose({ voice: anything, format: text() })),
+  parallel_tool_calls: nullish(flag),
+  tools: nullish(list(toolSchema)),
   tool_choice: nullish(toolChoiceSchema),
-  max_tool_calls: nullish(z.int().min(1).max(MAX_SERVER_TOOL_STEPS)),
+  max_tool_calls: nullish(integer({ least: 1, most: MAX_SERVER_TOOL_STEPS })),
   response_format: nullish(responseFormatSchema),
   reasoning: nullish(reasoningOptionsSchema),
   reasoning_effort: nullish(reasoningEffortSchema),
-  include_reasoning: nullish(z.boolean()),
-  verbosity: nullish(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-  service_tier: nullish(z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  include_reasoning: nullish(flag),
+  verbosity: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
+  service_tier: nullish(word(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
   prediction: nullish(
-    z.looseObject({
-      type: z.literal('content'),
-      content: z.union([z.string(), z.array(z.looseObject({ type: z.literal('text'), text: z.string() }))]),
+    loose({
+      type: constant('content'),
+      content: either([text(), list(loose({ type: constant('text'), text: text() }))]),
     }),
   ),
   cache_control: nullish(cacheControlSchema),
   prompt_cache_key: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
-  prompt_cache_options: nullish(z.looseObject({ mode: z.literal('explicit'), ttl: nullish(z.string()) })),
-  image_config: nullish(mapOf(z.union([z.string(), z.number(), z.array(z.unknown())]))),
+  prompt_cache_options: nullish(loose({ mode: constant('explicit'), ttl: nullish(text()) })),
+  image_config: nullish(mapOf(either([text(), number(), list(anything)]))),
   web_search_options: nullish(jsonObject),
-  debug: nullish(z.looseObject({ echo_upstream_body: nullish(z.boolean()) })),
+  debug: nullish(loose({ echo_upstream_body: nullish(flag) })),
   provider: nullish(providerPreferencesSchema),
-  plugins: nullish(z.array(pluginEntrySchema).max(64)),
+  plugins: nullish(list(pluginEntrySchema, { most: 64 })),
   preset: nullish(slug),
-  route: nullish(z.union([z.enum(['fallback', 'sort']), jsonObject])),
+  route: nullish(either([word(['fallback', 'sort']), jsonObject])),
   stop_server_tools_when: nullish(stopConditionsSchema),
   trace: nullish(jsonObject),
-  transforms: nullish(z.array(z.literal('middle-out')).max(1)),
-});
+  transforms: nullish(list(constant('middle-out'), { most: 1 })),
+};
+
+/** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
+export const chatRequestSchema = loose(chatRequestFields);
 
 /** Names of the fields that a chat request knows. */
-export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestSchema.shape));
+export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestFields));

@@ -1,4 +1,9 @@
-import * as z from 'zod';
+import { nullish, optional } from './accept/absence.ts';
+import { either, tagged } from './accept/choices.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { ruled } from './accept/ruled.ts';
+import { constant, text, word } from './accept/scalars.ts';
 
 /** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */
 export interface CacheControl {
@@ -59,60 +64,58 @@ export interface RefusalPart {
 /** One part of a message's content. */
 export type ContentPart = TextPart | ImagePart | AudioPart | VideoPart | FilePart;
 
-export const cacheControlSchema = z.looseObject({
-  type: z.literal('ephemeral'),
-  ttl: z.enum(['5m', '1h']).optional(),
+export const cacheControlSchema = loose({
+  type: constant('ephemeral'),
+  ttl: optional(word(['5m', '1h'])),
 });
 
 /** Members that mark a part as a breakpoint of a prompt cache. */
 export const cacheMarks = {
-  cache_control: cacheControlSchema.nullable().optional(),
-  prompt_cache_breakpoint: z
-    .looseObject({ mode: z.literal('explicit') })
-    .nullable()
-    .optional(),
+  cache_control: nullish(cacheControlSchema),
+  prompt_cache_breakpoint: nullish(loose({ mode: constant('explicit') })),
 };
 
 /** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
-export const mediaUrl = z
-  .string()
-  .min(1)
-  .refine((url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)), 'must be an http(s) URL or a data URL');
+export const mediaUrl = ruled(text({ least: 1 }), {
+  test: (url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)),
+  says: 'must be an http(s) URL or a data URL',
+});
 
-const textPartSchema = z.looseObject({ type: z.literal('text'), text: z.string(), ...cacheMarks });
+const textPartSchema = loose({ type: constant('text'), text: text(), ...cacheMarks });
 
-const imagePartSchema = z.looseObject({
-  type: z.literal('image_url'),
-  image_url: z.looseObject({ url: mediaUrl, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
+const imagePartSchema = loose({
+  type: constant('image_url'),
+  image_url: loose({ url: mediaUrl, detail: optional(word(['auto', 'low', 'high', 'original'])) }),
   ...cacheMarks,
 });
 
-const audioPartSchema = z.looseObject({
-  type: z.literal('input_audio'),
-  input_audio: z.looseObject({ data: z.string().min(1), format: z.string().min(1).max(32) }),
+const audioPartSchema = loose({
+  type: constant('input_audio'),
+  input_audio: loose({ data: text({ least: 1 }), format: text({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 
-const videoUrl = z.looseObject({ url: mediaUrl, processing: z.enum(['agentic', 'static']).optional() });
-const videoPartSchema = z.looseObject({ type: z.literal('video_url'), video_url: videoUrl, ...cacheMarks });
-const inputVideoPartSchema = z.looseObject({ type: z.literal('input_video'), video_url: videoUrl, ...cacheMarks });
+const videoUrl = loose({ url: mediaUrl, processing: optional(word(['agentic', 'static'])) });
+const videoPartSchema = loose({ type: constant('video_url'), video_url: videoUrl, ...cacheMarks });
+const inputVideoPartSchema = loose({ type: constant('input_video'), video_url: videoUrl, ...cacheMarks });
 
-const filePartSchema = z.looseObject({
-  type: z.literal('file'),
-  file: z
-    .looseObject({
-      filename: z.string().max(512).optional(),
-      file_data: mediaUrl.optional(),
-      file_id: z.string().min(1).max(512).optional(),
-    })
-    .refine((file) => file.file_data !== undefined || file.file_id !== undefined, 'needs file_data or file_id'),
+const filePartSchema = loose({
+  type: constant('file'),
+  file: ruled(
+    loose({
+      filename: optional(text({ most: 512 })),
+      file_data: optional(mediaUrl),
+      file_id: optional(text({ least: 1, most: 512 })),
+    }),
+    { test: (file) => file.file_data !== undefined || file.file_id !== undefined, says: 'needs file_data or file_id' },
+  ),
   ...cacheMarks,
 });
 
-const refusalPartSchema = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+const refusalPartSchema = loose({ type: constant('refusal'), refusal: text() });
 
 /** Content of system and developer messages: text only. */
-export const textContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPartSchema]))]);
+export const textContentSchema = either([text(), list(tagged('type', [textPartSchema]))]);
 
 const anyPart = [
   textPartSchema,
@@ -124,13 +127,10 @@ const anyPart = [
 ] as const;
 
 /** Content of user and tool messages. */
-export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
+export const contentSchema = either([text(), list(tagged('type', anyPart))]);
 
 /** Parts of an input that is to be embedded. */
-export const embeddedContentSchema = z.array(z.discriminatedUnion('type', anyPart)).min(1);
+export const embeddedContentSchema = list(tagged('type', anyPart), { least: 1 });
 
 /** Content of assistant messages: refusals may come back, and null is normal beside tool calls. */
-export const assistantContentSchema = z
-  .union([z.string(), z.array(z.discriminatedUnion('type', [...anyPart, refusalPartSchema]))])
-  .nullable()
-  .optional();
+export const assistantContentSchema = nullish(either([text(), list(tagged('type', [...anyPart, refusalPartSchema]))]));

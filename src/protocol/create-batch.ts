@@ -1,8 +1,11 @@
-import * as z from 'zod';
+import { nullish } from './accept/absence.ts';
+import { list } from './accept/list.ts';
+import { read } from './accept/read.ts';
+import { constant, flag, word } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
-import { closed, FIRST_PROBLEM, identifier, nullish } from './fields.ts';
-import { describeIssues, nameOf } from './issues.ts';
+import { closed, identifier } from './fields.ts';
+import { nameOf } from './issues.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 
@@ -33,19 +36,22 @@ export const BATCH_FIELDS = ['endpoint', 'model', 'completion_window', 'callback
 export const MAX_CUSTOM_ID_LENGTH = 512;
 const MAX_URL_LENGTH = 2_048;
 
-/** Schema of {@link BatchFields}. */
-export const batchFieldsSchema = closed({
-  endpoint: z.enum(BATCH_ENDPOINTS),
+/** Schemas of the members of {@link BatchFields}. */
+export const batchFields = {
+  endpoint: word(BATCH_ENDPOINTS),
   model: nullish(identifier(1, MAX_MODEL_SLUG_LENGTH)),
-  completion_window: nullish(z.literal('24h')),
+  completion_window: nullish(constant('24h')),
   callback_url: nullish(identifier(1, MAX_URL_LENGTH)),
   provider: nullish(
     closed({
-      only: nullish(z.array(identifier(1, 128)).min(1).max(256)),
-      allow_fallbacks: nullish(z.boolean()),
+      only: nullish(list(identifier(1, 128), { least: 1, most: 256 })),
+      allow_fallbacks: nullish(flag),
     }),
   ),
-});
+};
+
+/** Schema of {@link BatchFields}. */
+export const batchFieldsSchema = closed(batchFields);
 
 /** Schema of `custom_id`. */
 export const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
@@ -55,10 +61,8 @@ export function parseBatchFields(fields: unknown): Checked<BatchFields> {
   if (!isJsonObject(fields)) {
     return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));
   }
-  const parsed = batchFieldsSchema.safeParse(fields, FIRST_PROBLEM);
-  if (parsed.success) return passed(parsed.data);
-  const { path, problem } = describeIssues(parsed.error.issues, fields);
-  return failed(faultAt(path, problem));
+  const parsed = read(batchFieldsSchema, fields);
+  return parsed.ok ? passed(parsed.value) : failed(faultAt(parsed.path, parsed.problem));
 }
 
 /** A request with its frame checked, not yet its body. */
@@ -74,12 +78,9 @@ export function parseBatchRequest(request: unknown, index: number): Checked<Fram
     return failed(faultAt(at, `must be an object with "custom_id" and "body", not ${nameOf(request)}`));
   }
   const { custom_id: customId, body } = request;
-  const parsed = customIdSchema.safeParse(customId, FIRST_PROBLEM);
-  if (!parsed.success) {
-    const { problem } = describeIssues(parsed.error.issues, customId);
-    return failed(faultAt(`${at}.custom_id`, problem));
-  }
-  if (isJsonObject(body)) return passed({ customId: parsed.data, body });
+  const parsed = read(customIdSchema, customId);
+  if (!parsed.ok) return failed(faultAt(`${at}.custom_id`, parsed.problem));
+  if (isJsonObject(body)) return passed({ customId: parsed.value, body });
   const problem = body === undefined ? 'is required and must be an object' : `must be an object, not ${nameOf(body)}`;
   return failed(faultAt(`${at}.body`, problem));
 }

@@ -1,7 +1,11 @@
-import * as z from 'zod';
+import { nullish } from './accept/absence.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { jsonObject } from './accept/record.ts';
+import { constant, integer, word } from './accept/scalars.ts';
 import { metadataSchema } from './chat-request.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
-import { identifier, jsonObject, nullish } from './fields.ts';
+import { identifier } from './fields.ts';
 import {
   MAX_DIMENSIONS,
   MAX_FALLBACK_MODELS,
@@ -65,24 +69,28 @@ export interface EmbeddingRequest<Model extends string = string> {
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 
-/** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: what it does not know, it keeps. */
-export const embeddingRequestSchema = z.looseObject({
+/** Schemas of the fields of an {@link EmbeddingRequest}, apart from its input. */
+export const embeddingRequestFields = {
   model: nullish(slug),
   models: nullish(
-    z.array(slug).max(MAX_FALLBACK_MODELS, `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.`),
+    list(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
   ),
-  encoding_format: nullish(z.enum(['float', 'base64'])),
-  dimensions: nullish(z.int().min(1).max(MAX_DIMENSIONS)),
+  encoding_format: nullish(word(['float', 'base64'])),
+  dimensions: nullish(integer({ least: 1, most: MAX_DIMENSIONS })),
   input_type: nullish(identifier(1, MAX_INPUT_TYPE_LENGTH)),
   user: nullish(identifier(0, MAX_USER_LENGTH)),
   session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
   provider: nullish(providerPreferencesSchema),
   trace: nullish(jsonObject),
-  stream: nullish(z.literal(false)),
-});
+  stream: nullish(constant(false)),
+};
+
+/** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: what it does not know, it keeps. */
+export const embeddingRequestSchema = loose(embeddingRequestFields);
+
+/** Schema of a {@link MultimodalInput}. */
+export const multimodalItemSchema = loose({ content: embeddedContentSchema });
 
 /** Schema of an input that consists of parts. */
-export const multimodalInputSchema = z.object({
-  input: z.array(z.looseObject({ content: embeddedContentSchema })),
-});
+export const multimodalInputSchema = loose({ input: list(multimodalItemSchema) });

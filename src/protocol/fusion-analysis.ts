@@ -1,30 +1,34 @@
-import * as z from 'zod';
+import { defaulted } from './accept/absence.ts';
+import { list } from './accept/list.ts';
+import { stripped } from './accept/object.ts';
+import { read } from './accept/read.ts';
+import { text } from './accept/scalars.ts';
+import type { OutputOf, Schema } from './accept/schema.ts';
 
-const list = <Item extends z.ZodType>(item: Item) => z.array(item).default([]);
+const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(list(item), () => []);
 
-const analysis = z.object({
-  consensus: list(z.string()),
-  contradictions: list(
-    z.object({ topic: z.string(), stances: list(z.object({ model: z.string(), stance: z.string() })) }),
-  ),
-  partial_coverage: list(z.object({ models: list(z.string()), point: z.string() })),
-  unique_insights: list(z.object({ model: z.string(), insight: z.string() })),
-  blind_spots: list(z.string()),
+/** Schema of a {@link FusionAnalysis}. */
+export const analysisSchema = stripped({
+  consensus: some(text()),
+  contradictions: some(stripped({ topic: text(), stances: some(stripped({ model: text(), stance: text() })) })),
+  partial_coverage: some(stripped({ models: some(text()), point: text() })),
+  unique_insights: some(stripped({ model: text(), insight: text() })),
+  blind_spots: some(text()),
 });
 
 /** What the analyst of a panel found (gaps 5.10). */
-export type FusionAnalysis = z.output<typeof analysis>;
+export type FusionAnalysis = OutputOf<typeof analysisSchema>;
 
 /** Reads an analysis out of a model's answer, also out of a fence or between sentences; undefined when there is none. */
-export function readFusionAnalysis(text: string): FusionAnalysis | undefined {
-  const from = text.indexOf('{');
-  const to = text.lastIndexOf('}');
+export function readFusionAnalysis(answer: string): FusionAnalysis | undefined {
+  const from = answer.indexOf('{');
+  const to = answer.lastIndexOf('}');
   if (from < 0 || to < from) return undefined;
   try {
-    const parsed = analysis.safeParse(JSON.parse(text.slice(from, to + 1)));
-    if (!parsed.success) return undefined;
+    const parsed = read(analysisSchema, JSON.parse(answer.slice(from, to + 1)));
+    if (!parsed.ok) return undefined;
     // An object without any of the members is something else.
-    return Object.values(parsed.data).some((found) => found.length > 0) ? parsed.data : undefined;
+    return Object.values(parsed.value).some((found) => found.length > 0) ? parsed.value : undefined;
   } catch {
     return undefined;
   }

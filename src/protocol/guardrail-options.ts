@@ -1,5 +1,9 @@
-import * as z from 'zod';
-import { closed, identifier, nullish } from './fields.ts';
+import { nullish } from './accept/absence.ts';
+import { tagged } from './accept/choices.ts';
+import { list } from './accept/list.ts';
+import { ruled } from './accept/ruled.ts';
+import { constant, text, word } from './accept/scalars.ts';
+import { closed, identifier } from './fields.ts';
 import { type OptionsParser, optionsParser } from './options.ts';
 
 /** What a guardrail does with what it finds: note it, take it out, or refuse the request. */
@@ -53,26 +57,25 @@ export type Guardrail = InjectionGuardrail | PiiGuardrail | ContentGuardrail;
 const basics = {
   id: identifier(1, 128),
   scope: nullish(identifier(1, 64)),
-  action: z.enum(['flag', 'redact', 'block']),
-  on: nullish(z.enum(['request', 'response', 'both'])),
+  action: word(['flag', 'redact', 'block']),
+  on: nullish(word(['request', 'response', 'both'])),
 };
 
-const pattern = z
-  .string()
-  .min(1)
-  .max(256)
-  .refine((text) => problemOfPattern(text) === undefined, { error: (issue) => problemOfPattern(String(issue.input)) });
+const pattern = ruled(text({ least: 1, most: 256 }), {
+  test: (written) => problemOfPattern(written) === undefined,
+  says: (written) => problemOfPattern(written) ?? '',
+});
 
-const patterns = z.array(pattern).max(1_000);
+const MAX_PATTERNS = 1_000;
 
-const guardrail = z.discriminatedUnion('type', [
-  closed({ type: z.literal('prompt-injection'), ...basics, patterns: nullish(patterns) }),
-  closed({ type: z.literal('pii'), ...basics, kinds: nullish(z.array(z.enum(PII_KINDS)).min(1)) }),
+const guardrail = tagged('type', [
+  closed({ type: constant('prompt-injection'), ...basics, patterns: nullish(list(pattern, { most: MAX_PATTERNS })) }),
+  closed({ type: constant('pii'), ...basics, kinds: nullish(list(word(PII_KINDS), { least: 1 })) }),
   closed({
-    type: z.literal('content'),
+    type: constant('content'),
     ...basics,
-    label: z.string().regex(/^[\p{L}\p{N} _-]{1,64}$/u, 'may hold only letters, digits, blanks, "_" and "-"'),
-    patterns: patterns.min(1),
+    label: text({ pattern: [/^[\p{L}\p{N} _-]{1,64}$/u, 'may hold only letters, digits, blanks, "_" and "-"'] }),
+    patterns: list(pattern, { least: 1, most: MAX_PATTERNS }),
   }),
 ]);
 
@@ -81,17 +84,18 @@ export interface GuardrailRequestOptions {
   readonly rules?: readonly Guardrail[] | null | undefined;
 }
 
+/** Schema of options of the plugin `guardrails`. */
+export const guardrailOptionsSchema = closed({ rules: nullish(list(guardrail, { most: 50 })) });
+
 /** Checks rules of the plugin `guardrails`. */
-export const parseGuardrailOptions = optionsParser(
-  closed({ rules: nullish(z.array(guardrail).max(50)) }),
-) as OptionsParser<GuardrailRequestOptions>;
+export const parseGuardrailOptions = optionsParser(guardrailOptionsSchema) as OptionsParser<GuardrailRequestOptions>;
 
 /** What is wrong with a pattern; undefined when nothing is. */
-function problemOfPattern(text: string): string | undefined {
-  const words = text.trim().split(/\s+/);
-  if (!/[\p{L}\p{N}]/u.test(text)) return 'must hold a letter or a digit';
+function problemOfPattern(written: string): string | undefined {
+  const words = written.trim().split(/\s+/);
+  if (!/[\p{L}\p{N}]/u.test(written)) return 'must hold a letter or a digit';
   if (words.length > 16) return 'must have at most 16 words';
   if (words[0] === '*') return 'must not begin with a "*" that stands alone';
-  const wrong = words.find((word) => word !== '*' && /^\*.*\*$|.\*./.test(word));
+  const wrong = words.find((one) => one !== '*' && /^\*.*\*$|.\*./.test(one));
   return wrong === undefined ? undefined : 'may have a "*" only at the beginning or at the end of a word';
 }

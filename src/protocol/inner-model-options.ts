@@ -1,6 +1,11 @@
-import * as z from 'zod';
+import { nullish, optional } from './accept/absence.ts';
+import { list } from './accept/list.ts';
+import { jsonObject } from './accept/record.ts';
+import { ruled } from './accept/ruled.ts';
+import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
+import type { OutputOf, Schema } from './accept/schema.ts';
 import { cacheControlSchema } from './content-part.ts';
-import { closed, identifier, jsonObject, nullish } from './fields.ts';
+import { closed, identifier } from './fields.ts';
 import { MAX_FUSION_MODELS, MAX_FUSION_TOOL_CALLS, MAX_FUSION_TOOLS, MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 import { optionsParser } from './options.ts';
 import { reasoningEffortSchema } from './reasoning.ts';
@@ -15,63 +20,67 @@ const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 const SERVER_TOOL = 'must be a server tool such as "router:web_search"';
 
 const serverTool = closed({
-  type: z.string(SERVER_TOOL).refine(isServerToolType, SERVER_TOOL),
+  type: ruled(text({ says: SERVER_TOOL }), { test: isServerToolType, says: SERVER_TOOL }),
   parameters: nullish(jsonObject),
-}).transform((tool) => tool as ServerTool);
+}) as Schema<ServerTool>;
 
-const reasoning = closed({
-  effort: nullish(reasoningEffortSchema),
-  max_tokens: nullish(z.int().min(1)),
-}).refine(
-  ({ effort, max_tokens: tokens }) => effort == null || tokens == null,
-  'must not set both effort and max_tokens',
+const reasoning = ruled(
+  closed({
+    effort: nullish(reasoningEffortSchema),
+    max_tokens: nullish(integer({ least: 1 })),
+  }),
+  {
+    test: ({ effort, max_tokens: tokens }) => effort == null || tokens == null,
+    says: 'must not set both effort and max_tokens',
+  },
 );
 
 /** How another model is to answer. */
 const sampling = {
-  max_completion_tokens: z.int().min(1).optional(),
-  reasoning: reasoning.optional(),
-  temperature: z.number().min(0).max(2).optional(),
+  max_completion_tokens: optional(integer({ least: 1 })),
+  reasoning: optional(reasoning),
+  temperature: optional(number({ least: 0, most: 2 })),
 };
 
 const isFusion = (type: string): boolean => /^(?:open)?router[:/]fusion(?:-flash)?(?::|$)/.test(type);
 const ITSELF = 'must not be fusion itself: panels do not deliberate within panels';
 
+const otherModel = ruled(slug, { test: (model) => !isFusion(model), says: ITSELF });
+
 const fusion = {
-  analysis_models: z
-    .array(slug.refine((model) => !isFusion(model), ITSELF))
-    .min(1)
-    .max(MAX_FUSION_MODELS)
-    .optional(),
-  model: slug.refine((model) => !isFusion(model), ITSELF).optional(),
-  preset: z.enum(FUSION_PRESETS).optional(),
-  max_tool_calls: z.int().min(1).max(MAX_FUSION_TOOL_CALLS).optional(),
-  tools: z
-    .array(serverTool.refine(({ type }) => !isFusion(type), { error: ITSELF, path: ['type'] }))
-    .max(MAX_FUSION_TOOLS)
-    .optional(),
+  analysis_models: optional(list(otherModel, { least: 1, most: MAX_FUSION_MODELS })),
+  model: optional(otherModel),
+  preset: optional(word(FUSION_PRESETS)),
+  max_tool_calls: optional(integer({ least: 1, most: MAX_FUSION_TOOL_CALLS })),
+  tools: optional(
+    list(ruled(serverTool, { test: ({ type }) => !isFusion(type), says: ITSELF, path: ['type'] }), {
+      most: MAX_FUSION_TOOLS,
+    }),
+  ),
 };
 
-const fusionPlugin = closed(fusion);
+/** Schema of {@link FusionPluginOptions}. */
+export const fusionPluginSchema = closed(fusion);
 
 /** Options of the plugin `fusion` (contract: plugins; gaps 5.10). */
-export const parseFusionPluginOptions = optionsParser(fusionPlugin);
+export const parseFusionPluginOptions = optionsParser(fusionPluginSchema);
 
-const fusionTool = closed({
+/** Schema of {@link FusionToolOptions}. */
+export const fusionToolSchema = closed({
   ...fusion,
   ...sampling,
-  cache_control: cacheControlSchema.optional(),
-  on_failure: z.enum(['tell', 'error']).optional(),
+  cache_control: optional(cacheControlSchema),
+  on_failure: optional(word(['tell', 'error'])),
 });
 
 /** `parameters` of `router:fusion` (gaps 5.10). `on_failure` is this router's own. */
-export const parseFusionToolOptions = optionsParser(fusionTool);
+export const parseFusionToolOptions = optionsParser(fusionToolSchema);
 
 /** Name of one of several advisors or subagents (gaps 2.1). */
-const instanceName = z
-  .string()
-  .trim()
-  .regex(/^[a-zA-Z0-9 _-]{1,64}$/, 'must be 1 to 64 letters, digits, spaces, "_" and "-"');
+const instanceName = text({
+  isTrimmed: true,
+  pattern: [/^[a-zA-Z0-9 _-]{1,64}$/, 'must be 1 to 64 letters, digits, spaces, "_" and "-"'],
+});
 
 const MAX_INSTRUCTIONS_LENGTH = 100_000;
 
@@ -79,61 +88,65 @@ const MAX_INSTRUCTIONS_LENGTH = 100_000;
 const MAX_INNER_TOOL_CALLS = 25;
 
 const helper = {
-  name: instanceName.optional(),
-  model: slug.optional(),
-  instructions: z.string().max(MAX_INSTRUCTIONS_LENGTH).optional(),
-  tools: z.array(serverTool).max(MAX_FUSION_TOOLS).optional(),
-  max_tool_calls: z.int().min(1).max(MAX_INNER_TOOL_CALLS).optional(),
+  name: optional(instanceName),
+  model: optional(slug),
+  instructions: optional(text({ most: MAX_INSTRUCTIONS_LENGTH })),
+  tools: optional(list(serverTool, { most: MAX_FUSION_TOOLS })),
+  max_tool_calls: optional(integer({ least: 1, most: MAX_INNER_TOOL_CALLS })),
   ...sampling,
 };
 
-const advisor = closed({ ...helper, forward_transcript: z.boolean().optional(), stream: z.boolean().optional() });
+/** Schema of {@link AdvisorOptions}. */
+export const advisorSchema = closed({ ...helper, forward_transcript: optional(flag), stream: optional(flag) });
 
 /** `parameters` of `router:advisor` (gaps 2.1). `stream` changes nothing for chat completions. */
-export const parseAdvisorOptions = optionsParser(advisor);
+export const parseAdvisorOptions = optionsParser(advisorSchema);
 
 const NO_FUNCTIONS = 'must be left out: a subagent cannot call functions of the caller, only server tools';
 
-const subagent = closed({
+/** Schema of {@link SubagentOptions}. */
+export const subagentSchema = closed({
   ...helper,
-  inherit_functions: z.literal(false, NO_FUNCTIONS).optional(),
-  inherited_function_names: z.array(z.unknown()).max(0, NO_FUNCTIONS).optional(),
+  inherit_functions: optional(constant(false, NO_FUNCTIONS)),
+  inherited_function_names: optional(list(anything, { most: 0, says: NO_FUNCTIONS })),
 });
 
 /** `parameters` of `router:subagent` (gaps 2.1). */
-export const parseSubagentOptions = optionsParser(subagent);
+export const parseSubagentOptions = optionsParser(subagentSchema);
 
 /** What a request says about the plugin `fusion`. */
-export type FusionPluginOptions = z.output<typeof fusionPlugin>;
+export type FusionPluginOptions = OutputOf<typeof fusionPluginSchema>;
 /** What a request says about `router:fusion`. */
-export type FusionToolOptions = z.output<typeof fusionTool>;
+export type FusionToolOptions = OutputOf<typeof fusionToolSchema>;
 /** What a request says about `router:advisor`. */
-export type AdvisorOptions = z.output<typeof advisor>;
+export type AdvisorOptions = OutputOf<typeof advisorSchema>;
 /** What a request says about `router:subagent`. */
-export type SubagentOptions = z.output<typeof subagent>;
+export type SubagentOptions = OutputOf<typeof subagentSchema>;
 /** Name of a panel that fusion knows. */
 export type FusionPreset = (typeof FUSION_PRESETS)[number];
 
 const autoFields = {
-  allowed_models: modelPatternsSchema.optional(),
-  excluded_models: modelPatternsSchema.optional(),
-  cost_tier: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional(),
-  cost_quality_tradeoff: z.int().min(0).max(10).optional(),
+  allowed_models: optional(modelPatternsSchema),
+  excluded_models: optional(modelPatternsSchema),
+  cost_tier: optional(word(['low', 'medium', 'high', 'xhigh', 'max'])),
+  cost_quality_tradeoff: optional(integer({ least: 0, most: 10 })),
 };
 
-const autoRouterSchema = closed({ ...autoFields, pin_model: z.boolean().optional() });
+/** Schema of {@link AutoRouterEntry}. */
+export const autoRouterSchema = closed({ ...autoFields, pin_model: optional(flag) });
 
-const paretoRouterSchema = closed({
-  max_price: z.number().min(0).optional(),
-  min_coding_score: z.number().min(0).max(1).optional(),
-  price_source: z.enum(['prompt', 'weighted_avg']).optional(),
+/** Schema of {@link ParetoRouterEntry}. */
+export const paretoRouterSchema = closed({
+  max_price: optional(number({ least: 0 })),
+  min_coding_score: optional(number({ least: 0, most: 1 })),
+  price_source: optional(word(['prompt', 'weighted_avg'])),
 });
 
 /** Options of `auto-router` (contract: plugin objects; gaps 5.1). */
-export type AutoRouterEntry = z.output<typeof autoRouterSchema>;
+export type AutoRouterEntry = OutputOf<typeof autoRouterSchema>;
 
 /** Options of `pareto-router` (contract: plugin objects; gaps 5.9). */
-export type ParetoRouterEntry = z.output<typeof paretoRouterSchema>;
+export type ParetoRouterEntry = OutputOf<typeof paretoRouterSchema>;
 
 /** Checks an entry of `auto-router`. */
 export const parseAutoRouterOptions = optionsParser(autoRouterSchema);

@@ -1,7 +1,6 @@
-import type * as z from 'zod';
+import type { Issue } from './accept/issue.ts';
 import { echo, echoKey } from './fault.ts';
 
-type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /** The one problem worth telling: where it is and what would be right. */
@@ -66,22 +65,20 @@ function valueAt(input: unknown, path: Path): unknown {
 }
 
 function describe(issue: Issue, value: unknown): string {
-  if (issue.message.startsWith(MUST_BE)) return mustBe(issue.message.slice(MUST_BE.length), value);
+  if (issue.message?.startsWith(MUST_BE) === true) return mustBe(issue.message.slice(MUST_BE.length), value);
   switch (issue.code) {
     case 'invalid_type':
       return mustBe(article(issue.expected), value);
     case 'invalid_value':
       return mustBe(oneOf(issue.values), value);
     case 'too_small':
-      return `must ${bound(issue.origin, 'least', Number(issue.minimum), issue.inclusive)}${got(value)}`;
+      return `must ${bound(issue.origin, 'least', issue.minimum, issue.inclusive)}${got(value)}`;
     case 'too_big':
-      if (!issue.message.startsWith('Too big')) return issue.message;
-      return `must ${bound(issue.origin, 'most', Number(issue.maximum), issue.inclusive)}${got(value)}`;
+      if (issue.message !== undefined) return issue.message;
+      return `must ${bound(issue.origin, 'most', issue.maximum, issue.inclusive)}${got(value)}`;
     case 'invalid_union':
       return mustBe(formsOf(issue), value);
-    case 'not_multiple_of':
-      return `must be a multiple of ${issue.divisor}${got(value)}`;
-    default:
+    case 'custom':
       return inOwnWords(issue.message, value);
   }
 }
@@ -95,8 +92,7 @@ function mustBe(expected: string, value: unknown): string {
 
 /** What a union accepts: the words of a discriminator, or the kinds of its branches. */
 function formsOf(issue: Extract<Issue, { code: 'invalid_union' }>): string {
-  const { options } = issue as { options?: readonly unknown[] };
-  if (options !== undefined) return oneOf(options);
+  if (issue.options !== undefined) return oneOf(issue.options);
   const forms = issue.errors.flatMap(([first]) => {
     if (first?.code === 'invalid_type') return [article(first.expected)];
     return first?.code === 'invalid_value' ? first.values.map((value) => JSON.stringify(value)) : [];
@@ -115,11 +111,11 @@ function inOwnWords(message: string, value: unknown): string {
   return /^(?:must|may|needs|has|is)\b/.test(message) ? message : `is not accepted: ${message}`;
 }
 
-function bound(origin: string, side: 'least' | 'most', limit: number, inclusive: boolean | undefined): string {
+function bound(origin: string, side: 'least' | 'most', limit: number, inclusive: boolean): string {
   const amount = limit.toLocaleString('en-US', { maximumFractionDigits: 20 });
   if (origin === 'string') return `have at ${side} ${plural(amount, limit, 'character')}`;
-  if (origin === 'array' || origin === 'set') return `have at ${side} ${plural(amount, limit, 'item')}`;
-  if (inclusive === false) return `be ${side === 'least' ? 'more' : 'less'} than ${amount}`;
+  if (origin === 'array') return `have at ${side} ${plural(amount, limit, 'item')}`;
+  if (!inclusive) return `be ${side === 'least' ? 'more' : 'less'} than ${amount}`;
   return `be at ${side} ${amount}`;
 }
 

@@ -1,4 +1,9 @@
-import * as z from 'zod';
+import { nullish, optional } from './accept/absence.ts';
+import { tagged } from './accept/choices.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { jsonObject } from './accept/record.ts';
+import { constant, text } from './accept/scalars.ts';
 import {
   assistantContentSchema,
   type CacheControl,
@@ -9,7 +14,7 @@ import {
   textContentSchema,
   type TextPart,
 } from './content-part.ts';
-import { identifier, jsonObject, nullish } from './fields.ts';
+import { identifier } from './fields.ts';
 import type { ToolCallExtra } from './chat-result.ts';
 import { type ReasoningDetail, type ReasoningEffort, reasoningEffortSchema } from './reasoning.ts';
 
@@ -82,45 +87,41 @@ const cacheMark = { cache_control: nullish(cacheControlSchema) };
 const systemFields = {
   content: textContentSchema,
   name,
-  configuration_update: nullish(
-    z.looseObject({ reasoning: z.looseObject({ effort: nullish(reasoningEffortSchema) }) }),
-  ),
+  configuration_update: nullish(loose({ reasoning: loose({ effort: nullish(reasoningEffortSchema) }) })),
   ...cacheMark,
 };
 
-const toolCallSchema = z.looseObject({
+const toolCallSchema = loose({
   id: identifier(1, 512),
-  type: z.literal('function'),
-  function: z.looseObject({ name: z.string().min(1).max(256), arguments: z.string() }),
-  extra_content: nullish(
-    z.looseObject({ google: z.looseObject({ thought_signature: z.string().optional() }).optional() }),
-  ),
+  type: constant('function'),
+  function: loose({ name: text({ least: 1, most: 256 }), arguments: text() }),
+  extra_content: nullish(loose({ google: optional(loose({ thought_signature: optional(text()) })) })),
 });
 
-const assistantSchema = z.looseObject({
-  role: z.literal('assistant'),
+const assistantSchema = loose({
+  role: constant('assistant'),
   content: assistantContentSchema,
   name,
-  refusal: nullish(z.string()),
-  reasoning: nullish(z.string()),
-  reasoning_content: nullish(z.string()),
-  reasoning_details: nullish(z.array(z.looseObject({ type: z.string() }))),
-  tool_calls: nullish(z.array(toolCallSchema)),
-  images: nullish(z.array(z.looseObject({ image_url: z.looseObject({ url: z.string() }) }))),
+  refusal: nullish(text()),
+  reasoning: nullish(text()),
+  reasoning_content: nullish(text()),
+  reasoning_details: nullish(list(loose({ type: text() }))),
+  tool_calls: nullish(list(toolCallSchema)),
+  images: nullish(list(loose({ image_url: loose({ url: text() }) }))),
   audio: nullish(jsonObject),
-  model: nullish(z.string()),
-  annotations: nullish(z.array(z.looseObject({ type: z.string() }))),
+  model: nullish(text()),
+  annotations: nullish(list(loose({ type: text() }))),
   ...cacheMark,
 });
 
 /** Schema of one {@link Message}. */
-export const messageSchema = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), ...systemFields }),
-  z.looseObject({ role: z.literal('developer'), ...systemFields }),
-  z.looseObject({ role: z.literal('user'), content: contentSchema, name, ...cacheMark }),
+export const messageSchema = tagged('role', [
+  loose({ role: constant('system'), ...systemFields }),
+  loose({ role: constant('developer'), ...systemFields }),
+  loose({ role: constant('user'), content: contentSchema, name, ...cacheMark }),
   assistantSchema,
-  z.looseObject({
-    role: z.literal('tool'),
+  loose({
+    role: constant('tool'),
     content: contentSchema,
     tool_call_id: identifier(1, 512),
     name,

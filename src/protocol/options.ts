@@ -1,6 +1,5 @@
-import type * as z from 'zod';
-import { FIRST_PROBLEM } from './fields.ts';
-import { describeIssues } from './issues.ts';
+import { read } from './accept/read.ts';
+import type { Schema } from './accept/schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
 /** Options of a plugin or server tool after checking, or the one problem worth telling. */
@@ -18,12 +17,10 @@ export type OptionsCheck<Options> =
 export type OptionsParser<Options> = (value: JsonObject) => OptionsCheck<Options>;
 
 /** Makes an {@link OptionsParser} from a schema. Null means "not set", as everywhere in a request. */
-export function optionsParser<Schema extends z.ZodType>(schema: Schema): OptionsParser<z.output<Schema>> {
+export function optionsParser<Options>(schema: Schema<Options>): OptionsParser<Options> {
   return (value) => {
-    const parsed = schema.safeParse(withoutNulls(value), FIRST_PROBLEM);
-    return parsed.success
-      ? { ok: true, options: parsed.data }
-      : { ok: false, ...describeIssues(parsed.error.issues, value) };
+    const parsed = read(schema, withoutNulls(value), value);
+    return parsed.ok ? { ok: true, options: parsed.value } : parsed;
   };
 }
 

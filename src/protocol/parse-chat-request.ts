@@ -1,9 +1,9 @@
 import { acceptFields } from './accept-fields.ts';
 import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { FIRST_PROBLEM } from './fields.ts';
+import { read } from './accept/read.ts';
 import { inspectJson } from './inspect-json.ts';
-import { describeIssues, nameOf } from './issues.ts';
+import { nameOf } from './issues.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool } from './tools.ts';
@@ -27,10 +27,8 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
 
 /** The request if the whole schema accepts it after all, or the problem that helps most. */
 function explainFields(body: JsonObject): ChatRequest | RequestFault {
-  const parsed = chatRequestSchema.safeParse(body, FIRST_PROBLEM);
-  if (parsed.success) return parsed.data as ChatRequest;
-  const { path, problem } = describeIssues(parsed.error.issues, body);
-  return faultAt(path, problem);
+  const parsed = read(chatRequestSchema, body);
+  return parsed.ok ? (parsed.value as ChatRequest) : faultAt(parsed.path, parsed.problem);
 }
 
 function checkSizes(request: ChatRequest, limits: RequestLimits, characters: number): RequestFault | undefined {

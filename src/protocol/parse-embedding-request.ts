@@ -1,9 +1,9 @@
+import { read } from './accept/read.ts';
 import { checkInput, isMultimodalInput, isTokenInput } from './embedding-input.ts';
 import { type EmbeddingRequest, embeddingRequestSchema, multimodalInputSchema } from './embedding-request.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
-import { FIRST_PROBLEM } from './fields.ts';
 import { inspectJson } from './inspect-json.ts';
-import { describeIssues, nameOf } from './issues.ts';
+import { nameOf } from './issues.ts';
 import { isJsonObject } from './json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 
@@ -28,15 +28,10 @@ export function parseEmbeddingRequest(
   if (inputFault !== undefined) return failed(inputFault);
   const inspection = inspectJson(isTokenInput(input) ? rest : body, limits);
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
-  const parsed = embeddingRequestSchema.safeParse(rest, FIRST_PROBLEM);
-  if (!parsed.success) return failed(explain(parsed.error.issues, rest));
-  if (!isMultimodalInput(input)) return passed({ ...parsed.data, input } as EmbeddingRequest);
-  const multimodal = multimodalInputSchema.safeParse({ input }, FIRST_PROBLEM);
-  if (!multimodal.success) return failed(explain(multimodal.error.issues, { input }));
-  return passed({ ...parsed.data, ...multimodal.data } as unknown as EmbeddingRequest);
-}
-
-function explain(issues: Parameters<typeof describeIssues>[0], value: unknown): ReturnType<typeof faultAt> {
-  const { path, problem } = describeIssues(issues, value);
-  return faultAt(path, problem);
+  const parsed = read(embeddingRequestSchema, rest);
+  if (!parsed.ok) return failed(faultAt(parsed.path, parsed.problem));
+  if (!isMultimodalInput(input)) return passed({ ...parsed.value, input } as EmbeddingRequest);
+  const multimodal = read(multimodalInputSchema, { input });
+  if (!multimodal.ok) return failed(faultAt(multimodal.path, multimodal.problem));
+  return passed({ ...parsed.value, ...multimodal.value } as unknown as EmbeddingRequest);
 }

@@ -1,8 +1,13 @@
-import * as z from 'zod';
+import { nullish, optional } from './accept/absence.ts';
+import type { AnySchema } from './accept/form.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { read } from './accept/read.ts';
+import { jsonObject } from './accept/record.ts';
+import { ruled } from './accept/ruled.ts';
+import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import type { Choice } from './chat-result.ts';
-import { FIRST_PROBLEM, jsonObject, nullish } from './fields.ts';
 import { inspectJson } from './inspect-json.ts';
-import { describeIssues } from './issues.ts';
 import { messageSchema } from './message.ts';
 import { responseFormatSchema } from './reasoning.ts';
 import { isFunctionTool, isServerToolType, type Tool, toolChoiceSchema, toolSchema } from './tools.ts';
@@ -10,43 +15,42 @@ import { isFunctionTool, isServerToolType, type Tool, toolChoiceSchema, toolSche
 /** What plugins may give back is bounded like what callers may send. */
 const LIMITS = { depth: 64, nodes: 400_000 };
 
-const functionTool = toolSchema.refine((tool) => isFunctionTool(tool as Tool), 'must be a function');
-const serverTool = z.looseObject({
-  type: z.string().refine(isServerToolType, 'must be the type of a server tool'),
+const functionTool = ruled(toolSchema, { test: (tool) => isFunctionTool(tool as Tool), says: 'must be a function' });
+const serverTool = loose({
+  type: ruled(text(), { test: isServerToolType, says: 'must be the type of a server tool' }),
   parameters: nullish(jsonObject),
 });
-const modality = z.enum(['text', 'image', 'audio', 'video', 'file']);
+const modality = word(['text', 'image', 'audio', 'video', 'file']);
 
 /** The members of a change that are JSON. Loose about the rest: those are typed, and only read by us. */
-const changeSchema = z.looseObject({
-  messages: z.array(messageSchema).min(1).optional(),
-  parameters: jsonObject.optional(),
-  tools: z.array(functionTool).optional(),
-  serverTools: z.array(serverTool).optional(),
-  toolChoice: toolChoiceSchema.optional(),
-  responseFormat: responseFormatSchema.optional(),
-  reasoning: z.looseObject({ exclude: z.boolean() }).optional(),
-  outputModalities: z.array(modality).optional(),
-  preferences: jsonObject.optional(),
-  extra: jsonObject.optional(),
-  needs: jsonObject.optional(),
+export const changeSchema = loose({
+  messages: optional(list(messageSchema, { least: 1 })),
+  parameters: optional(jsonObject),
+  tools: optional(list(functionTool)),
+  serverTools: optional(list(serverTool)),
+  toolChoice: optional(toolChoiceSchema),
+  responseFormat: optional(responseFormatSchema),
+  reasoning: optional(loose({ exclude: flag })),
+  outputModalities: optional(list(modality)),
+  preferences: optional(jsonObject),
+  extra: optional(jsonObject),
+  needs: optional(jsonObject),
 });
 
-const choiceSchema = z.looseObject({
-  index: z.int().min(0),
-  finish_reason: nullish(z.enum(['stop', 'length', 'tool_calls', 'content_filter'])),
-  message: z.looseObject({
-    role: z.literal('assistant'),
-    content: nullish(z.string()),
-    refusal: nullish(z.string()),
-    reasoning: nullish(z.string()),
-    tool_calls: z
-      .array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }))
-      .optional(),
+const choiceSchema = loose({
+  index: integer({ least: 0 }),
+  finish_reason: nullish(word(['stop', 'length', 'tool_calls', 'content_filter'])),
+  message: loose({
+    role: constant('assistant'),
+    content: nullish(text()),
+    refusal: nullish(text()),
+    reasoning: nullish(text()),
+    tool_calls: optional(list(loose({ id: text(), function: loose({ name: text(), arguments: text() }) }))),
   }),
 });
 
-const choicesSchema = z.array(choiceSchema).min(1);
+/** What choices of an answer that a plugin gives back have to be. */
+export const choicesSchema = list(choiceSchema, { least: 1 });
 
 /** What is wrong with a change that a plugin gives back; undefined when nothing is. */
 export function problemOfChange(change: object, maxCharacters: number): string | undefined {
@@ -73,9 +77,7 @@ function problemOfSize(value: unknown, maxCharacters: number): string | undefine
   return inspection.characters > maxCharacters ? `holds more than ${maxCharacters} characters` : undefined;
 }
 
-function problemOf(schema: z.ZodType, value: unknown): string | undefined {
-  const parsed = schema.safeParse(value, FIRST_PROBLEM);
-  if (parsed.success) return undefined;
-  const { path, problem } = describeIssues(parsed.error.issues, value);
-  return `${path} ${problem}`.trim();
+function problemOf(schema: AnySchema, value: unknown): string | undefined {
+  const parsed = read(schema, value);
+  return parsed.ok ? undefined : `${parsed.path} ${parsed.problem}`.trim();
 }

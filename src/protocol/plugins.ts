@@ -1,5 +1,8 @@
-import * as z from 'zod';
-import { nullish } from './fields.ts';
+import { nullish } from './accept/absence.ts';
+import { list } from './accept/list.ts';
+import { loose } from './accept/object.ts';
+import { ruled } from './accept/ruled.ts';
+import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
 /**
@@ -26,17 +29,21 @@ export const CONTRACT_PLUGINS: readonly string[] = [
   'fusion',
 ];
 
+/** Plugins that other fields of a request stand for: the deprecated `transforms`, and `:online` after a model. */
+export const PLUGIN_SHORT_FORMS = { transforms: 'context-compression', online: 'web' } as const;
+
 /** Schema of a {@link PluginEntry}; each plugin checks its own options. */
-export const pluginEntrySchema = z.looseObject({
-  id: z.string().min(1).max(64),
-  enabled: nullish(z.boolean()),
+export const pluginEntrySchema = loose({
+  id: text({ least: 1, most: 64 }),
+  enabled: nullish(flag),
 });
 
 /** A list of model patterns with `*` wildcards, within the contract's three limits. */
-export const modelPatternsSchema = z
-  .array(z.string().min(1).max(MAX_MODEL_PATTERN_LENGTH))
-  .max(MAX_MODEL_PATTERNS)
-  .refine(
-    (patterns) => patterns.reduce((total, pattern) => total + pattern.length, 0) <= MAX_MODEL_PATTERNS_TOTAL_LENGTH,
-    `must not hold more than ${MAX_MODEL_PATTERNS_TOTAL_LENGTH} characters in total`,
-  );
+export const modelPatternsSchema = ruled(
+  list(text({ least: 1, most: MAX_MODEL_PATTERN_LENGTH }), { most: MAX_MODEL_PATTERNS }),
+  {
+    test: (patterns) =>
+      patterns.reduce((total, pattern) => total + pattern.length, 0) <= MAX_MODEL_PATTERNS_TOTAL_LENGTH,
+    says: `must not hold more than ${MAX_MODEL_PATTERNS_TOTAL_LENGTH} characters in total`,
+  },
+);

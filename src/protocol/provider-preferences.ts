@@ -1,5 +1,8 @@
-import * as z from 'zod';
-import { closed, nullish } from './fields.ts';
+import { nullish } from './accept/absence.ts';
+import { either } from './accept/choices.ts';
+import { list } from './accept/list.ts';
+import { flag, number, text, word } from './accept/scalars.ts';
+import { closed } from './fields.ts';
 
 /** Weight formats that `quantizations` may name. */
 export const QUANTIZATIONS = [
@@ -78,17 +81,17 @@ export interface ProviderPreferences {
   readonly preferred_max_latency?: Percentiles | null | undefined;
 }
 
-const providerList = nullish(z.array(z.string().min(1).max(128)).max(256));
-const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto']);
-const cutoff = nullish(z.number().min(0));
+const providerList = nullish(list(text({ least: 1, most: 128 }), { most: 256 }));
+const sortKey = word(['price', 'throughput', 'latency', 'exacto']);
+const cutoff = nullish(number({ least: 0 }));
 const percentiles = nullish(
-  z.union([z.number().min(0), closed({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
+  either([number({ least: 0 }), closed({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
 );
 
 const amount = nullish(
-  z.union([
-    z.number().min(0),
-    z.string().regex(/^\d+(?:\.\d+)?$/, 'must be a number of US dollars, such as 0.5 or "0.5"'),
+  either([
+    number({ least: 0 }),
+    text({ pattern: [/^\d+(?:\.\d+)?$/, 'must be a number of US dollars, such as 0.5 or "0.5"'] }),
   ]),
 );
 
@@ -97,13 +100,13 @@ export const providerPreferencesSchema = closed({
   order: providerList,
   only: providerList,
   ignore: providerList,
-  allow_fallbacks: nullish(z.boolean()),
-  require_parameters: nullish(z.boolean()),
-  data_collection: nullish(z.enum(['allow', 'deny'])),
-  zdr: nullish(z.boolean()),
-  enforce_distillable_text: nullish(z.boolean()),
-  quantizations: nullish(z.array(z.enum(QUANTIZATIONS)).max(QUANTIZATIONS.length)),
-  sort: nullish(z.union([sortKey, closed({ by: nullish(sortKey), partition: nullish(z.enum(['model', 'none'])) })])),
+  allow_fallbacks: nullish(flag),
+  require_parameters: nullish(flag),
+  data_collection: nullish(word(['allow', 'deny'])),
+  zdr: nullish(flag),
+  enforce_distillable_text: nullish(flag),
+  quantizations: nullish(list(word(QUANTIZATIONS), { most: QUANTIZATIONS.length })),
+  sort: nullish(either([sortKey, closed({ by: nullish(sortKey), partition: nullish(word(['model', 'none'])) })])),
   max_price: nullish(closed({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount })),
   preferred_min_throughput: percentiles,
   preferred_max_latency: percentiles,

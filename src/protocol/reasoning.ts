@@ -1,6 +1,11 @@
-import * as z from 'zod';
-import { closed, functionName, jsonObject, nullish } from './fields.ts';
+import { nullish } from './accept/absence.ts';
+import { loose } from './accept/object.ts';
+import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import type { ToolCallExtra } from './chat-result.ts';
+import { either, tagged } from './accept/choices.ts';
+import { jsonObject } from './accept/record.ts';
+import { closed, functionName } from './fields.ts';
+import { list } from './accept/list.ts';
 
 /** How hard the model should think. `none` switches reasoning off. */
 export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';
@@ -50,17 +55,20 @@ export type ReasoningDetail = ReasoningDetailBase &
       }
   );
 
-export const reasoningEffortSchema = z.enum(REASONING_EFFORTS);
+export const reasoningEffortSchema = word(REASONING_EFFORTS);
 
-export const reasoningOptionsSchema = z.looseObject({
+/** Members of {@link ReasoningOptions}. */
+export const reasoningMembers = {
   effort: nullish(reasoningEffortSchema),
-  max_tokens: nullish(z.int().min(1)),
-  enabled: nullish(z.boolean()),
-  exclude: nullish(z.boolean()),
-  summary: nullish(z.enum(['auto', 'concise', 'detailed'])),
-  context: nullish(z.enum(['auto', 'all_turns', 'current_turn'])),
-  mode: nullish(z.enum(['standard', 'pro'])),
-});
+  max_tokens: nullish(integer({ least: 1 })),
+  enabled: nullish(flag),
+  exclude: nullish(flag),
+  summary: nullish(word(['auto', 'concise', 'detailed'])),
+  context: nullish(word(['auto', 'all_turns', 'current_turn'])),
+  mode: nullish(word(['standard', 'pro'])),
+};
+
+export const reasoningOptionsSchema = loose(reasoningMembers);
 
 /** A named JSON Schema that the answer must follow. */
 export interface JsonSchemaFormat {
@@ -79,20 +87,20 @@ export type ResponseFormat =
   | { readonly type: 'python' };
 
 /** Schema of {@link ResponseFormat}. */
-export const responseFormatSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
-    type: z.literal('json_schema'),
-    json_schema: z.looseObject({
+export const responseFormatSchema = tagged('type', [
+  loose({ type: constant('text') }),
+  loose({ type: constant('json_object') }),
+  loose({
+    type: constant('json_schema'),
+    json_schema: loose({
       name: functionName,
-      description: nullish(z.string()),
+      description: nullish(text()),
       schema: nullish(jsonObject),
-      strict: nullish(z.boolean()),
+      strict: nullish(flag),
     }),
   }),
-  z.looseObject({ type: z.literal('grammar'), grammar: z.string().min(1).max(1_000_000) }),
-  z.looseObject({ type: z.literal('python') }),
+  loose({ type: constant('grammar'), grammar: text({ least: 1, most: 1_000_000 }) }),
+  loose({ type: constant('python') }),
 ]);
 
 /** A condition that ends the loop of server tools (gaps 2.6). Several in a list are joined by "or". */
@@ -104,13 +112,13 @@ export type StopCondition =
   | { readonly type: 'max_cost'; readonly max_cost_in_dollars: number }
   | { readonly type: 'finish_reason_is'; readonly reason: string };
 
-const stopConditionSchema = z.discriminatedUnion('type', [
-  closed({ type: z.literal('step_count_is'), step_count: z.int().min(0) }),
-  closed({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
-  closed({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(0) }),
-  closed({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
-  closed({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+const stopConditionSchema = tagged('type', [
+  closed({ type: constant('step_count_is'), step_count: integer({ least: 0 }) }),
+  closed({ type: constant('has_tool_call'), tool_name: text({ least: 1 }) }),
+  closed({ type: constant('max_tokens_used'), max_tokens: integer({ least: 0 }) }),
+  closed({ type: constant('max_cost'), max_cost_in_dollars: number({ least: 0 }) }),
+  closed({ type: constant('finish_reason_is'), reason: text({ least: 1 }) }),
 ]);
 
 /** Schema of one {@link StopCondition} or a list of them. */
-export const stopConditionsSchema = z.union([z.array(stopConditionSchema).min(1), stopConditionSchema]);
+export const stopConditionsSchema = either([list(stopConditionSchema, { least: 1 }), stopConditionSchema]);

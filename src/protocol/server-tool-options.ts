@@ -1,31 +1,40 @@
-import * as z from 'zod';
+import { optional } from './accept/absence.ts';
+import { loose } from './accept/object.ts';
+import { integer, text } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 import { optionsParser } from './options.ts';
 
+/** Schema of `parameters` of `router:datetime`. */
+export const datetimeSchema = closed({ timezone: optional(text({ least: 1, most: 64 })) });
+
 /** `parameters` of `router:datetime` (gaps 2.1). */
-export const parseDatetimeOptions = optionsParser(closed({ timezone: z.string().min(1).max(64).optional() }));
+export const parseDatetimeOptions = optionsParser(datetimeSchema);
+
+/** Schema of `parameters` of `router:experimental__search_models`. */
+export const searchModelsSchema = closed({ max_results: optional(integer({ least: 1, most: 20 })) });
 
 /** `parameters` of `router:experimental__search_models` (gaps 2.1). */
-export const parseSearchModelsOptions = optionsParser(closed({ max_results: z.int().min(1).max(20).optional() }));
+export const parseSearchModelsOptions = optionsParser(searchModelsSchema);
 
 /** `parameters` of `router:files` (gaps 2.1): none. */
 export const parseFilesOptions = optionsParser(closed({}));
+
+/** Schema of `parameters` of `router:image_generation`. */
+export const imageSchema = loose({
+  model: optional(identifier(1, MAX_MODEL_SLUG_LENGTH)),
+  quality: optional(text({ least: 1, most: 64 })),
+  size: optional(text({ least: 1, most: 64 })),
+  aspect_ratio: optional(text({ least: 1, most: 64 })),
+  background: optional(text({ least: 1, most: 64 })),
+  output_format: optional(text({ least: 1, most: 64 })),
+  output_compression: optional(integer({ least: 0, most: 100 })),
+  moderation: optional(text({ least: 1, most: 64 })),
+  n: optional(integer({ least: 1, most: 10 })),
+});
 
 /**
  * `parameters` of `router:image_generation` (gaps 2.1). Options that are not listed go to whoever makes the image as
  * they are.
  */
-export const parseImageOptions = optionsParser(
-  z.looseObject({
-    model: identifier(1, MAX_MODEL_SLUG_LENGTH).optional(),
-    quality: z.string().min(1).max(64).optional(),
-    size: z.string().min(1).max(64).optional(),
-    aspect_ratio: z.string().min(1).max(64).optional(),
-    background: z.string().min(1).max(64).optional(),
-    output_format: z.string().min(1).max(64).optional(),
-    output_compression: z.int().min(0).max(100).optional(),
-    moderation: z.string().min(1).max(64).optional(),
-    n: z.int().min(1).max(10).optional(),
-  }),
-);
+export const parseImageOptions = optionsParser(imageSchema);

@@ -1,6 +1,11 @@
-import * as z from 'zod';
+import { nullish, optional } from './accept/absence.ts';
+import { either } from './accept/choices.ts';
+import { loose } from './accept/object.ts';
+import { jsonObject } from './accept/record.ts';
+import { ruled } from './accept/ruled.ts';
+import { constant, flag, text, word } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from './content-part.ts';
-import { functionName, jsonObject, nullish } from './fields.ts';
+import { functionName } from './fields.ts';
 
 /** A function that the caller runs. `parameters` is a JSON Schema. */
 export interface FunctionTool {
@@ -64,35 +69,36 @@ export function isFunctionTool(tool: Tool): tool is FunctionTool {
 
 const TYPES = 'must be "function" or a server tool such as "router:web_search"';
 
-const functionToolSchema = z.looseObject({
-  type: z.literal('function', TYPES),
-  function: z.looseObject({
+const functionToolSchema = loose({
+  type: constant('function', TYPES),
+  function: loose({
     name: functionName,
-    description: nullish(z.string()),
+    description: nullish(text()),
     parameters: nullish(jsonObject),
-    strict: nullish(z.boolean()),
+    strict: nullish(flag),
   }),
   cache_control: nullish(cacheControlSchema),
 });
 
-const serverToolType = z.string(TYPES).refine(isServerToolType, { error: TYPES, abort: true });
+const serverToolType = ruled(text({ says: TYPES }), { test: isServerToolType, says: TYPES, decides: true });
 
-const serverToolSchema = z.looseObject({ type: serverToolType, parameters: nullish(jsonObject) });
+const serverToolSchema = loose({ type: serverToolType, parameters: nullish(jsonObject) });
 
 /** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
-export const toolSchema = z.union([functionToolSchema, serverToolSchema]);
+export const toolSchema = either([functionToolSchema, serverToolSchema]);
 
-const choiceType = z
-  .string(TYPES)
-  .refine((type) => type === 'function' || isServerToolType(type), { error: TYPES, abort: true });
+const choiceType = ruled(text({ says: TYPES }), {
+  test: (type) => type === 'function' || isServerToolType(type),
+  says: TYPES,
+  decides: true,
+});
 
 /** Schema of {@link ToolChoice}. */
-export const toolChoiceSchema = z.union([
-  z.enum(['none', 'auto', 'required']),
-  z
-    .looseObject({ type: choiceType, function: z.looseObject({ name: z.string().min(1) }).optional() })
-    .refine((choice) => choice.type !== 'function' || choice.function !== undefined, {
-      path: ['function'],
-      error: 'is required and must be an object with a name',
-    }),
+export const toolChoiceSchema = either([
+  word(['none', 'auto', 'required']),
+  ruled(loose({ type: choiceType, function: optional(loose({ name: text({ least: 1 }) })) }), {
+    test: (choice) => choice.type !== 'function' || choice.function !== undefined,
+    path: ['function'],
+    says: 'is required and must be an object with a name',
+  }),
 ]);

@@ -10,7 +10,7 @@ import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
-import type { ResolvedConfig } from '../config/config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
 import { announceHealth, EventHub } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';

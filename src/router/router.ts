@@ -1,4 +1,4 @@
-import type { ResolvedConfig } from '../config/config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { Account } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';

@@ -2,7 +2,7 @@ import { apiKeys } from '../http/api-keys.ts';
 import { failure } from '../core/fallback/failure.ts';
 import { escapeText, type StreamPiece } from '../core/stream/pieces.ts';
 import type { Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
-import { createRouter } from '../router/create-router.ts';
+import { createRouter } from '../index.ts';
 import type { Router } from '../router/router.ts';
 
 /** A call that a check holds in its hand: the provider's side of it. */

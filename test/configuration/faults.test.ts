@@ -1,7 +1,8 @@
+/** Runs in a process of its own: it says that another copy of the package is loaded, which stays said. */
 import { ConfigError, type ConfigProblem, type RouterConfig, createRouter, localQueue, memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { noteCopy } from '../../src/config/loaded-copies.ts';
-import { nodeProblems } from '../../src/config/config.ts';
+import { nodeProblems } from '../../src/config/resolve-config.ts';
 import { instant } from '../support/simulated.ts';
 
 /** What is said about a configuration that does not come from TypeScript. */

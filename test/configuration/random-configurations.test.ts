@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { ConfigError, type RouterConfig, createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { ROUTER_OPTIONS } from '../../src/config/router-options.ts';
+import { ROUTER_OPTIONS } from '../../src/config/router.ts';
 import { runs } from '../support/properties.ts';
 import { instant } from '../support/simulated.ts';
+import { storm } from '../support/storms.ts';
 
 /** Configurations that are tried; set the variable for more. Making a router takes milliseconds, so 5,000 take half a minute. */
-const CONFIGURATIONS = Number(process.env['CONFIGURATIONS'] ?? 1_000);
+const CONFIGURATIONS = storm(1_000);
 
 /** Values that are right somewhere, or nowhere. */
 const value = fc.oneof(

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it measures memory. */
 import { BodyError, type HttpCall, type Router, createRouter, handle } from 'signalbox';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

@@ -53,12 +53,12 @@ describe('POST /responses', () => {
       seen.push(fed);
       answering(fed);
     });
-    const fields = { session_id: 'body', metadata: { a: 'b' }, user: 'ada', provider: { sort: 'price' } };
+    const fields = { session_id: 'body', metadata: { a: 'b' }, user: 'lovelace', provider: { sort: 'price' } };
     await ask(router, fields, { 'x-session-id': 'header' });
     await ask(router, {}, { 'x-session-id': 'header' });
     expect(seen.map(({ call }) => call.request.session.id)).toEqual(['body', 'header']);
     expect(seen[0]?.call.request).toMatchObject({ metadata: { a: 'b' }, preferences: { sort: 'price' } });
-    expect(seen[0]?.call.request.endUser).not.toContain('ada');
+    expect(seen[0]?.call.request.endUser).not.toContain('lovelace');
     const nobody = await ask(router, { provider: { only: ['elsewhere'] } });
     expect(nobody.status).toBe(404);
     expect(nobody.json).toMatchObject({ error_type: 'not_found', error: { availability: { code: 'no_endpoints' } } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveConfig } from '../../src/config/config.ts';
+import { resolveConfig } from '../../src/config/resolve-config.ts';
 import type { RouterConfig } from '../../src/config/router-config.ts';
 import { memoryResponseCache } from '../../src/storage/response-caches.ts';
 import { simulated } from '../../src/providers/simulated/provider.ts';

@@ -4,6 +4,7 @@ import { acceptFields } from '../../src/protocol/accept-fields.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import type { JsonObject } from '../../src/protocol/json.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
+import { zodOf } from '../../src/protocol/openapi/zod-of.ts';
 import { isPlainMessage } from '../../src/protocol/chat-result.ts';
 import { fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES } from '../support/chat-field-types.ts';
@@ -29,7 +30,7 @@ describe('the short way for plain messages', () => {
       fc.property(message, (value) => {
         if (!isPlainMessage(value)) return;
         plain += 1;
-        expect(messageSchema.parse(value)).toEqual(value);
+        expect(zodOf(messageSchema).parse(value)).toEqual(value);
       }),
       runs(4_000),
     );
@@ -63,11 +64,11 @@ describe('the short way for fields', () => {
           }
         }
         const short = acceptFields(body as unknown as JsonObject);
-        const long = chatRequestSchema.safeParse(body);
+        const long = zodOf(chatRequestSchema).safeParse(body);
         expect(short !== undefined).toBe(long.success);
         if (short === undefined || !long.success) return;
         accepted += 1;
-        const set = Object.entries(long.data).filter(([, value]) => value != null);
+        const set = Object.entries(long.data as object).filter(([, value]) => value != null);
         expect(short).toEqual(Object.fromEntries(set));
       }),
       runs(1_500),

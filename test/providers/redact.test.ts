@@ -4,6 +4,7 @@ import { MAX_PROVIDER_TEXT, presentable } from '../../src/providers/redact.ts';
 import { failureInBand, failureOfResponse } from '../../src/providers/upstream-failure.ts';
 import { runs } from '../support/properties.ts';
 import { OWN_KEY, contextOf } from '../support/wire.ts';
+import { cpuClock } from '../support/cpu-clock.ts';
 
 describe('a text of a provider', () => {
   it.each([
@@ -132,7 +133,7 @@ describe('a text of a provider', () => {
   });
 
   it('is made fit in no time, whatever it is', () => {
-    const started = performance.now();
+    const cpuMs = cpuClock();
     for (const text of [
       '\\'.repeat(1e6),
       'sk-'.repeat(1e6),
@@ -142,7 +143,7 @@ describe('a text of a provider', () => {
     ]) {
       presentable(text, [OWN_KEY]);
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(cpuMs()).toBeLessThan(5_000);
   });
 });
 

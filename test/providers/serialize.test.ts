@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { serialize } from '../../src/providers/serialize.ts';
 import { runs } from '../support/properties.ts';
+import { cpuClock } from '../support/cpu-clock.ts';
 
 const anyText = fc.string({
   unit: fc.oneof(
@@ -63,9 +64,9 @@ describe('a request body', () => {
 
   it('takes no longer for a megabyte of backslashes', () => {
     const text = '\\'.repeat(1_000_000);
-    const started = performance.now();
+    const cpuMs = cpuClock();
     expect(JSON.parse(serialize({ text: `${text}\ud800` }))).toEqual({ text: `${text}\uFFFD` });
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(cpuMs()).toBeLessThan(5_000);
   });
 });
 

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/core/fallback/failure.ts';
 import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
-import { createRouter } from '../../src/router/create-router.ts';
+import { createRouter } from '../../src/index.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type Bench, LONG_MS, TIMEOUTS, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';

@@ -5,6 +5,7 @@ import { LONG_MS, askAndWait, benchOf, metadataOf } from '../support/driving.ts'
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
+import { storm } from '../support/storms.ts';
 
 const seed = fc.nat(1_000_000);
 const stream = fc.boolean();
@@ -21,7 +22,7 @@ describe('the attempts of a request over random faults', () => {
       if (stubs.calls.length > 1) several += 1;
       expect(stubs.calls.map((call) => call.openBefore)).toEqual(stubs.calls.map(() => 0));
     });
-    expect(several).toBeGreaterThan(300);
+    expect(several).toBeGreaterThan(storm(300));
   });
 
   it('P2 makes no more attempts than its bounds allow', async () => {
@@ -38,9 +39,9 @@ describe('the attempts of a request over random faults', () => {
         if (bench.stubs.calls.length === most) reached += 1;
         expect(bench.stubs.calls.length).toBeLessThanOrEqual(most);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(reached).toBeGreaterThan(200);
+    expect(reached).toBeGreaterThan(storm(200));
   });
 
   it('P3 makes no attempt after its first content was handed out', async () => {
@@ -63,9 +64,9 @@ describe('the attempts of a request over random faults', () => {
         committed += 1;
         expect(bench.stubs.calls).toHaveLength(callsAtCommit);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(committed).toBeGreaterThan(300);
+    expect(committed).toBeGreaterThan(storm(300));
   });
 
   it('P4 follows its plan and tries nobody twice unless a rule says so', async () => {
@@ -93,7 +94,7 @@ describe('the attempts of a request over random faults', () => {
       },
       { body: { models: ['acme/two'] } },
     );
-    expect(repeated).toBeGreaterThan(50);
+    expect(repeated).toBeGreaterThan(storm(50));
   });
 
   it('P5 without fallbacks calls exactly one provider', async () => {
@@ -145,9 +146,9 @@ describe('the attempts of a request over random faults', () => {
           }
         },
       ),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(called).toBeGreaterThan(300);
+    expect(called).toBeGreaterThan(storm(300));
   });
 
   it('P15 waits within its cap, and never less than the provider asked for', async () => {
@@ -185,8 +186,8 @@ describe('the attempts of a request over random faults', () => {
           }
         },
       ),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(waited).toBeGreaterThan(300);
+    expect(waited).toBeGreaterThan(storm(300));
   });
 });

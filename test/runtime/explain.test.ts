@@ -8,6 +8,7 @@ import { PASSING_KINDS, anyScript } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';
 import { instant } from '../support/simulated.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import { storm } from '../support/storms.ts';
 
 const SLUGS = ['p0', 'p1', 'p2', 'p3'];
 
@@ -172,11 +173,11 @@ describe('explain', () => {
           expect(steps.filter((step) => step.coolingDown).map(nameOf)).toEqual(expect.arrayContaining(recovered));
         },
       ),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(called).toBeGreaterThan(500);
-    expect(passedOver).toBeGreaterThan(100);
-    expect(severalTried).toBeGreaterThan(300);
+    expect(called).toBeGreaterThan(storm(500));
+    expect(passedOver).toBeGreaterThan(storm(100));
+    expect(severalTried).toBeGreaterThan(storm(300));
   }, 60_000);
 
   it('says of everybody else why not', async () => {

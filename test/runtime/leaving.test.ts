@@ -7,6 +7,7 @@ import { type Bench, LONG_MS, ask, askAndWait, benchOf } from '../support/drivin
 import { anyProviders } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';
 import type { StubOptions } from '../support/stub-provider.ts';
+import { storm } from '../support/storms.ts';
 
 /** A router that writes down what it tells its listeners. */
 function observed(stubs: Readonly<Record<string, StubOptions>>, seed = 1) {
@@ -117,7 +118,7 @@ describe('a stream that is cancelled', () => {
         expect(errors.length + results.length).toBe(1);
         outcomes.add(String(errors[0]?.status));
       }),
-      runs(500),
+      runs(storm(500)),
     );
     expect(outcomes).toContain('499');
   });
@@ -142,7 +143,7 @@ describe('a stream that is cancelled', () => {
         expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, index) => index + 1));
         expect(errors.length + results.length).toBe(1);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
   });
 });

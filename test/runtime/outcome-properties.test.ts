@@ -6,6 +6,7 @@ import { TIMEOUTS, askAndWait, benchOf, metadataOf, statusOf, textOf } from '../
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { runs } from '../support/properties.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
+import { storm } from '../support/storms.ts';
 
 const seed = fc.nat(1_000_000);
 const stream = fc.boolean();
@@ -41,7 +42,7 @@ describe('the outcome of a request over random faults', () => {
       },
       { body: { models: ['acme/two'] } },
     );
-    expect(answered).toBeGreaterThan(300);
+    expect(answered).toBeGreaterThan(storm(300));
   });
 
   it('P8 succeeds when somebody would answer in time', async () => {
@@ -76,7 +77,7 @@ describe('the outcome of a request over random faults', () => {
         const outcome = await askAndWait(benchOf(providers, { seed: chance }), { stream: streamed });
         expect(statusOf(outcome)).toBe(200);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
   });
 
@@ -125,7 +126,7 @@ describe('the outcome of a request over random faults', () => {
         expect(statuses).toEqual([expected, expected]);
         seen.add(expected);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
     expect(seen).toEqual(new Set([429, 502, 503, 524, 529]));
   });
@@ -140,7 +141,7 @@ describe('the outcome of a request over random faults', () => {
       expect(tookMs).toBeLessThanOrEqual(TIMEOUTS.totalMs + 50);
       expect(status === 'ok' || RouterError.isInstance(error)).toBe(true);
     });
-    expect(late).toBeGreaterThan(20);
+    expect(late).toBeGreaterThan(storm(20));
   });
 
   it('P17 accounts for the usage of every attempt, and bills the caller for the winner only', async () => {
@@ -165,8 +166,8 @@ describe('the outcome of a request over random faults', () => {
         if (winner.behaviour.usage === undefined) expect(billed?.estimated).toBe(true);
         else expect(billed).toMatchObject(winner.behaviour.usage);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(lost).toBeGreaterThan(50);
+    expect(lost).toBeGreaterThan(storm(50));
   });
 });

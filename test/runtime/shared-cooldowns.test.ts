@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRouter } from '../../src/router/create-router.ts';
+import { createRouter } from '../../src/index.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';

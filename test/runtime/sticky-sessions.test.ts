@@ -6,6 +6,7 @@ import type { StateStore } from '../../src/contracts/state-store.ts';
 import { type Bench, type Outcome, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { runs } from '../support/properties.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import { storm } from '../support/storms.ts';
 
 const ANSWER: Behaviour = { does: 'answer' };
 
@@ -49,7 +50,7 @@ describe('a session', () => {
         // The session now belongs to the provider that served it last.
         expect(await answerers(bench, 2, () => ({ session_id: 'one' }))).toEqual([other, other]);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
   }, 60_000);
 

@@ -117,6 +117,7 @@ describe('guardrails over HTTP', () => {
     expect((await ask(scene, path, body)).status).toBe(200);
     const sent = JSON.stringify(scene.upstream.requests.map((request) => request.body));
     expect(sent).toContain('Charge [CREDIT_CARD]');
-    expect(sent).not.toContain('4111');
+    // All of it: four digits alone may be in the hash of the end user.
+    expect(sent.replaceAll('-', '')).not.toContain(CARD.replaceAll('-', ''));
   });
 });

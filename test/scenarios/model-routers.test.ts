@@ -3,6 +3,7 @@ import { type EndpointDeclaration, createRouter, openaiCompatible } from 'signal
 import { describe, expect, it } from 'vitest';
 import { MOUNTS } from '../support/mounts.ts';
 import { type Upstream, type UpstreamHandler, answerWith, failWith, startUpstream } from '../support/upstream.ts';
+import { cpuClock } from '../support/cpu-clock.ts';
 
 const CODE = 'Write a Python function that sorts a list of numbers';
 const MATH = 'Solve the equation 3x^2 - 12x + 9 = 0';
@@ -206,9 +207,9 @@ describe('what model routers are asked', () => {
     ],
   ])('is a 400 that says where when %s gets options that are wrong: %#', async (model, entry, path) => {
     await using scene = await open();
-    const before = performance.now();
+    const cpuMs = cpuClock();
     const error = await refusal(scene, model, { plugins: [entry] });
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(cpuMs()).toBeLessThan(2_000);
     expect(error).toBeInstanceOf(APIError);
     expect(error.status).toBe(400);
     expect(error.message).toContain(path);
@@ -218,12 +219,12 @@ describe('what model routers are asked', () => {
   it('may be 1,024 patterns as long as the contract allows, in bounded time', async () => {
     await using scene = await open();
     const patterns = Array.from({ length: 1_024 }, (_, index) => `*${'a*'.repeat(29)}${index}`.slice(0, 64));
-    const before = performance.now();
+    const cpuMs = cpuClock();
     const plugins = [
       { id: 'auto-router', allowed_models: ['acme/*', ...patterns.slice(1)], excluded_models: patterns },
     ];
     expect((await whole(scene, 'router/auto', { plugins })).model).toBe('acme/gift');
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(cpuMs()).toBeLessThan(2_000);
   });
 
   it('ends in a 404 where nothing is left, whatever the other router was told', async () => {

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it replaces the certificate authorities that the process trusts, and measures memory. */
 import { type ChatResult, createRouter, openaiCompatible } from 'signalbox';
 import { FAULTS, type FaultId, startFaultUpstream } from 'signalbox/testing';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +13,7 @@ import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../su
 import { memoryHeld } from '../support/memory.ts';
 import { readStream } from '../support/sse-client.ts';
 import { UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
+import { someOf, storm } from '../support/storms.ts';
 
 const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
 
@@ -126,7 +128,11 @@ describe('a stream that is cut (U-15)', () => {
     await using cell = await startFaultCell({ upstream: { text }, config: { breaker: NEVER_TRIPS } });
     const body = await wholeStream(cell.faulty.baseURL);
     const counts = { refused: 0, broken: 0, whole: 0 };
-    for (let cutAt = 0; cutAt <= body.length; cutAt += 1) {
+    const cuts = someOf(
+      Array.from({ length: body.length + 1 }, (_, index) => index),
+      { every: 7 },
+    );
+    for (const cutAt of cuts) {
       cell.faulty.use('U-15', { cutAt });
       const response = await ask(cell.mounted, { stream: true });
       const came = arrivedWhole(body, cutAt);
@@ -141,8 +147,8 @@ describe('a stream that is cut (U-15)', () => {
         counts.broken += 1;
       }
     }
-    expect(counts.refused + counts.broken + counts.whole).toBe(body.length + 1);
-    expect(Math.min(counts.refused, counts.broken, counts.whole)).toBeGreaterThan(50);
+    expect(counts.refused + counts.broken + counts.whole).toBe(cuts.length);
+    expect(Math.min(counts.refused, counts.broken, counts.whole)).toBeGreaterThan(storm(50));
   });
 });
 

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it replaces modules. */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { ConfigError } from 'signalbox';
 import { findCatalog, genaiPrices, parseModelsDev, readCatalogLock, writeCatalogLock } from 'signalbox/catalog';

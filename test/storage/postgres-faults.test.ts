@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
-import type { PostgresPool } from '../../src/storage/postgres/failure.ts';
+import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
 import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import { StorageError } from '../../src/contracts/storage-error.ts';
 import { answered, claim, makeBatch } from '../../src/testing/batch-store-checks/check.ts';

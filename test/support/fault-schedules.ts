@@ -3,6 +3,7 @@ import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure
 import { type Asked, type Bench, type Outcome, askAndWait, benchOf } from './driving.ts';
 import { runs } from './properties.ts';
 import type { Behaviour, StubOptions } from './stub-provider.ts';
+import { storm } from './storms.ts';
 
 /** Failures that an upstream can cause. */
 export const UPSTREAM_KINDS = (Object.keys(FAILURE_RULES) as FailureKind[]).filter(
@@ -106,7 +107,7 @@ export const anyProvidersOfTwoModels: fc.Arbitrary<Readonly<Record<string, StubO
     last: { behaves: { does: 'fail', kind: 'server' } as const, models: { 'acme/one': {}, 'acme/two': {} } },
   }));
 
-/** Makes one request, whole or streamed, over each of a thousand sets of providers, and asks what came of it. */
+/** Makes one request, whole or streamed, over many sets of providers, and asks what came of it. */
 export async function always(
   providers: fc.Arbitrary<Readonly<Record<string, StubOptions>>>,
   check: (outcome: Outcome, bench: Bench, asked: Asked) => void | Promise<void>,
@@ -118,6 +119,6 @@ export async function always(
       const asked = { ...given, stream, metadata: true };
       await check(await askAndWait(bench, asked), bench, asked);
     }),
-    runs(1_000),
+    runs(storm(1_000)),
   );
 }

@@ -18,6 +18,8 @@ export interface Import {
   readonly target: string;
   readonly isPackage: boolean;
   readonly typeOnly: boolean;
+  /** Loaded when it is used, by `import()`. */
+  readonly isDynamic: boolean;
 }
 
 const IMPORT = /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|import\('([^']+)'\)/gm;
@@ -46,6 +48,7 @@ function readSource(file: string): SourceFile {
       target: isPackage ? specifier : posix.join(dirname(path), specifier),
       isPackage,
       typeOnly: match[1] !== undefined,
+      isDynamic: match[3] !== undefined,
     };
   });
   return { path, text, imports };

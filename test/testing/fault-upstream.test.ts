@@ -112,7 +112,8 @@ describe('a fault upstream', () => {
     await using upstream = await startFaultUpstream({ fault: 'U-22', timeScale: 0.01 });
     const startedAt = performance.now();
     await (await post(upstream.baseURL, {})).text();
-    expect(performance.now() - startedAt).toBeLessThan(250);
+    // Unscaled, it takes more than a second.
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   it('is gone when it is disposed of, with all its connections', async () => {

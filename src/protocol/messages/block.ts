@@ -1,6 +1,11 @@
-import * as z from 'zod';
+import { nullish } from '../accept/absence.ts';
+import { either, tagged } from '../accept/choices.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { anything, constant, flag, text } from '../accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../content-part.ts';
-import { identifier, jsonObject, nullish } from '../fields.ts';
+import { identifier } from '../fields.ts';
 import { openUnion } from './open-union.ts';
 
 interface CacheMark {
@@ -120,61 +125,59 @@ export type MessagesBlock =
 
 const cacheMark = { cache_control: nullish(cacheControlSchema) };
 const id = identifier(1, 512);
-const webUrl = z.string().regex(/^https?:\/\/[^\s]/i, 'must be an http(s) URL');
+const webUrl = text({ pattern: [/^https?:\/\/[^\s]/i, 'must be an http(s) URL'] });
 
-const text = z.looseObject({
-  type: z.literal('text'),
-  text: z.string(),
-  citations: nullish(z.array(jsonObject)),
+const textBlock = loose({
+  type: constant('text'),
+  text: text(),
+  citations: nullish(list(jsonObject)),
   ...cacheMark,
 });
 
-const fileSource = z.looseObject({ type: z.literal('file'), file_id: id });
+const fileSource = loose({ type: constant('file'), file_id: id });
 
-const image = z.looseObject({
-  source: z.discriminatedUnion('type', [
-    z.looseObject({
-      type: z.literal('base64'),
-      media_type: z.string().regex(/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'),
-      data: z.string().min(1),
+const imageMembers = {
+  source: tagged('type', [
+    loose({
+      type: constant('base64'),
+      media_type: text({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
+      data: text({ least: 1 }),
     }),
-    z.looseObject({ type: z.literal('url'), url: webUrl }),
+    loose({ type: constant('url'), url: webUrl }),
     fileSource,
   ]),
   ...cacheMark,
-});
+};
+const image = loose(imageMembers);
 
-const document = z.looseObject({
-  source: z.discriminatedUnion('type', [
-    z.looseObject({
-      type: z.literal('base64'),
-      media_type: z.literal('application/pdf'),
-      data: z.string().min(1),
+const document = loose({
+  source: tagged('type', [
+    loose({
+      type: constant('base64'),
+      media_type: constant('application/pdf'),
+      data: text({ least: 1 }),
     }),
-    z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
-    z.looseObject({
-      type: z.literal('content'),
-      content: z.union([
-        z.string(),
-        z.array(z.discriminatedUnion('type', [text, image.extend({ type: z.literal('image') })])),
-      ]),
+    loose({ type: constant('text'), media_type: constant('text/plain'), data: text() }),
+    loose({
+      type: constant('content'),
+      content: either([text(), list(tagged('type', [textBlock, loose({ ...imageMembers, type: constant('image') })]))]),
     }),
-    z.looseObject({ type: z.literal('url'), url: webUrl }),
+    loose({ type: constant('url'), url: webUrl }),
     fileSource,
   ]),
-  title: nullish(z.string()),
-  context: nullish(z.string()),
+  title: nullish(text()),
+  context: nullish(text()),
   ...cacheMark,
 });
 
-const searchResult = z.looseObject({
-  source: z.string(),
-  title: z.string(),
-  content: z.array(text),
+const searchResult = loose({
+  source: text(),
+  title: text(),
+  content: list(textBlock),
   ...cacheMark,
 });
 
-const shown = { text, image, document, search_result: searchResult };
+const shown = { text: textBlock, image, document, search_result: searchResult };
 
 const IN_ASSISTANT = 'an assistant message';
 const IN_USER = 'the content of a user message';
@@ -186,32 +189,32 @@ const WRITTEN_BY_MODELS = Object.fromEntries(
   ),
 );
 
-const toolResult = z.looseObject({
+const toolResult = loose({
   tool_use_id: id,
-  content: nullish(z.union([z.string(), z.array(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
-  is_error: nullish(z.boolean()),
+  content: nullish(either([text(), list(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
+  is_error: nullish(flag),
   ...cacheMark,
 });
 
-const serverToolUse = z.looseObject({ id, name: z.string().min(1).max(256), input: z.unknown(), ...cacheMark });
-const serverToolResult = z.looseObject({ tool_use_id: id, content: z.unknown(), ...cacheMark });
+const serverToolUse = loose({ id, name: text({ least: 1, most: 256 }), input: anything, ...cacheMark });
+const serverToolResult = loose({ tool_use_id: id, content: anything, ...cacheMark });
 
 /** Content of a user message. */
-export const userContentSchema = z.union([
-  z.string(),
-  z.array(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS)).min(1),
+export const userContentSchema = either([
+  text(),
+  list(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS), { least: 1 }),
 ]);
 
 /** Content of an assistant message. An answer that said nothing comes back empty. */
-export const assistantContentSchema = z.union([
-  z.string(),
-  z.array(
+export const assistantContentSchema = either([
+  text(),
+  list(
     openUnion(
       {
         ...shown,
-        thinking: z.looseObject({ thinking: z.string(), signature: z.string() }),
-        redacted_thinking: z.looseObject({ data: z.string() }),
-        tool_use: z.looseObject({ id, name: z.string().min(1).max(256), input: jsonObject, ...cacheMark }),
+        thinking: loose({ thinking: text(), signature: text() }),
+        redacted_thinking: loose({ data: text() }),
+        tool_use: loose({ id, name: text({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
         server_tool_use: serverToolUse,
         mcp_tool_use: serverToolUse,
         ...Object.fromEntries(SERVER_TOOL_RESULTS.map((type) => [type, serverToolResult])),
@@ -222,4 +225,4 @@ export const assistantContentSchema = z.union([
 ]);
 
 /** Content of `system`, and of a system message: text only. */
-export const systemContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [text]))]);
+export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);

@@ -1,6 +1,11 @@
-import * as z from 'zod';
-import { identifier, jsonObject, nullish } from '../fields.ts';
+import { nullish } from '../accept/absence.ts';
+import { either, tagged } from '../accept/choices.ts';
+import { loose, strict } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { constant, flag, integer, number, text, word } from '../accept/scalars.ts';
+import { list } from '../accept/list.ts';
 import { type CacheControl, cacheControlSchema } from '../content-part.ts';
+import { identifier } from '../fields.ts';
 import { MAX_FALLBACK_MODELS, MAX_MODEL_SLUG_LENGTH, MAX_USER_LENGTH } from '../limits.ts';
 import {
   assistantContentSchema,
@@ -37,20 +42,20 @@ interface OutputConfig {
     | undefined;
 }
 
-const display = { display: nullish(z.enum(['summarized', 'omitted'])) };
+const display = { display: nullish(word(['summarized', 'omitted'])) };
 
 /** Schema of {@link Thinking}. */
-const thinkingSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int().min(LEAST_BUDGET), ...display }),
-  z.looseObject({ type: z.literal('adaptive'), ...display }),
-  z.looseObject({ type: z.literal('disabled'), ...display }),
-  z.looseObject({ type: z.literal('between_tools'), ...display }),
+const thinkingSchema = tagged('type', [
+  loose({ type: constant('enabled'), budget_tokens: integer({ least: LEAST_BUDGET }), ...display }),
+  loose({ type: constant('adaptive'), ...display }),
+  loose({ type: constant('disabled'), ...display }),
+  loose({ type: constant('between_tools'), ...display }),
 ]);
 
 /** Schema of {@link OutputConfig}. */
-const outputConfigSchema = z.looseObject({
-  effort: nullish(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-  format: nullish(z.looseObject({ type: z.literal('json_schema'), schema: jsonObject })),
+const outputConfigSchema = loose({
+  effort: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
+  format: nullish(loose({ type: constant('json_schema'), schema: jsonObject })),
 });
 
 /** One turn of the conversation. A system message holds text only. */
@@ -107,39 +112,39 @@ export interface MessagesRequest {
   readonly [field: string]: unknown;
 }
 
-const turnSchema = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('user'), content: userContentSchema }),
-  z.looseObject({ role: z.literal('assistant'), content: assistantContentSchema }),
-  z.looseObject({ role: z.literal('system'), content: systemContentSchema }),
+const turnSchema = tagged('role', [
+  loose({ role: constant('user'), content: userContentSchema }),
+  loose({ role: constant('assistant'), content: assistantContentSchema }),
+  loose({ role: constant('system'), content: systemContentSchema }),
 ]);
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 
-const fallbackSchema = z.strictObject({ model: slug }, 'may hold a model only');
+const fallbackSchema = strict({ model: slug }, () => 'may hold a model only');
 
 /** Schema of a {@link MessagesRequest}. Loose: fields of the chat request are checked behind the translation. */
-export const messagesRequestSchema = z.looseObject({
-  messages: z.array(turnSchema).min(1),
-  max_tokens: z.int().min(0),
+export const messagesRequestSchema = loose({
+  messages: list(turnSchema, { least: 1 }),
+  max_tokens: integer({ least: 0 }),
   model: nullish(slug),
   system: nullish(systemContentSchema),
-  stream: nullish(z.boolean()),
-  temperature: nullish(z.number().min(0).max(1)),
-  top_p: nullish(z.number().min(0).max(1)),
-  top_k: nullish(z.int().min(0)),
-  stop_sequences: nullish(z.array(z.string().min(1))),
-  tools: nullish(z.array(messagesToolSchema)),
+  stream: nullish(flag),
+  temperature: nullish(number({ least: 0, most: 1 })),
+  top_p: nullish(number({ least: 0, most: 1 })),
+  top_k: nullish(integer({ least: 0 })),
+  stop_sequences: nullish(list(text({ least: 1 }))),
+  tools: nullish(list(messagesToolSchema)),
   tool_choice: nullish(messagesToolChoiceSchema),
   thinking: nullish(thinkingSchema),
   output_config: nullish(outputConfigSchema),
-  metadata: nullish(z.looseObject({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
-  service_tier: nullish(z.enum(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
-  speed: nullish(z.enum(['standard', 'fast'])),
-  fallbacks: nullish(z.union([z.literal('default'), z.array(fallbackSchema).max(MAX_FALLBACK_MODELS)])),
+  metadata: nullish(loose({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
+  service_tier: nullish(word(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  speed: nullish(word(['standard', 'fast'])),
+  fallbacks: nullish(either([constant('default'), list(fallbackSchema, { most: MAX_FALLBACK_MODELS })])),
   cache_control: nullish(cacheControlSchema),
-  inference_geo: nullish(z.string().min(1).max(64)),
-  container: nullish(z.union([z.string(), jsonObject])),
-  mcp_servers: nullish(z.array(jsonObject)),
+  inference_geo: nullish(text({ least: 1, most: 64 })),
+  container: nullish(either([text(), jsonObject])),
+  mcp_servers: nullish(list(jsonObject)),
   // Audio has no place in an answer of this wire.
-  modalities: nullish(z.array(z.enum(['text', 'image'])).max(2)),
+  modalities: nullish(list(word(['text', 'image']), { most: 2 })),
 });

@@ -1,5 +1,7 @@
-import * as z from 'zod';
-import { FIRST_PROBLEM } from '../fields.ts';
+import { narrowed } from '../accept/choices.ts';
+import type { AnySchema } from '../accept/form.ts';
+import { loose } from '../accept/object.ts';
+import { text } from '../accept/scalars.ts';
 
 /**
  * An object told apart by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
@@ -8,20 +10,13 @@ import { FIRST_PROBLEM } from '../fields.ts';
  * @param elsewhere - Types that exist, but not in this place, with the place where they belong.
  */
 export function openUnion(
-  schemas: Readonly<Record<string, z.ZodType>>,
+  schemas: Readonly<Record<string, AnySchema>>,
   elsewhere: Readonly<Record<string, string>> = {},
-): z.ZodType {
-  const known = new Map(Object.entries(schemas));
-  const misplaced = new Map(Object.entries(elsewhere));
-  return z.looseObject({ type: z.string().min(1) }).check((context) => {
-    const { type } = context.value;
+): AnySchema {
+  const known = new Map<unknown, AnySchema>(Object.entries(schemas));
+  const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
+  return narrowed(loose({ type: text({ least: 1 }) }), ({ type }) => {
     const place = misplaced.get(type);
-    if (place !== undefined) {
-      const message = `may only stand in ${place}`;
-      context.issues.push({ code: 'custom', message, path: [], input: context.value });
-      return;
-    }
-    const [first] = known.get(type)?.safeParse(context.value, FIRST_PROBLEM).error?.issues ?? [];
-    if (first !== undefined) context.issues.push({ ...first, input: context.value } as z.core.$ZodRawIssue);
+    return place === undefined ? known.get(type) : { says: `may only stand in ${place}`, path: [] };
   });
 }

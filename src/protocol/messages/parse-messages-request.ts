@@ -1,7 +1,7 @@
+import { read } from '../accept/read.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
-import { FIRST_PROBLEM } from '../fields.ts';
 import { inspectJson } from '../inspect-json.ts';
-import { describeIssues, nameOf } from '../issues.ts';
+import { nameOf } from '../issues.ts';
 import { isJsonObject } from '../json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../limits.ts';
 import { type MessagesRequest, messagesRequestSchema, type MessagesTurn } from './messages-request.ts';
@@ -26,11 +26,8 @@ export function parseMessagesRequest(
   const inspection = inspectJson(body, limits);
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
   if (body['thread'] != null) return failed(faultAt(THREAD_PATH, NO_THREADS));
-  const parsed = messagesRequestSchema.safeParse(body, FIRST_PROBLEM);
-  if (!parsed.success) {
-    const { path, problem } = describeIssues(parsed.error.issues, body);
-    return failed(faultAt(path, problem));
-  }
+  const parsed = read(messagesRequestSchema, body);
+  if (!parsed.ok) return failed(faultAt(parsed.path, parsed.problem));
   // What passed is given back as it came: members that no schema names stay where they are.
   const request = body as unknown as MessagesRequest;
   const fault = checkMessages(request);

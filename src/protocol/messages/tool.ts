@@ -1,6 +1,10 @@
-import * as z from 'zod';
+import { nullish, optional } from '../accept/absence.ts';
+import { narrowed, tagged } from '../accept/choices.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { constant, flag, integer, text } from '../accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../content-part.ts';
-import { jsonObject, nullish } from '../fields.ts';
 import { isServerToolType } from '../tools.ts';
 
 /** Characters in a tool's name on this wire; the chat form takes fewer. */
@@ -45,31 +49,31 @@ export function isRouterTool(tool: MessagesTool): boolean {
   return !isCustomTool(tool) && isServerToolType(tool.type);
 }
 
-const name = z
-  .string()
-  .min(1)
-  .max(MAX_TOOL_NAME_LENGTH)
-  .regex(/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"');
+const name = text({
+  least: 1,
+  most: MAX_TOOL_NAME_LENGTH,
+  pattern: [/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"'],
+});
 
-const customTool = z.looseObject({
-  type: nullish(z.literal('custom')),
+const customTool = loose({
+  type: nullish(constant('custom')),
   name,
-  description: nullish(z.string()),
-  input_schema: z.looseObject({ type: z.literal('object') }),
-  strict: nullish(z.boolean()),
+  description: nullish(text()),
+  input_schema: loose({ type: constant('object') }),
+  strict: nullish(flag),
   cache_control: nullish(cacheControlSchema),
 });
 
-const domains = nullish(z.array(z.string().min(1)));
+const domains = nullish(list(text({ least: 1 })));
 
 /** Members that the web tools of Anthropic and those of this router have in common. */
-const typedTool = z.looseObject({
-  type: z.string().min(1).max(128),
-  name: z.string().min(1).max(MAX_TOOL_NAME_LENGTH).optional(),
-  max_uses: nullish(z.int().min(1)),
+const typedTool = loose({
+  type: text({ least: 1, most: 128 }),
+  name: optional(text({ least: 1, most: MAX_TOOL_NAME_LENGTH })),
+  max_uses: nullish(integer({ least: 1 })),
   allowed_domains: domains,
   blocked_domains: domains,
-  max_content_tokens: nullish(z.int().min(1)),
+  max_content_tokens: nullish(integer({ least: 1 })),
   user_location: nullish(jsonObject),
   parameters: nullish(jsonObject),
   cache_control: nullish(cacheControlSchema),
@@ -78,23 +82,17 @@ const typedTool = z.looseObject({
 const FUNCTION = 'must be "custom" or left out: tools of this wire have name, description and input_schema';
 
 /** Schema of a {@link MessagesTool}. */
-export const messagesToolSchema = z.looseObject({}).check((context) => {
-  const { type } = context.value;
-  if (type === 'function') {
-    context.issues.push({ code: 'custom', message: FUNCTION, path: ['type'], input: context.value });
-    return;
-  }
-  const schema = type == null || type === 'custom' ? customTool : typedTool;
-  const [first] = schema.safeParse(context.value).error?.issues ?? [];
-  if (first !== undefined) context.issues.push({ ...first, input: context.value } as z.core.$ZodRawIssue);
+export const messagesToolSchema = narrowed(loose({}), ({ type }) => {
+  if (type === 'function') return { says: FUNCTION, path: ['type'] };
+  return type == null || type === 'custom' ? customTool : typedTool;
 });
 
-const parallel = { disable_parallel_tool_use: nullish(z.boolean()) };
+const parallel = { disable_parallel_tool_use: nullish(flag) };
 
 /** Schema of a {@link MessagesToolChoice}. */
-export const messagesToolChoiceSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('auto'), ...parallel }),
-  z.looseObject({ type: z.literal('any'), ...parallel }),
-  z.looseObject({ type: z.literal('none'), ...parallel }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), ...parallel }),
+export const messagesToolChoiceSchema = tagged('type', [
+  loose({ type: constant('auto'), ...parallel }),
+  loose({ type: constant('any'), ...parallel }),
+  loose({ type: constant('none'), ...parallel }),
+  loose({ type: constant('tool'), name: text({ least: 1 }), ...parallel }),
 ]);

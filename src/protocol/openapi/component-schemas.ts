@@ -1,8 +1,13 @@
 import * as z from 'zod';
+import { either } from '../accept/choices.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { integer, text } from '../accept/scalars.ts';
 import { chatRequestSchema } from '../chat-request.ts';
-import { batchFieldsSchema, customIdSchema } from '../create-batch.ts';
-import { embeddingRequestSchema, multimodalInputSchema } from '../embedding-request.ts';
-import { jsonObject } from '../fields.ts';
+import { batchFields, customIdSchema } from '../create-batch.ts';
+import { embeddingRequestFields, multimodalItemSchema } from '../embedding-request.ts';
+import { closed } from '../fields.ts';
 import { messageSchema } from '../message.ts';
 import { messagesRequestSchema } from '../messages/messages-request.ts';
 import { pluginEntrySchema } from '../plugins.ts';
@@ -25,39 +30,42 @@ import {
 } from '../wire/models.ts';
 import { responsesErrorSchema, responsesEventSchema, responsesResultSchema } from '../wire/responses.ts';
 import { usageSchema } from '../wire/usage.ts';
+import { zodOf } from './zod-of.ts';
 
-const tokens = z.array(z.int().min(0)).min(1);
+const tokens = list(integer({ least: 0 }), { least: 1 });
 
 /** An embedding request with its input, which is checked by hand when it comes in: there may be very many tokens. */
-const embeddingRequest = embeddingRequestSchema.extend({
-  input: z.union([
-    z.string().min(1),
-    z.array(z.string().min(1)).min(1),
+const embeddingRequest = loose({
+  ...embeddingRequestFields,
+  input: either([
+    text({ least: 1 }),
+    list(text({ least: 1 }), { least: 1 }),
     tokens,
-    z.array(tokens).min(1),
-    multimodalInputSchema.shape.input.min(1),
+    list(tokens, { least: 1 }),
+    list(multimodalItemSchema, { least: 1 }),
   ]),
 });
 
 /** A new batch with its requests, which are read one by one when it comes in. */
-const batchRequest = batchFieldsSchema.extend({
-  requests: z.array(z.looseObject({ custom_id: customIdSchema, body: jsonObject })).min(1),
+const batchRequest = closed({
+  ...batchFields,
+  requests: list(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 }),
 });
 
 /** Bodies that callers send, and their parts that are told apart. */
 const REQUESTS = {
-  ChatRequest: chatRequestSchema,
-  Message: messageSchema,
-  Tool: toolSchema,
-  ToolChoice: toolChoiceSchema,
-  ResponseFormat: responseFormatSchema,
-  ReasoningOptions: reasoningOptionsSchema,
-  ProviderPreferences: providerPreferencesSchema,
-  PluginEntry: pluginEntrySchema,
-  MessagesRequest: messagesRequestSchema,
-  ResponsesRequest: responsesRequestSchema,
-  EmbeddingRequest: embeddingRequest,
-  NewBatch: batchRequest,
+  ChatRequest: zodOf(chatRequestSchema),
+  Message: zodOf(messageSchema),
+  Tool: zodOf(toolSchema),
+  ToolChoice: zodOf(toolChoiceSchema),
+  ResponseFormat: zodOf(responseFormatSchema),
+  ReasoningOptions: zodOf(reasoningOptionsSchema),
+  ProviderPreferences: zodOf(providerPreferencesSchema),
+  PluginEntry: zodOf(pluginEntrySchema),
+  MessagesRequest: zodOf(messagesRequestSchema),
+  ResponsesRequest: zodOf(responsesRequestSchema),
+  EmbeddingRequest: zodOf(embeddingRequest),
+  NewBatch: zodOf(batchRequest),
 } satisfies Record<string, z.ZodType>;
 
 /** Bodies that callers get, and their parts that are told apart. */

@@ -1,6 +1,10 @@
-import * as z from 'zod';
+import { nullish } from '../accept/absence.ts';
+import { either, tagged } from '../accept/choices.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { ruled } from '../accept/ruled.ts';
+import { constant, text, word } from '../accept/scalars.ts';
 import { type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';
-import { nullish } from '../fields.ts';
 
 interface CacheMarks {
   readonly cache_control?: CacheControl | null | undefined;
@@ -61,59 +65,60 @@ export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAu
 /** What a message of any role consists of. */
 export type MessagePart = InputPart | OutputTextPart | OutputRefusalPart;
 
-const inputText = z.looseObject({ type: z.literal('input_text'), text: z.string(), ...cacheMarks });
-const fileId = nullish(z.string().min(1).max(512));
+const inputText = loose({ type: constant('input_text'), text: text(), ...cacheMarks });
+const fileId = nullish(text({ least: 1, most: 512 }));
 
-const inputImage = z
-  .looseObject({
-    type: z.literal('input_image'),
+const inputImage = ruled(
+  loose({
+    type: constant('input_image'),
     image_url: nullish(mediaUrl),
     file_id: fileId,
-    detail: nullish(z.enum(['auto', 'low', 'high', 'original'])),
+    detail: nullish(word(['auto', 'low', 'high', 'original'])),
     ...cacheMarks,
-  })
-  .refine((part) => part.image_url != null || part.file_id != null, 'needs image_url or file_id');
+  }),
+  { test: (part) => part.image_url != null || part.file_id != null, says: 'needs image_url or file_id' },
+);
 
-const inputFile = z
-  .looseObject({
-    type: z.literal('input_file'),
-    filename: nullish(z.string().max(512)),
+const inputFile = ruled(
+  loose({
+    type: constant('input_file'),
+    filename: nullish(text({ most: 512 })),
     file_data: nullish(mediaUrl),
     file_url: nullish(mediaUrl),
     file_id: fileId,
     ...cacheMarks,
-  })
-  .refine(
-    (part) => part.file_data != null || part.file_url != null || part.file_id != null,
-    'needs file_data, file_url or file_id',
-  );
+  }),
+  {
+    test: (part) => part.file_data != null || part.file_url != null || part.file_id != null,
+    says: 'needs file_data, file_url or file_id',
+  },
+);
 
-const inputAudio = z.looseObject({
-  type: z.literal('input_audio'),
-  input_audio: z.looseObject({ data: z.string().min(1), format: z.string().min(1).max(32) }),
+const inputAudio = loose({
+  type: constant('input_audio'),
+  input_audio: loose({ data: text({ least: 1 }), format: text({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 
-const inputVideo = z.looseObject({ type: z.literal('input_video'), video_url: mediaUrl, ...cacheMarks });
+const inputVideo = loose({ type: constant('input_video'), video_url: mediaUrl, ...cacheMarks });
 
-const outputText = z.looseObject({
-  type: z.literal('output_text'),
-  text: z.string(),
-  annotations: nullish(z.array(z.looseObject({ type: z.string() }))),
+const outputText = loose({
+  type: constant('output_text'),
+  text: text(),
+  annotations: nullish(list(loose({ type: text() }))),
 });
 
-const outputRefusal = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+const outputRefusal = loose({ type: constant('refusal'), refusal: text() });
 
 const inputParts = [inputText, inputImage, inputFile, inputAudio, inputVideo] as const;
 
 /** Content of system and developer messages: text only. */
-export const instructionContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [inputText]))]);
+export const instructionContentSchema = either([text(), list(tagged('type', [inputText]))]);
 
 /** Content of user messages and results of tools. */
-export const inputContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', inputParts))]);
+export const inputContentSchema = either([text(), list(tagged('type', inputParts))]);
 
 /** Content of assistant messages; plain input text is accepted, because clients send it. */
-export const outputContentSchema = z
-  .union([z.string(), z.array(z.discriminatedUnion('type', [outputText, outputRefusal, inputText]))])
-  .nullable()
-  .optional();
+export const outputContentSchema = nullish(
+  either([text(), list(tagged('type', [outputText, outputRefusal, inputText]))]),
+);

@@ -1,5 +1,10 @@
-import * as z from 'zod';
-import { identifier, jsonObject, nullish } from '../fields.ts';
+import { nullish } from '../accept/absence.ts';
+import type { AnySchema } from '../accept/form.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { constant, text, word } from '../accept/scalars.ts';
+import { identifier } from '../fields.ts';
 import { type ReasoningEffort, reasoningEffortSchema } from '../reasoning.ts';
 import {
   inputContentSchema,
@@ -87,66 +92,63 @@ export type InputItem =
   | ConfigurationItem;
 
 const callId = identifier(1, 512);
-const toolName = z.string().min(1).max(256);
-const type = nullish(z.string());
+const toolName = text({ least: 1, most: 256 });
+const type = nullish(text());
 
-const instructions = z.looseObject({ type, content: instructionContentSchema });
+const instructions = loose({ type, content: instructionContentSchema });
 
-const messageSchemas: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
-  ['user', z.looseObject({ type, content: inputContentSchema })],
+const messageSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
+  ['user', loose({ type, content: inputContentSchema })],
   ['system', instructions],
   ['developer', instructions],
   [
     'assistant',
-    z.looseObject({
+    loose({
       type,
       content: outputContentSchema,
-      annotations: nullish(z.array(z.looseObject({ type: z.string() }))),
+      annotations: nullish(list(loose({ type: text() }))),
     }),
   ],
 ]);
 
 /** For messages whose role is not known, to say which are. */
-const anyMessage = z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']) });
+const anyMessage = loose({ role: word(['user', 'assistant', 'system', 'developer']) });
 
-const callOutput = z.looseObject({ type, call_id: callId, output: inputContentSchema });
+const callOutput = loose({ type, call_id: callId, output: inputContentSchema });
 
-const serverCall = z.looseObject({
+const serverCall = loose({
   type,
-  tool_name: nullish(z.string()),
-  tool_call_id: nullish(z.string()),
-  arguments: nullish(z.string()),
-  result: nullish(z.string()),
+  tool_name: nullish(text()),
+  tool_call_id: nullish(text()),
+  arguments: nullish(text()),
+  result: nullish(text()),
 });
 
-const reasoningItem = z.looseObject({
+const reasoningItem = loose({
   type,
   id: nullish(identifier(0, 512)),
-  summary: nullish(z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() }))),
-  content: nullish(z.array(z.looseObject({ type: z.literal('reasoning_text'), text: z.string() }))),
-  encrypted_content: nullish(z.string()),
-  format: nullish(z.string()),
-  signature: nullish(z.string()),
+  summary: nullish(list(loose({ type: constant('summary_text'), text: text() }))),
+  content: nullish(list(loose({ type: constant('reasoning_text'), text: text() }))),
+  encrypted_content: nullish(text()),
+  format: nullish(text()),
+  signature: nullish(text()),
 });
 
-const itemSchemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
-  ['function_call', z.looseObject({ type, call_id: callId, name: toolName, arguments: z.string() })],
-  ['custom_tool_call', z.looseObject({ type, call_id: callId, name: toolName, input: z.string() })],
+const itemSchemas: ReadonlyMap<string, AnySchema> = new Map<string, AnySchema>([
+  ['function_call', loose({ type, call_id: callId, name: toolName, arguments: text() })],
+  ['custom_tool_call', loose({ type, call_id: callId, name: toolName, input: text() })],
   ['function_call_output', callOutput],
   ['custom_tool_call_output', callOutput],
   ['reasoning', reasoningItem],
-  ['image_generation_call', z.looseObject({ type, result: nullish(z.string()), output_format: nullish(z.string()) })],
-  [
-    'configuration_update',
-    z.looseObject({ type, reasoning: nullish(z.looseObject({ effort: nullish(reasoningEffortSchema) })) }),
-  ],
+  ['image_generation_call', loose({ type, result: nullish(text()), output_format: nullish(text()) })],
+  ['configuration_update', loose({ type, reasoning: nullish(loose({ effort: nullish(reasoningEffortSchema) })) })],
 ]);
 
 /** The schema of an item, found by its type and role: one schema for all would explain mistakes badly. */
-export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): z.ZodType {
+export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): AnySchema {
   const { type: kind, role } = item;
   if (kind == null || kind === 'message') return messageSchemas.get(role) ?? anyMessage;
-  if (typeof kind !== 'string') return z.looseObject({ type: z.string() });
+  if (typeof kind !== 'string') return loose({ type: text() });
   return isServerCall(kind) ? serverCall : (itemSchemas.get(kind) ?? jsonObject);
 }
 

@@ -1,8 +1,8 @@
-import type * as z from 'zod';
+import type { AnySchema } from '../accept/form.ts';
+import { read } from '../accept/read.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
-import { FIRST_PROBLEM } from '../fields.ts';
 import { inspectJson } from '../inspect-json.ts';
-import { describeIssues, nameOf } from '../issues.ts';
+import { nameOf } from '../issues.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { RequestLimits } from '../limits.ts';
 import { type InputItem, schemaOfItem } from './input-item.ts';
@@ -33,10 +33,10 @@ export function parseResponsesRequest(body: unknown, limits: RequestLimits): Che
 }
 
 /** What is wrong with one value, if anything, told under its path in the body. */
-function mismatch(schema: z.ZodType, value: unknown, path: string): RequestFault | undefined {
-  const parsed = schema.safeParse(value, FIRST_PROBLEM);
-  if (parsed.success) return undefined;
-  const { path: inner, problem } = describeIssues(parsed.error.issues, value);
+function mismatch(schema: AnySchema, value: unknown, path: string): RequestFault | undefined {
+  const parsed = read(schema, value);
+  if (parsed.ok) return undefined;
+  const { path: inner, problem } = parsed;
   const joint = path === '' || inner === '' || inner.startsWith('[') ? '' : '.';
   return faultAt(`${path}${joint}${inner}`, problem);
 }
@@ -44,7 +44,7 @@ function mismatch(schema: z.ZodType, value: unknown, path: string): RequestFault
 function mismatchInList(
   body: JsonObject,
   name: 'input' | 'tools',
-  schemaOf: (entry: JsonObject) => z.ZodType,
+  schemaOf: (entry: JsonObject) => AnySchema,
   most: number,
 ): RequestFault | undefined {
   const list = body[name];

@@ -1,7 +1,12 @@
-import * as z from 'zod';
-import { functionName, identifier, jsonObject, nullish } from '../fields.ts';
+import { nullish } from '../accept/absence.ts';
+import { either, tagged } from '../accept/choices.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { constant, flag, integer, text, word } from '../accept/scalars.ts';
+import { functionName, identifier } from '../fields.ts';
 import { MAX_TOP_LOGPROBS, MAX_USER_LENGTH } from '../limits.ts';
-import { type ReasoningOptions, reasoningOptionsSchema } from '../reasoning.ts';
+import { reasoningMembers, type ReasoningOptions } from '../reasoning.ts';
 import type { InputItem } from './input-item.ts';
 import type { ToolChoiceEntry, ToolEntry } from './tool.ts';
 
@@ -64,41 +69,39 @@ export interface ResponsesRequest {
   readonly [other: string]: unknown;
 }
 
-const textFormat = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
-    type: z.literal('json_schema'),
+const textFormat = tagged('type', [
+  loose({ type: constant('text') }),
+  loose({ type: constant('json_object') }),
+  loose({
+    type: constant('json_schema'),
     name: functionName,
-    description: nullish(z.string()),
+    description: nullish(text()),
     schema: nullish(jsonObject),
-    strict: nullish(z.boolean()),
+    strict: nullish(flag),
   }),
 ]);
 
 const endUser = nullish(identifier(0, MAX_USER_LENGTH));
 
 /** Schema of everything in a {@link ResponsesRequest} but its items and tools, which are checked one by one. */
-export const responsesRequestSchema = z.looseObject({
-  input: z.union([z.string(), z.array(z.looseObject({})).min(1)]),
-  instructions: nullish(z.string()),
-  tools: nullish(z.array(z.looseObject({}))),
+export const responsesRequestSchema = loose({
+  input: either([text(), list(loose({}), { least: 1 })]),
+  instructions: nullish(text()),
+  tools: nullish(list(loose({}))),
   text: nullish(
-    z.looseObject({
+    loose({
       format: nullish(textFormat),
-      verbosity: nullish(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
+      verbosity: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
     }),
   ),
-  reasoning: nullish(
-    reasoningOptionsSchema.extend({ generate_summary: nullish(z.enum(['auto', 'concise', 'detailed'])) }),
-  ),
-  include: nullish(z.array(z.enum(INCLUDABLE))),
-  max_output_tokens: nullish(z.int().min(1)),
-  top_logprobs: nullish(z.int().min(0).max(MAX_TOP_LOGPROBS)),
-  truncation: nullish(z.enum(['auto', 'disabled'])),
+  reasoning: nullish(loose({ ...reasoningMembers, generate_summary: nullish(word(['auto', 'concise', 'detailed'])) })),
+  include: nullish(list(word(INCLUDABLE))),
+  max_output_tokens: nullish(integer({ least: 1 })),
+  top_logprobs: nullish(integer({ least: 0, most: MAX_TOP_LOGPROBS })),
+  truncation: nullish(word(['auto', 'disabled'])),
   safety_identifier: endUser,
   user: endUser,
-  stream: nullish(z.boolean()),
-  stream_options: nullish(z.looseObject({ include_obfuscation: nullish(z.boolean()) })),
-  modalities: nullish(z.array(z.enum(['text', 'image'])).max(2)),
+  stream: nullish(flag),
+  stream_options: nullish(loose({ include_obfuscation: nullish(flag) })),
+  modalities: nullish(list(word(['text', 'image']), { most: 2 })),
 });

@@ -1,5 +1,11 @@
-import * as z from 'zod';
-import { functionName, jsonObject, nullish } from '../fields.ts';
+import { nullish, optional } from '../accept/absence.ts';
+import { either, tagged } from '../accept/choices.ts';
+import type { AnySchema } from '../accept/form.ts';
+import { list } from '../accept/list.ts';
+import { loose } from '../accept/object.ts';
+import { jsonObject } from '../accept/record.ts';
+import { constant, flag, text, word } from '../accept/scalars.ts';
+import { functionName } from '../fields.ts';
 import { isServerToolType } from '../tools.ts';
 
 /** A function that the caller runs. Unlike in the chat form, its members stand beside `type`. */
@@ -49,32 +55,32 @@ export type ToolChoiceEntry =
     }
   | { readonly type: string };
 
-const functionTool = z.looseObject({
-  type: z.literal('function'),
+const functionTool = loose({
+  type: constant('function'),
   name: functionName,
-  description: nullish(z.string()),
+  description: nullish(text()),
   parameters: nullish(jsonObject),
-  strict: nullish(z.boolean()),
-  defer_loading: nullish(z.boolean()),
+  strict: nullish(flag),
+  defer_loading: nullish(flag),
 });
 
-const customTool = z.looseObject({
-  type: z.literal('custom'),
+const customTool = loose({
+  type: constant('custom'),
   name: functionName,
-  description: nullish(z.string()),
+  description: nullish(text()),
   format: nullish(
-    z.discriminatedUnion('type', [
-      z.looseObject({ type: z.literal('text') }),
-      z.looseObject({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
+    tagged('type', [
+      loose({ type: constant('text') }),
+      loose({ type: constant('grammar'), syntax: text(), definition: text() }),
     ]),
   ),
-  defer_loading: nullish(z.boolean()),
+  defer_loading: nullish(flag),
 });
 
-const hostedTool = z.looseObject({ type: z.string().min(1).max(64), parameters: nullish(jsonObject) });
+const hostedTool = loose({ type: text({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
 
 /** The schema of a tool, found by its type. */
-export function schemaOfTool({ type }: { readonly type?: unknown }): z.ZodType {
+export function schemaOfTool({ type }: { readonly type?: unknown }): AnySchema {
   if (type === 'function') return functionTool;
   return type === 'custom' ? customTool : hostedTool;
 }
@@ -84,24 +90,24 @@ export function isTranslatedTool(type: string): boolean {
   return isServerToolType(type) || type === 'image_generation';
 }
 
-const namedChoice = z.looseObject({ name: z.string().min(1) });
+const namedChoice = loose({ name: text({ least: 1 }) });
 
-const choiceSchemas: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
+const choiceSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
   ['function', namedChoice],
   ['custom', namedChoice],
   [
     'allowed_tools',
-    z.looseObject({
-      mode: z.enum(['auto', 'required']),
-      tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })).min(1),
+    loose({
+      mode: word(['auto', 'required']),
+      tools: list(loose({ type: text(), name: optional(text()) }), { least: 1 }),
     }),
   ],
 ]);
 
-const choiceWords = z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string().min(1).max(64) })]);
+const choiceWords = either([word(['none', 'auto', 'required']), loose({ type: text({ least: 1, most: 64 }) })]);
 
 /** The schema of `tool_choice`, found by its type. */
-export function schemaOfChoice(choice: unknown): z.ZodType {
+export function schemaOfChoice(choice: unknown): AnySchema {
   const type = typeof choice === 'object' && choice !== null ? (choice as { type?: unknown }).type : undefined;
   return choiceSchemas.get(type) ?? choiceWords;
 }

@@ -1,6 +1,6 @@
 import type * as PgBossPackage from 'pg-boss';
 import { ConfigError } from '../../protocol/router-error.ts';
-import { postgresFailure } from '../../storage/postgres/failure.ts';
+import { postgresFailure } from '../../storage/postgres/driver.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 
 /** The little of pg-boss that is used: one queue of calls that wake somebody. */

@@ -1,12 +1,12 @@
 import { afterAnswer, afterComplaint, freshPace, mayBegin, type Pace } from '../../core/batch/webhook-schedule.ts';
 import type { Concurrency, Slot } from '../chat/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { BatchLimits } from './limits.ts';
+import type { BatchLimits } from '../../config/tables/batch-limits.ts';
 
 /** Who wants to run a request. */
 export interface PlaceRequest {
   readonly account: string;
-  /** Slug of the provider that is likely to be asked. */
+  /** Slug of the provider that the plan of the request begins with. */
   readonly provider: string;
 }
 

@@ -1,6 +1,6 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
-import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './failure.ts';
+import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
 import { type Statement, type StatementName, statementsOf } from './statements.ts';
 
 /** Values for the names in a statement. */

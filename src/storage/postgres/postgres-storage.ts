@@ -3,7 +3,7 @@ import { PostgresDatabase, type Query } from './database.ts';
 import { anything, checkShape, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import { openPool, type PostgresPool } from './failure.ts';
+import { openPool, type PostgresPool } from './driver.ts';
 import { draftsOf, storedNumber, recordsOf } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 

@@ -30,6 +30,7 @@ import {
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW, costing, serving } from '../../support/requests.ts';
+import { storm } from '../../support/storms.ts';
 
 /** Runs random commands a thousand times and asks the check after every single one. */
 function always(check: Check, policy: Partial<BreakerPolicy> = {}, options: { readonly jumps?: boolean } = {}): void {
@@ -37,7 +38,7 @@ function always(check: Check, policy: Partial<BreakerPolicy> = {}, options: { re
     fc.property(breakerCommands(check, options), (commands) => {
       fc.modelRun(() => freshPair(policy), commands);
     }),
-    runs(1_000),
+    runs(storm(1_000)),
   );
 }
 
@@ -64,7 +65,7 @@ describe('a breaker', () => {
       seen.hits += 1;
       expect(admits(breaker, policy, now)).toEqual({ ok: false, waitMs: breaker.openUntil - now });
     });
-    expect(seen.hits).toBeGreaterThan(1_000);
+    expect(seen.hits).toBeGreaterThan(storm(1_000));
   });
 
   it.each([1, 2])('B2 lets at most %d probes through at a time when half open', (probes) => {
@@ -80,7 +81,7 @@ describe('a breaker', () => {
       },
       { probes },
     );
-    expect(seen.hits).toBeGreaterThan(100);
+    expect(seen.hits).toBeGreaterThan(storm(100));
   });
 
   it('B3 is not moved by a refusal, a rate limit or a caller who left', () => {
@@ -92,7 +93,7 @@ describe('a breaker', () => {
       const call = { outcome: 'neutral' as const, generation: flight.generation };
       expect(withoutProbes(ended(real.breaker, real.policy, call, real.now))).toEqual(withoutProbes(real.breaker));
     });
-    expect(seen.hits).toBeGreaterThan(1_000);
+    expect(seen.hits).toBeGreaterThan(storm(1_000));
   });
 
   it('B4 is not closed by a success from before its opening', () => {
@@ -107,7 +108,7 @@ describe('a breaker', () => {
         }
       }
     });
-    expect(seen.hits).toBeGreaterThan(1_000);
+    expect(seen.hits).toBeGreaterThan(storm(1_000));
   });
 
   it('B5 always recovers: once faults stop it is closed within its current opening', () => {
@@ -134,9 +135,9 @@ describe('a breaker', () => {
           expect(real.now - stoppedAt).toBeLessThanOrEqual(bound + 1_000);
         },
       ),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(seen.hits).toBeGreaterThan(100);
+    expect(seen.hits).toBeGreaterThan(storm(100));
   });
 
   it('B5 opens for twice as long each time, up to five minutes', () => {
@@ -179,9 +180,9 @@ describe('a breaker', () => {
         );
         expect([...order].sort()).toEqual(['a', 'b', 'c']);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
-    expect(seen.hits).toBeGreaterThan(20);
+    expect(seen.hits).toBeGreaterThan(storm(20));
   });
 
   it('B7 counts exactly what happened and opens exactly when the reference says so', () => {
@@ -200,7 +201,7 @@ describe('a breaker', () => {
       );
       expect(sums).toEqual(countsOf(reference, now));
     });
-    expect(seen.hits).toBeGreaterThan(1_000);
+    expect(seen.hits).toBeGreaterThan(storm(1_000));
   });
 
   it('B8 decides the same after it was stored and restored', () => {
@@ -224,7 +225,7 @@ describe('a breaker', () => {
       {},
       { jumps: true },
     );
-    expect(seen.hits).toBeGreaterThan(100);
+    expect(seen.hits).toBeGreaterThan(storm(100));
   });
 
   it('gives up a probe whose end is never told, and does not take it for another one later', () => {
@@ -321,7 +322,7 @@ describe('health', () => {
         }
         expect(restored).toEqual(health);
       }),
-      runs(1_000),
+      runs(storm(1_000)),
     );
   });
 

@@ -111,8 +111,8 @@ describe('fields for the router alone', () => {
   });
 
   it('stay out of the headers too', async () => {
-    const { headers } = await sentUpstream({ session_id: 'session-1', metadata: { team: 'search' }, user: 'ada' });
-    expect(JSON.stringify(headers)).not.toMatch(/session-1|search|ada/);
+    const { headers } = await sentUpstream({ session_id: 'session-1', metadata: { team: 'search' }, user: 'lovelace' });
+    expect(JSON.stringify(headers)).not.toMatch(/session-1|search|lovelace/);
   });
 });
 
@@ -147,9 +147,10 @@ describe('the end user', () => {
   const of = (id: string) => ({ account: { id } });
 
   it('leaves only as a keyed hash', async () => {
-    const { body, headers } = await sentUpstream({ user: 'ada@example.com' });
+    // Not a name that hexadecimal digits can spell, as `ada`: the hash would contain it now and then.
+    const { body, headers } = await sentUpstream({ user: 'lovelace@example.com' });
     expect(userOf({ body })).toMatch(/^user_[0-9a-f]{32}$/);
-    expect(JSON.stringify([body, headers])).not.toContain('ada');
+    expect(JSON.stringify([body, headers])).not.toContain('lovelace');
   });
 
   it('is the same for one account and another for the next', async () => {

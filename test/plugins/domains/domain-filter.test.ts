@@ -6,6 +6,7 @@ import {
   parseDomainFilter,
   parseDomainRule,
 } from '../../../src/plugins/domains/domain-filter.ts';
+import { cpuClock } from '../../support/cpu-clock.ts';
 
 function matches(rule: string, url: string): boolean {
   const parsed = parseDomainRule(rule);
@@ -77,10 +78,10 @@ describe('a rule about sites', () => {
 
   it('is quick for patterns that are made to be slow', () => {
     const rule = `${'*a'.repeat(200)}.example`;
-    const startedAt = performance.now();
+    const cpuMs = cpuClock();
     expect(matches(rule, `https://${'a'.repeat(240)}.b/`)).toBe(false);
     expect(matches(`x.example/${'*a'.repeat(200)}b`, `https://x.example/${'a'.repeat(10_000)}`)).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMs()).toBeLessThan(500);
   });
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { htmlTokens, readHtml } from '../../../src/plugins/pages/html-text.ts';
+import { cpuClock } from '../../support/cpu-clock.ts';
 
 const read = (html: string): string => readHtml(html, 'https://example.com/a/b').content;
 
@@ -126,9 +127,9 @@ describe('the simple reader of HTML', () => {
     ];
     for (const trap of traps) {
       const html = trap.repeat(Math.ceil(500_000 / trap.length));
-      const startedAt = performance.now();
+      const cpuMs = cpuClock();
       read(html);
-      expect([trap, performance.now() - startedAt < 2_000]).toEqual([trap, true]);
+      expect([trap, cpuMs() < 2_000]).toEqual([trap, true]);
     }
   }, 60_000);
 });

@@ -118,9 +118,13 @@ describe('the reader in a thread', () => {
       reader.read(page(article), 'https://example.com/', NEVER),
     ]);
     expect(trapped.content).toBe('trapped');
-    expect(next.content).toContain('| a | b |');
+    expect(next.content).toContain('It was a bright');
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-  }, 30_000);
+    // On a busy machine the new thread may begin so late that the simple reader reads the first page after the trap, too.
+    const again = async (): Promise<string> =>
+      (await reader.read(page(article), 'https://example.com/', NEVER)).content;
+    await expect.poll(again, { timeout: 20_000 }).toContain('| a | b |');
+  }, 45_000);
 
   it('leaves a page to the simple reader when it is over, and when a page is too long for it', async () => {
     const long = page(`<p>${'word '.repeat(400_000)}</p>`);

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it measures memory. */
 import { describe, expect, it } from 'vitest';
 import { type LocalPdfReaderOptions, localPdfReader } from '../../../src/plugins/pdf/local-pdf-reader.ts';
 import { createPdfRunner as createInlineRunner } from '../../../src/plugins/pdf/runner-inline.ts';

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it measures memory. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it measures memory. */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Transport, TransportError, type TransportRequest, readText } from '../../../src/net/transport.ts';

@@ -1,0 +1,4 @@
+// What receives webhooks needs, and nothing of the router.
+export { WebhookVerificationError, verifyWebhook } from '../runtime/batches/verify-webhook.ts';
+export type { WebhookDelivery } from '../runtime/batches/verify-webhook.ts';
+export type { BatchEnd, BatchWebhookEvent } from '../protocol/batch.ts';

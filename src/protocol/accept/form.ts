@@ -1,0 +1,83 @@
+import type { Rule } from './ruled.ts';
+import type { Schema } from './schema.ts';
+
+/** Any schema. */
+export type AnySchema = Schema<unknown>;
+/** Schemas of the members of an object, by name. */
+export type Shape = Readonly<Record<string, AnySchema>>;
+
+/** Limits of a text, in characters of Unicode. */
+export interface TextLimits {
+  /** Fewest characters. */
+  readonly least?: number;
+  /** Most characters. */
+  readonly most?: number;
+  /** What it has to look like, and what is said when it does not. */
+  readonly pattern?: readonly [RegExp, string];
+  /** Whether white space around it is taken off first. */
+  readonly isTrimmed?: boolean;
+  /** What is said of a value that is no text. */
+  readonly says?: string;
+}
+
+/** Limits of a number. */
+export interface NumberLimits {
+  readonly least?: number;
+  readonly most?: number;
+  /** What it has to be more than. */
+  readonly above?: number;
+}
+
+/** Limits of a list. */
+export interface ListLimits {
+  /** Fewest items. */
+  readonly least?: number;
+  /** Most items. */
+  readonly most?: number;
+  /** What is said of a list that is too long. */
+  readonly says?: string;
+}
+
+/** Limits of an object whose keys are the caller's own. */
+export interface MapLimits {
+  /** Most pairs. */
+  readonly pairs?: number;
+  /** Most characters of a key. */
+  readonly keyLength?: number;
+}
+
+/** What an object does with members that it does not know: keeps them, refuses them, or takes them out. */
+export type Strangers = 'kept' | 'refused' | 'dropped';
+
+/** A schema as data. */
+export type Form =
+  | ({ readonly kind: 'text' } & TextLimits)
+  | ({ readonly kind: 'number'; readonly isInteger: boolean } & NumberLimits)
+  | { readonly kind: 'flag' | 'anything' }
+  | { readonly kind: 'word'; readonly words: readonly string[] }
+  | { readonly kind: 'constant'; readonly value: string | number | boolean; readonly says?: string | undefined }
+  | ({ readonly kind: 'list'; readonly item: AnySchema } & ListLimits)
+  | {
+      readonly kind: 'object';
+      readonly shape: Shape;
+      readonly strangers: Strangers;
+      /** What is said of an unknown member, given its name. */
+      readonly says?: ((name: string) => string) | undefined;
+    }
+  | { readonly kind: 'record'; readonly value: AnySchema; readonly keys?: readonly string[] | undefined }
+  | ({ readonly kind: 'map'; readonly value: AnySchema } & MapLimits)
+  | { readonly kind: 'either'; readonly options: readonly AnySchema[] }
+  | { readonly kind: 'tagged'; readonly tag: string; readonly options: readonly AnySchema[] }
+  | { readonly kind: 'ruled'; readonly inner: AnySchema; readonly rule: Rule<never> }
+  | { readonly kind: 'narrowed'; readonly base: AnySchema; readonly narrow: Narrowing }
+  | { readonly kind: 'optional' | 'nullable' | 'later'; readonly inner: () => AnySchema }
+  | { readonly kind: 'defaulted'; readonly inner: () => AnySchema; readonly missing: () => unknown };
+
+/** What is wrong with an object, seen from its own members alone. */
+export interface Misplaced {
+  readonly says: string;
+  readonly path: readonly string[];
+}
+
+/** Finds the schema that the members of an object ask for, or what is wrong with them. */
+export type Narrowing = (value: Readonly<Record<string, unknown>>) => AnySchema | Misplaced | undefined;

@@ -1,0 +1,115 @@
+import { isJsonObject } from '../json.ts';
+import type { Shape, Strangers } from './form.ts';
+import { below, hasMajor, type Issue, wrongKind } from './issue.ts';
+import { type OutputOf, REFUSED, type Schema } from './schema.ts';
+
+type Flat<Value> = { [Name in keyof Value]: Value[Name] };
+
+/** The type of an object with members of these schemas. */
+export type Members<Of extends Shape> = Flat<
+  { [Name in keyof Of as undefined extends OutputOf<Of[Name]> ? never : Name]: OutputOf<Of[Name]> } & {
+    [Name in keyof Of as undefined extends OutputOf<Of[Name]> ? Name : never]?: OutputOf<Of[Name]>;
+  }
+>;
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** An object that may have other members as well, and keeps them. */
+export function loose<Of extends Shape>(shape: Of): Schema<Members<Of>> {
+  return object(shape, 'kept', undefined);
+}
+
+/** An object whose other members are taken out. */
+export function stripped<Of extends Shape>(shape: Of): Schema<Members<Of>> {
+  return object(shape, 'dropped', undefined);
+}
+
+/** An object that takes no other members. `says` is told the name of one that there is. */
+export function strict<Of extends Shape>(shape: Of, says: (name: string) => string): Schema<Members<Of>> {
+  return object(shape, 'refused', says);
+}
+
+function object<Of extends Shape>(
+  shape: Of,
+  strangers: Strangers,
+  says: ((name: string) => string) | undefined,
+): Schema<Members<Of>> {
+  const members = new Map(Object.entries(shape).map(([name, schema], place) => [name, { name, schema, place }]));
+  const schemas = Object.values(shape);
+  const required = schemas.filter((member) => !member.isOptional).length;
+  // What adds or takes out members is left to the other reading, which looks at all that may be there.
+  const isRebuilt = strangers === 'dropped' || schemas.some(({ form }) => form.kind === 'defaulted');
+
+  /** Looks at the members that are there, which are few of those that may be. */
+  function acceptMembers(value: unknown): Members<Of> | typeof REFUSED {
+    if (!isJsonObject(value)) return REFUSED;
+    let missing = required;
+    let result: Given = value;
+    let reached = 0;
+    let isOrdered = true;
+    for (const name in value) {
+      const member = members.get(name);
+      if (member === undefined) {
+        if (strangers === 'refused' || name === '__proto__') return REFUSED;
+        reached = Infinity;
+        continue;
+      }
+      const { schema, place } = member;
+      if (place < reached) isOrdered = false;
+      else reached = place;
+      const given = value[name];
+      const accepted = schema.accept(given);
+      if (accepted === REFUSED) return REFUSED;
+      if (accepted !== given) result = { ...result, [name]: accepted };
+      if (!schema.isOptional) missing -= 1;
+    }
+    if (missing > 0) return REFUSED;
+    return (isOrdered ? result : inOrder(result)) as Members<Of>;
+  }
+
+  /** The members in the order of the schema: what is hashed or sent must not depend on how a caller wrote it. */
+  function inOrder(given: Given): Given {
+    const result: Record<string, unknown> = {};
+    for (const name of members.keys()) if (name in given) result[name] = given[name];
+    for (const name in given) if (!members.has(name)) result[name] = given[name];
+    return result;
+  }
+
+  /** Looks at the members in the order of the schema, so that the first issue is always the same. */
+  function parseMembers(value: unknown, issues: Issue[]): Members<Of> {
+    if (!isJsonObject(value)) {
+      wrongKind('object', issues);
+      return {} as Members<Of>;
+    }
+    const result: Record<string, unknown> = {};
+    for (const { name, schema } of members.values()) {
+      const from = issues.length;
+      const read = schema.parse(value[name], issues);
+      if (issues.length > from) below(name, issues, from);
+      else if (!(name in value) && !schema.isOptional) {
+        issues.push({ code: 'invalid_type', expected: 'nonoptional', path: [name] });
+      } else if (name in value || read !== undefined) result[name] = read;
+      if (issues.length > from && hasMajor(issues, from)) return result as Members<Of>;
+    }
+    addStrangers(value, result, issues);
+    return result as Members<Of>;
+  }
+
+  function addStrangers(value: Given, result: Record<string, unknown>, issues: Issue[]): void {
+    for (const name in value) {
+      if (members.has(name)) continue;
+      if (strangers === 'refused') {
+        issues.push({ code: 'custom', message: says?.(name) ?? '', path: [], isMinor: true });
+        return;
+      }
+      if (strangers === 'kept' && name !== '__proto__') result[name] = value[name];
+    }
+  }
+
+  return {
+    form: { kind: 'object', shape, strangers, says },
+    isOptional: false,
+    accept: isRebuilt ? () => REFUSED : acceptMembers,
+    parse: parseMembers,
+  };
+}

@@ -1,0 +1,124 @@
+import { echoKey } from '../fault.ts';
+import { isJsonObject } from '../json.ts';
+import type { AnySchema, MapLimits } from './form.ts';
+import { below, type Issue, wrongKind } from './issue.ts';
+import { anything } from './scalars.ts';
+import { REFUSED, type Schema } from './schema.ts';
+
+type Pairs<Value> = Record<string, Value>;
+
+/**
+ * An object whose keys are the caller's own, of values of one kind.
+ *
+ * @param keys - The only keys that it may have, when not any.
+ */
+export function record<Value>(value: Schema<Value>, keys?: readonly string[]): Schema<Pairs<Value>> {
+  return {
+    form: { kind: 'record', value, keys },
+    isOptional: false,
+    accept: (given) => {
+      const pairs = acceptPairs(given);
+      if (pairs === REFUSED || (value.form.kind === 'anything' && keys === undefined)) return pairs as Pairs<Value>;
+      for (const key in pairs) {
+        const accepted = keys?.includes(key) === false ? REFUSED : value.accept(pairs[key]);
+        // What changes a value is left to the other reading.
+        if (accepted === REFUSED || accepted !== pairs[key]) return REFUSED;
+      }
+      return pairs as Pairs<Value>;
+    },
+    parse: (given, issues) => {
+      const result: Pairs<Value> = {};
+      const strangers: string[] = [];
+      for (const [key, member] of Object.entries(parsePairs(given, issues))) {
+        if (keys?.includes(key) === false) {
+          strangers.push(JSON.stringify(key));
+          continue;
+        }
+        const from = issues.length;
+        result[key] = value.parse(member, issues);
+        below(key, issues, from);
+      }
+      if (strangers.length > 0) {
+        const message = `Unrecognized key${strangers.length > 1 ? 's' : ''}: ${strangers.join(', ')}`;
+        issues.push({ code: 'custom', message, path: [], isMinor: true });
+      }
+      return result;
+    },
+  };
+}
+
+/** A JSON object whose members nobody here looks at. */
+export const jsonObject: Schema<Pairs<unknown>> = record(anything);
+
+/**
+ * An object whose keys are the caller's own. Nothing behind the first wrong member is looked at, so that an object with
+ * a hundred thousand of them costs no more than one.
+ */
+export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<unknown>> {
+  const { pairs: most = Infinity, keyLength = Infinity } = limits;
+  return {
+    form: { kind: 'map', value, ...limits },
+    isOptional: false,
+    accept: (given) => {
+      const pairs = acceptPairs(given);
+      if (pairs === REFUSED) return REFUSED;
+      let count = 0;
+      for (const key in pairs) {
+        count += 1;
+        if (count > most || key.length > keyLength || value.accept(pairs[key]) === REFUSED) return REFUSED;
+      }
+      return pairs;
+    },
+    parse: (given, issues) => {
+      const from = issues.length;
+      const pairs = parsePairs(given, issues);
+      if (issues.length === from) checkPairs(pairs, value, { pairs: most, keyLength }, issues);
+      return pairs;
+    },
+  };
+}
+
+function checkPairs(
+  given: Pairs<unknown>,
+  value: AnySchema,
+  { pairs, keyLength }: Required<MapLimits>,
+  issues: Issue[],
+): void {
+  const entries = Object.entries(given);
+  const report = (message: string): void => {
+    issues.push({ code: 'custom', message, path: [] });
+  };
+  if (entries.length > pairs) return report(`must have at most ${pairs} pairs, not ${entries.length}`);
+  for (const [key, member] of entries) {
+    if (key.length > keyLength) return report(`has a key of more than ${keyLength} characters: "${echoKey(key)}"`);
+    const found: Issue[] = [];
+    value.parse(member, found);
+    const [first] = found;
+    if (first === undefined) continue;
+    issues.push({ ...first, path: [key, ...first.path], isMinor: false });
+    return;
+  }
+}
+
+/** The pairs by reference; a `__proto__` that JSON may carry is left to the other reading, which takes it out. */
+function acceptPairs(value: unknown): Pairs<unknown> | typeof REFUSED {
+  if (!isJsonObject(value) || Object.hasOwn(value, '__proto__')) return REFUSED;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null ? value : REFUSED;
+}
+
+function parsePairs(value: unknown, issues: Issue[]): Pairs<unknown> {
+  if (isJsonObject(value) && isPlain(value)) {
+    return Object.fromEntries(Object.entries(value).filter(([key]) => key !== '__proto__'));
+  }
+  wrongKind('record', issues);
+  return {};
+}
+
+/** Instances of classes are no JSON, even when they look like it. */
+function isPlain(value: object): boolean {
+  const { constructor } = value;
+  if (typeof constructor !== 'function') return true;
+  const prototype: unknown = constructor.prototype;
+  return typeof prototype === 'object' && prototype !== null && Object.hasOwn(prototype, 'isPrototypeOf');
+}

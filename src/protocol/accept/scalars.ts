@@ -1,0 +1,136 @@
+import type { NumberLimits, TextLimits } from './form.ts';
+import { type Issue, wrongKind } from './issue.ts';
+import { REFUSED, type Schema } from './schema.ts';
+
+/** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
+export function text(limits: TextLimits = {}): Schema<string> {
+  const { least = 0, most = Infinity, pattern, isTrimmed = false, says } = limits;
+  return {
+    form: { kind: 'text', ...limits },
+    isOptional: false,
+    accept: (value) => {
+      if (typeof value !== 'string') return REFUSED;
+      const read = isTrimmed ? value.trim() : value;
+      if (isShorter(read, least) || isLonger(read, most)) return REFUSED;
+      return pattern?.[0].test(read) === false ? REFUSED : read;
+    },
+    parse: (value, issues) => {
+      if (typeof value !== 'string') {
+        wrongKind('string', issues, says);
+        return '';
+      }
+      const read = isTrimmed ? value.trim() : value;
+      if (isShorter(read, least)) issues.push(tooSmall('string', least));
+      else if (isLonger(read, most)) issues.push(tooBig('string', most));
+      else if (pattern?.[0].test(read) === false) {
+        issues.push({ code: 'custom', message: pattern[1], path: [], isMinor: true });
+      }
+      return read;
+    },
+  };
+}
+
+/** A character has one or two code units, so nearly always their number is enough to know. */
+function isLonger(value: string, most: number): boolean {
+  return value.length > most && (value.length > 2 * most || charactersIn(value) > most);
+}
+
+function isShorter(value: string, least: number): boolean {
+  return value.length < least || (value.length < 2 * least && charactersIn(value) < least);
+}
+
+function charactersIn(value: string): number {
+  let count = 0;
+  for (const _ of value) count += 1;
+  return count;
+}
+
+/** A finite number. */
+export function number(limits: NumberLimits = {}): Schema<number> {
+  return numeric(limits, false);
+}
+
+/** A whole number that can be written exactly. */
+export function integer(limits: NumberLimits = {}): Schema<number> {
+  return numeric(limits, true);
+}
+
+function numeric(limits: NumberLimits, isInteger: boolean): Schema<number> {
+  const { least = -Infinity, most = Infinity, above = -Infinity } = limits;
+  return {
+    form: { kind: 'number', isInteger, ...limits },
+    isOptional: false,
+    accept: (value) => {
+      if (typeof value !== 'number' || !(isInteger ? Number.isSafeInteger(value) : Number.isFinite(value))) {
+        return REFUSED;
+      }
+      return value >= least && value <= most && value > above ? value : REFUSED;
+    },
+    parse: (value, issues) => {
+      if (typeof value !== 'number' || !Number.isFinite(value)) wrongKind('number', issues);
+      else if (isInteger && !Number.isInteger(value)) wrongKind('int', issues);
+      else if (isInteger && value > Number.MAX_SAFE_INTEGER) issues.push(tooBig('int', Number.MAX_SAFE_INTEGER));
+      else if (isInteger && value < Number.MIN_SAFE_INTEGER) issues.push(tooSmall('int', Number.MIN_SAFE_INTEGER));
+      else if (value < least) issues.push(tooSmall('number', least));
+      else if (value <= above) issues.push(tooSmall('number', above, false));
+      else if (value > most) issues.push(tooBig('number', most));
+      return value as number;
+    },
+  };
+}
+
+/** True or false. */
+export const flag: Schema<boolean> = {
+  form: { kind: 'flag' },
+  isOptional: false,
+  accept: (value) => (typeof value === 'boolean' ? value : REFUSED),
+  parse: (value, issues) => {
+    if (typeof value !== 'boolean') wrongKind('boolean', issues);
+    return value as boolean;
+  },
+};
+
+/** A value that nobody here looks at. As a member of an object it has to be there all the same. */
+export const anything: Schema<unknown> = {
+  form: { kind: 'anything' },
+  isOptional: false,
+  accept: (value) => value,
+  parse: (value) => value,
+};
+
+/** One of several words. */
+export function word<const Word extends string>(words: readonly Word[]): Schema<Word> {
+  const known = new Set<unknown>(words);
+  return {
+    form: { kind: 'word', words },
+    isOptional: false,
+    accept: (value) => (known.has(value) ? (value as Word) : REFUSED),
+    parse: (value, issues) => {
+      if (!known.has(value)) issues.push({ code: 'invalid_value', values: words, path: [] });
+      return value as Word;
+    },
+  };
+}
+
+/** Exactly one value. */
+export function constant<const Value extends string | number | boolean>(value: Value, says?: string): Schema<Value> {
+  return {
+    form: { kind: 'constant', value, says },
+    isOptional: false,
+    accept: (given) => (given === value ? value : REFUSED),
+    parse: (given, issues) => {
+      if (given !== value) issues.push({ code: 'invalid_value', values: [value], path: [], message: says });
+      return value;
+    },
+  };
+}
+
+/** The issue of a value below its limit. */
+export function tooSmall(origin: 'string' | 'array' | 'number' | 'int', minimum: number, inclusive = true): Issue {
+  return { code: 'too_small', origin, minimum, inclusive, path: [], isMinor: true };
+}
+
+/** The issue of a value above its limit. */
+export function tooBig(origin: 'string' | 'array' | 'number' | 'int', maximum: number, message?: string): Issue {
+  return { code: 'too_big', origin, maximum, inclusive: true, path: [], isMinor: true, message };
+}

@@ -1,0 +1,53 @@
+import type { BatchResultItem } from '../protocol/batch.ts';
+import type { Batches } from '../runtime/batches/batches.ts';
+
+/** Batches that can be closed with their router. */
+export interface ClosableBatches extends Batches {
+  close(): Promise<void>;
+}
+
+/**
+ * The batches of a router whose machine is loaded by the first call. Most routers never see a batch, and before that
+ * call there is nothing to resume: what is stored runs once somebody calls `start` or `tick`.
+ */
+export class BatchesOnUse implements Batches {
+  readonly #load: () => Promise<ClosableBatches>;
+  #loaded: Promise<ClosableBatches> | undefined;
+
+  /** @param load - Loads and makes the batches. Called once. */
+  constructor(load: () => Promise<ClosableBatches>) {
+    this.#load = load;
+  }
+
+  create: Batches['create'] = async (batch, options) => (await this.#batches()).create(batch, options);
+
+  retrieve: Batches['retrieve'] = async (id, options) => (await this.#batches()).retrieve(id, options);
+
+  list: Batches['list'] = async (options) => (await this.#batches()).list(options);
+
+  cancel: Batches['cancel'] = async (id, options) => (await this.#batches()).cancel(id, options);
+
+  delete: Batches['delete'] = async (id, options) => (await this.#batches()).delete(id, options);
+
+  start: Batches['start'] = async () => (await this.#batches()).start();
+
+  stop: Batches['stop'] = async (options) => {
+    await (await this.#loaded)?.stop(options);
+  };
+
+  tick: Batches['tick'] = async (options) => (await this.#batches()).tick(options);
+
+  async *results(...call: Parameters<Batches['results']>): AsyncGenerator<BatchResultItem, void, undefined> {
+    yield* (await this.#batches()).results(...call);
+  }
+
+  /** Ends everything and lets go of the storage. Batches that were never used hold nothing. */
+  async close(): Promise<void> {
+    await (await this.#loaded)?.close();
+  }
+
+  #batches(): Promise<ClosableBatches> {
+    this.#loaded ??= this.#load();
+    return this.#loaded;
+  }
+}
