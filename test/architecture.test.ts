@@ -48,6 +48,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['src/net/outbound-url.ts'],
   jsonrepair: ['src/plugins/response-healing/repair.ts'],
   'lru-cache': ['src/storage/memory.ts'],
+  'p-retry': ['src/platform/retry.ts'],
   '@opentelemetry/api': ['src/observe/opentelemetry/api.ts'],
   pg: ['src/storage/postgres/driver.ts'],
   'prom-client': ['src/observe/prometheus/prom-client.ts'],

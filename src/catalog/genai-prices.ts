@@ -3,6 +3,7 @@ import { type CatalogFacts, factsOf, type SourcedFacts } from './facts.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import { minuteOfTime, unixSecondsOfDay } from './price-at.ts';
 import type { LongPromptRates, Price, PriceChange, Rates } from './price.ts';
+import * as read from '../platform/json.ts';
 
 /** Name of the package, as origins show it. */
 export const GENAI_PRICES = '@pydantic/genai-prices';
@@ -38,8 +39,8 @@ function factsOfModel(model: JsonObject): SourcedFacts {
   const { name, description, context_window: context, deprecated, prices } = model;
   return {
     info: {
-      name: typeof name === 'string' ? name : undefined,
-      description: typeof description === 'string' ? description : undefined,
+      name: read.string(name),
+      description: read.string(description),
       status: deprecated === true ? 'deprecated' : undefined,
     },
     endpoint: {
@@ -114,11 +115,11 @@ function changeOf(entry: JsonValue): PriceChange | undefined {
     const from = typeof constraint['start_date'] === 'string' ? unixSecondsOfDay(constraint['start_date']) : undefined;
     return from === undefined ? undefined : { from, price };
   }
-  const [from, to] = [minuteOf(constraint['start_time']), minuteOf(constraint['end_time'])];
+  const [from, to] = [minute(constraint['start_time']), minute(constraint['end_time'])];
   return from === undefined || to === undefined ? undefined : { hours: { from, to }, price };
 }
 
-function minuteOf(time: JsonValue | undefined): number | undefined {
+function minute(time: JsonValue | undefined): number | undefined {
   return typeof time === 'string' ? minuteOfTime(time) : undefined;
 }
 
@@ -160,7 +161,7 @@ function ratesFor(rates: ReadonlyMap<keyof Rates, TieredRate>, promptTokens: num
 }
 
 function tieredRate(value: JsonValue, perUnits: number): TieredRate | undefined {
-  const base = amountOf(isJsonObject(value) ? value['base'] : value, perUnits);
+  const base = amount(isJsonObject(value) ? value['base'] : value, perUnits);
   const list: unknown = isJsonObject(value) ? value['tiers'] : [];
   if (base === undefined || !Array.isArray(list)) return undefined;
   const tiers = list.map((tier: unknown) => tierOf(tier, perUnits));
@@ -170,11 +171,11 @@ function tieredRate(value: JsonValue, perUnits: number): TieredRate | undefined 
 }
 
 function tierOf(tier: unknown, perUnits: number): TieredRate['tiers'][number] | undefined {
-  const fields: JsonObject = isJsonObject(tier) ? tier : {};
-  const [start, price] = [amountOf(fields['start'], 1), amountOf(fields['price'], perUnits)];
+  const fields: JsonObject = read.object(tier);
+  const [start, price] = [amount(fields['start'], 1), amount(fields['price'], perUnits)];
   return start === undefined || price === undefined ? undefined : { start, price };
 }
 
-function amountOf(value: unknown, perUnits: number): number | undefined {
+function amount(value: unknown, perUnits: number): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value / perUnits : undefined;
 }

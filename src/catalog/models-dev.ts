@@ -7,6 +7,7 @@ import { defined } from './defined.ts';
 import type { Modality } from './model.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
+import * as read from '../platform/json.ts';
 
 /** Name of the source, as origins show it. */
 export const MODELS_DEV = 'models.dev';
@@ -44,13 +45,13 @@ function factsOfModel(name: string, model: JsonObject): SourcedFacts {
 }
 
 function infoOf(model: JsonObject): KnownInfo {
-  const released = textOf(model['release_date']);
-  const status = textOf(model['status']);
+  const released = read.text(model['release_date']);
+  const status = read.text(model['status']);
   return {
-    name: textOf(model['name']),
+    name: read.text(model['name']),
     created: released === undefined ? undefined : unixSecondsOfDay(released),
-    family: textOf(model['family']),
-    knowledgeCutoff: textOf(model['knowledge']),
+    family: read.text(model['family']),
+    knowledgeCutoff: read.text(model['knowledge']),
     status: STATUSES.find((one) => one === status),
   };
 }
@@ -63,7 +64,7 @@ function endpointOf(name: string, model: JsonObject): EndpointFacts {
   const abilities = abilitiesOf(model);
   const efforts = effortsOf(model['reasoning_options']);
   // The source says "text" of what comes out of an embedding model, too.
-  const embeds = /embed/i.test(`${name} ${textOf(model['family']) ?? ''}`);
+  const embeds = /embed/i.test(`${name} ${read.text(model['family']) ?? ''}`);
   return {
     price: priceOfModelsDev(model),
     contextLength: limitOf(limit?.['context']),
@@ -79,19 +80,19 @@ function endpointOf(name: string, model: JsonObject): EndpointFacts {
 /** What is said of single parameters. That something is missing also says that its details are. */
 function abilitiesOf(model: JsonObject): Abilities {
   const calls = model['tool_call'];
-  const tools = flagOf(isJsonObject(calls) ? calls['supported'] : calls);
-  const reasoning = flagOf(model['reasoning']);
-  const structured = flagOf(model['structured_output']);
+  const tools = flag(isJsonObject(calls) ? calls['supported'] : calls);
+  const reasoning = flag(model['reasoning']);
+  const structured = flag(model['structured_output']);
   const entries = {
     tools,
     tool_choice: tools === false ? false : undefined,
-    parallel_tool_calls: tools === false ? false : flagOf(isJsonObject(calls) ? calls['parallel'] : undefined),
+    parallel_tool_calls: tools === false ? false : flag(isJsonObject(calls) ? calls['parallel'] : undefined),
     reasoning,
     reasoning_effort: reasoning === false ? false : undefined,
     include_reasoning: reasoning === false ? false : undefined,
     structured_outputs: structured,
     response_format: structured === true ? true : undefined,
-    temperature: flagOf(model['temperature']),
+    temperature: flag(model['temperature']),
   };
   return defined(entries);
 }
@@ -126,12 +127,8 @@ function limitOf(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-function flagOf(value: JsonValue | undefined): boolean | undefined {
+function flag(value: JsonValue | undefined): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
-}
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A member that is an object, or the value itself when no member is named. */
@@ -166,13 +163,13 @@ function priceOf(cost: JsonValue | undefined): Price | undefined {
 
 function ratesOf(cost: JsonObject): Partial<Rates> {
   return defined({
-    prompt: amountOf(cost['input']),
-    completion: amountOf(cost['output']),
-    cacheRead: amountOf(cost['cache_read']),
-    cacheWrite: amountOf(cost['cache_write']),
-    reasoning: amountOf(cost['reasoning']),
-    audioPrompt: amountOf(cost['input_audio']),
-    audioCompletion: amountOf(cost['output_audio']),
+    prompt: amount(cost['input']),
+    completion: amount(cost['output']),
+    cacheRead: amount(cost['cache_read']),
+    cacheWrite: amount(cost['cache_write']),
+    reasoning: amount(cost['reasoning']),
+    audioPrompt: amount(cost['input_audio']),
+    audioCompletion: amount(cost['output_audio']),
   });
 }
 
@@ -182,7 +179,7 @@ function longPromptRates(cost: JsonObject): readonly LongPromptRates[] {
   if (Array.isArray(tiers)) {
     return tiers.flatMap((entry: JsonValue) => {
       const tier = isJsonObject(entry) ? entry['tier'] : undefined;
-      const size = isJsonObject(tier) && tier['type'] === 'context' ? amountOf(tier['size']) : undefined;
+      const size = isJsonObject(tier) && tier['type'] === 'context' ? amount(tier['size']) : undefined;
       return size === undefined || !isJsonObject(entry) ? [] : [{ promptTokens: size, ...ratesOf(entry) }];
     });
   }
@@ -193,7 +190,7 @@ function longPromptRates(cost: JsonObject): readonly LongPromptRates[] {
 function tiersOf(experimental: JsonValue | undefined): Readonly<Partial<Record<'priority' | 'flex', Price>>> {
   const modes = isJsonObject(experimental) ? experimental['modes'] : undefined;
   const tiers: Partial<Record<'priority' | 'flex', Price>> = {};
-  for (const mode of Object.values(isJsonObject(modes) ? modes : {})) {
+  for (const mode of Object.values(read.object(modes))) {
     const provider = isJsonObject(mode) ? mode['provider'] : undefined;
     const body = isJsonObject(provider) ? provider['body'] : undefined;
     const tier = isJsonObject(body) ? body['service_tier'] : undefined;
@@ -203,6 +200,6 @@ function tiersOf(experimental: JsonValue | undefined): Readonly<Partial<Record<'
   return tiers;
 }
 
-function amountOf(value: JsonValue | undefined): number | undefined {
+function amount(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { isJsonObject } from '../protocol/json.ts';
 import type { Batch } from '../protocol/batch.ts';
 import { CommandError, type CommandIo } from './command.ts';
+import * as read from '../platform/json.ts';
 
 /** Lines of help about the options that all commands about batches have. */
 export const SERVER_HELP = `  --url <address>    Base URL of the server, for example http://localhost:3000/v1. Default: SIGNALBOX_URL
@@ -96,45 +97,37 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
     } catch (error) {
       if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
       const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} broke off`;
-      throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
+      throw new UnansweredError(`${what}: ${reason(error)}`, response !== undefined);
     }
     const { ok, status } = response;
     if (ok) return text;
     const message = `The server answered ${status}: ${messageOf(text)}`;
     if (status !== 429 && status < 500) throw new CommandError(message);
-    throw new UnansweredError(message, true, secondsOf(response.headers.get('retry-after')) * 1_000);
+    throw new UnansweredError(message, true, seconds(response.headers.get('retry-after')) * 1_000);
   }
 
   return {
     async ask(request) {
-      const json = parse(await send(request));
+      const json = read.parse(await send(request));
       if (isJsonObject(json) && json['object'] === 'batch') return json as unknown as Batch;
       throw new CommandError(`${base} is not the base URL of a router: it did not answer with a batch.`);
     },
   };
 }
 
-function secondsOf(text: string | null): number {
+function seconds(text: string | null): number {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : 0;
 }
 
 /** What went wrong, told by what is behind it: `fetch` itself says little. */
-function reasonOf(error: unknown): string {
+function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }
 
 function messageOf(text: string): string {
-  const json = parse(text);
+  const json = read.parse(text);
   const error = isJsonObject(json) ? json['error'] : undefined;
   const message = isJsonObject(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : text.slice(0, SHOWN_LENGTH);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { retry } from '../platform/retry.ts';
 import { type BatchServer, UnansweredError } from './batch-client.ts';
 import { CommandError, type CommandIo } from './command.ts';
 
@@ -23,25 +24,24 @@ export function patientServer(
   return {
     async ask(request) {
       let awaySince: number | undefined;
-      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-        try {
-          const batch = await server.ask(request);
-          wasThere = true;
-          if (awaySince !== undefined) onBack();
-          return batch;
-        } catch (error) {
-          if (!(error instanceof UnansweredError)) throw error;
-          wasThere ||= error.isReached;
-          if (!wasThere) throw error;
-          const reason = error.message.replace(/\.?$/, '.');
-          if (awaySince === undefined) io.complain(`${reason} Asking again for ${PATIENCE_MINUTES} minutes.`);
-          awaySince ??= io.now();
-          const leftMs = awaySince + PATIENCE_MS - io.now();
-          if (leftMs <= 0) throw new CommandError(`No answer for ${PATIENCE_MINUTES} minutes. ${reason}`);
-          const wantedMs = Math.min(Math.max(waitMs, error.retryAfterMs), LONGEST_WAIT_MS);
-          await io.wait(Math.min(wantedMs, leftMs));
-        }
+
+      function waitAfter(error: unknown, tried: number): number | undefined {
+        if (!(error instanceof UnansweredError)) return undefined;
+        wasThere ||= error.isReached;
+        if (!wasThere) return undefined;
+        const reason = error.message.replace(/\.?$/, '.');
+        if (awaySince === undefined) io.complain(`${reason} Asking again for ${PATIENCE_MINUTES} minutes.`);
+        awaySince ??= io.now();
+        const leftMs = awaySince + PATIENCE_MS - io.now();
+        if (leftMs <= 0) throw new CommandError(`No answer for ${PATIENCE_MINUTES} minutes. ${reason}`);
+        const waitMs = Math.max(FIRST_WAIT_MS * 2 ** (tried - 1), error.retryAfterMs);
+        return Math.min(waitMs, LONGEST_WAIT_MS, leftMs);
       }
+
+      const batch = await retry(() => server.ask(request), { waitAfter, wait: (ms) => io.wait(ms) });
+      wasThere = true;
+      if (awaySince !== undefined) onBack();
+      return batch;
     },
   };
 }

@@ -10,8 +10,8 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
 /**
- * Checks what may be a trace context. One that is none, or that is of a version nobody knows how to read, is as good as
- * none at all: tracing never makes a request fail. A bad `tracestate` is left out.
+ * Checks what may be a trace context. One that is none, or that is of an unknown version, is as good as none at all:
+ * tracing never makes a request fail. A bad `tracestate` is left out.
  */
 export function traceContextOf(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined;

@@ -6,6 +6,7 @@ import type { NativeCall, NativeJobCall, NativeReply } from '../contracts/native
 import type { ApiRequest, ProviderApi } from './provider-api.ts';
 import { presentable } from './redact.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
+import * as read from '../platform/json.ts';
 
 /** Milliseconds for a call that moves little. */
 const CALL_MS = 60_000;
@@ -44,7 +45,7 @@ export class BatchApi {
   async #send<Value>(
     call: NativeCall,
     request: BatchRequest,
-    read: (response: TransportResponse) => Promise<NativeReply<Value>>,
+    readReply: (response: TransportResponse) => Promise<NativeReply<Value>>,
   ): Promise<NativeReply<Value>> {
     const limit = AbortSignal.timeout(request.body === undefined ? CALL_MS : TRANSFER_MS);
     try {
@@ -57,7 +58,7 @@ export class BatchApi {
       });
       const failed = await readFailedStatus(response, context);
       if (failed !== undefined) return { ok: false, failure: failed };
-      return await read(response);
+      return await readReply(response);
     } catch (error) {
       call.signal.throwIfAborted();
       return { ok: false, failure: limit.aborted ? TOO_SLOW : failureOf(error) };
@@ -105,7 +106,7 @@ export class BatchApi {
 /** The id of a job, as a part of a path. */
 export function jobId({ job }: NativeJobCall): string {
   const { id } = job;
-  return encodeURIComponent(typeof id === 'string' ? id : '');
+  return encodeURIComponent(read.text(id) ?? '');
 }
 
 const NO_HEADER = {

@@ -66,8 +66,8 @@ interface BatchBounds {
 }
 
 /**
- * Most bytes of a batch that is handed over, less than every batch API takes: it stands in memory while it is sent.
- * Larger ones are run request by request.
+ * Most bytes of a batch that is handed over, less than every batch API takes: it is in memory while it is sent. Larger
+ * ones are run request by request.
  */
 export const MAX_BATCH_BYTES = 100_000_000;
 

@@ -1,7 +1,7 @@
 import { kind, optionProblems, type OptionShape } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 
-/** What can be wrong with the options of any provider that is asked over HTTP. */
+/** What can be wrong with the options of any provider that is called over HTTP. */
 interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
@@ -54,5 +54,5 @@ export function checkProviderShape<Options>(
 export const anyText = kind('a text', (value) => typeof value === 'string');
 /** A number, whatever it is. */
 export const anyNumber = kind('a number', (value) => typeof value === 'number');
-/** What may stand behind a header's name. */
+/** What may be behind a header's name. */
 export const headerValue = kind('one line of text', (value) => typeof value === 'string' && !/[\r\n\0]/.test(value));

@@ -17,8 +17,8 @@ const BY_CODE: readonly (readonly [RegExp, FailureKind])[] = [
 ];
 
 /**
- * Whole phrases in a provider's message, for errors whose codes say less. Messages repeat what callers sent, so a
- * kind that puts an endpoint to sleep for everybody must stand at the beginning of one.
+ * Whole phrases in a provider's message, for errors whose codes say less. Messages repeat what callers sent, so a kind
+ * that puts an endpoint to sleep for everybody must be at the beginning of one.
  */
 const BY_MESSAGE: readonly (readonly [RegExp, FailureKind])[] = [
   [
@@ -87,7 +87,7 @@ const SPECIFIC: Readonly<Record<number, readonly FailureKind[]>> = {
  * Finds out what a provider's error means. A status alone does not tell: a used-up balance comes as 400, 402 and 429,
  * and an invalid key as 400 and 401.
  *
- * @param html - The body was a web page, so no API stands behind that address.
+ * @param html - The body was a web page, so no API is behind that address.
  */
 export function classifyError(status: number, shape: ErrorShape, html = false): FailureKind {
   if (html && (status === 403 || status === 404)) return 'unreachable';

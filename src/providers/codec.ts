@@ -29,7 +29,7 @@ export interface Codec {
   encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
   /** Headers that depend on the request, names and values in turn. */
   headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];
-  /** Reads a whole answer. */
+  /** Reads a non-streaming response. */
   decodeResult(body: string, context: ErrorContext, request: NormalizedRequest): DecodedResult;
   /** Starts reading a stream. */
   streamDecoder(context: ErrorContext, request: NormalizedRequest): StreamDecoder;

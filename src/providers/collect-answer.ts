@@ -4,8 +4,9 @@ import type { StreamPiece } from '../core/stream/pieces.ts';
 import type { DecodedResult } from './codec.ts';
 
 /**
- * The whole answer that pieces add up to, for wires whose whole answers and streams are read by the same code. A failure
- * among the pieces is the failure of the answer, and so is an answer in which nothing was said and nothing ended.
+ * The whole response that pieces add up to, for wires whose non-streaming responses and streams are read by the same
+ * code. A failure among the pieces is the failure of the answer, and so is an answer in which nothing was said and
+ * nothing ended.
  */
 export function collectAnswer(pieces: readonly StreamPiece[]): DecodedResult {
   const collector = new ResultCollector();

@@ -53,7 +53,7 @@ export interface EmbeddingsPart {
 
 /**
  * Joins the answers to a request that needed several calls, in their order. Each must have a vector for each of its
- * inputs: one too few here and one too many there would make up a whole in which vectors stand beside the wrong texts.
+ * inputs: one too few here and one too many there would make up a whole in which vectors are beside the wrong texts.
  * Tokens are added up, unless somebody did not count.
  */
 export function joinEmbeddings(parts: readonly EmbeddingsPart[]): UpstreamEmbeddings | AttemptFailure {

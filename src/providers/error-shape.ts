@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
+import * as read from '../platform/json.ts';
 
 /** What can be read from the error bodies of all known providers. */
 export interface ErrorShape {
@@ -26,8 +27,8 @@ export function readErrorShape(body: unknown): ErrorShape {
   const { error, errors, fault, detail } = body;
   if (typeof error === 'string') return { ...readMembers(body), message: error };
   if (isJsonObject(error)) return readMembers(error);
-  if (isJsonObject(fault)) return { message: text(fault['faultstring']), code: errorCodeOf(fault['detail']) };
-  if (Array.isArray(detail)) return { message: text(isJsonObject(detail[0]) ? detail[0]['msg'] : undefined) };
+  if (isJsonObject(fault)) return { message: read.text(fault['faultstring']), code: errorCode(fault['detail']) };
+  if (Array.isArray(detail)) return { message: read.text(isJsonObject(detail[0]) ? detail[0]['msg'] : undefined) };
   if (isJsonObject(detail)) return readMembers(detail);
   if (typeof detail === 'string') return { message: detail };
   if (Array.isArray(errors) && errors.length > 0) return readErrorShape({ error: errors[0] ?? '' });
@@ -49,32 +50,28 @@ export function isError(error: unknown): boolean {
 
 function readMembers(members: JsonObject): ErrorShape {
   const { code, type, status, statusCode, details, innererror } = members;
-  const known = (Array.isArray(details) ? details : []).filter(isJsonObject);
+  const known = read.objects(details);
   const reasons = [...known.map(({ reason }) => reason), isJsonObject(innererror) ? innererror['code'] : undefined];
   return {
     // Services of AWS write it either way, and their type with underscores.
-    message: text(members['message']) ?? text(members['Message']),
+    message: read.text(members['message']) ?? read.text(members['Message']),
     // Anthropic tells apart what its types do not under `details`.
-    code: text(code) ?? (isJsonObject(details) ? text(details['error_code']) : undefined),
-    type: text(type) ?? text(status) ?? text(members['__type']),
-    reasons: reasons.map(text).filter((reason) => reason !== undefined),
+    code: read.text(code) ?? (isJsonObject(details) ? read.text(details['error_code']) : undefined),
+    type: read.text(type) ?? read.text(status) ?? read.text(members['__type']),
+    reasons: reasons.map(read.text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),
-    retryDelay: text(known.find((detail) => 'retryDelay' in detail)?.['retryDelay']),
+    retryDelay: read.text(known.find((detail) => 'retryDelay' in detail)?.['retryDelay']),
     quotas: known.flatMap(({ violations }) => quotasOf(violations)),
   };
 }
 
 function quotasOf(violations: unknown): readonly string[] {
-  const known = (Array.isArray(violations) ? violations : []).filter(isJsonObject);
-  return known.map(({ quotaId }) => text(quotaId)).filter((id) => id !== undefined);
+  const known = read.objects(violations);
+  return known.map(({ quotaId }) => read.text(quotaId)).filter((id) => id !== undefined);
 }
 
-function errorCodeOf(detail: unknown): string | undefined {
-  return isJsonObject(detail) ? text(detail['errorcode']) : undefined;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+function errorCode(detail: unknown): string | undefined {
+  return isJsonObject(detail) ? read.text(detail['errorcode']) : undefined;
 }
 
 function statusOf(value: unknown): number | undefined {

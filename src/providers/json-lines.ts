@@ -7,9 +7,9 @@ const LINE_FEED = 0x0a;
 /**
  * The objects of a body that has one JSON object on each line, as they come. Only a line feed ends a line: other
  * separators, such as U+2028, may stand inside of strings. The last line needs none. Lines that hold no JSON object, or
- * more bytes than a whole answer may have, are passed over: what they were the outcome of counts as missing.
+ * more bytes than a non-streaming response may have, are passed over: what they were the outcome of counts as missing.
  *
- * @param maxLineBytes - Default: as many as a whole answer may have.
+ * @param maxLineBytes - Default: as many as a non-streaming response may have.
  */
 export async function* readJsonLines(
   response: TransportResponse,

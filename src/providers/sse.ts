@@ -6,7 +6,7 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/** Characters of one event; a stream with a longer one is broken off. */
+/** Characters of one event; a stream with a longer one is ended early. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
 /** Characters without an event, also of lines that mean nothing and are not kept. */
 const MAX_SILENT_LENGTH = 8 * MAX_EVENT_LENGTH;

@@ -16,9 +16,9 @@ const MAX_TEXT_LENGTH = 64 * 1024;
 /**
  * Recognises frames that differ from an earlier, fully parsed one in nothing but their text.
  *
- * Most chunks of a stream are alike to the byte except for the text between two quotes. Once one was parsed, what
- * stands before and after its text is known; a later frame with the same beginning and end, and a valid JSON string
- * between, can only mean the same thing with another text. Such a frame need not be parsed. Anything else is.
+ * Most chunks of a stream are alike to the byte except for the text between two quotes. Once one was parsed, what comes
+ * before and after its text is known; a later frame with the same beginning and end, and a valid JSON string between,
+ * can only mean the same thing with another text. Such a frame need not be parsed. Anything else is.
  */
 export class TextFrames {
   readonly #marker: RegExp;

@@ -33,7 +33,7 @@ export function failureOfResponse(
   return build(classifyError(status, shape, html), shape, raw, { status, retryAfterMs: wait }, context);
 }
 
-/** The failure behind an error object that came with a good status, whole or inside a stream. */
+/** The failure behind an error object that came with a good status, as the response or inside a stream. */
 export function failureInBand(body: unknown, context: ErrorContext): AttemptFailure {
   const shape = shapeOf(body, context);
   const status = statusOfWords(shape);
@@ -63,7 +63,7 @@ function build(
   );
 }
 
-/** Codes are short words; whatever else stands in their place is not passed on. */
+/** Codes are short words; whatever else is in their place is not passed on. */
 function codeOf({ code, type }: ErrorShape, secrets: readonly string[]): string | undefined {
   const text = code ?? type;
   return text === undefined || text.length > MAX_CODE_LENGTH ? undefined : presentable(text, secrets);
@@ -113,7 +113,7 @@ export type JsonAnswer =
   | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
- * Reads the body of a whole answer. One that is HTML, empty, or not a JSON object is a failure.
+ * Reads the body of a non-streaming response. One that is HTML, empty, or not a JSON object is a failure.
  *
  * @param content - What the answer should hold, for example `choices`.
  */
@@ -145,13 +145,20 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The objects in one event: nearly always one, but some servers put several in an array. Limits as {@link parseJson}. */
+export function parseObjects(text: string): readonly JsonObject[] | undefined {
+  const value = parseJson(text);
+  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
+  return isJsonObject(value) ? [value] : undefined;
+}
+
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return (Array.isArray(value) ? value : Object.values(value)).some((member) => isDeeper(member, levels - 1));
 }
 
-/** Most bytes of a whole answer: 64 MB, decompressed. */
+/** Most bytes of a non-streaming response: 64 MB, decompressed. */
 export const MAX_WHOLE_BYTES = 64_000_000;
 
 /** Collects a body that came where an event stream was expected. Bytes may be cut inside a character. */
@@ -160,7 +167,7 @@ export class PlainBody {
   #text = '';
   #left = MAX_WHOLE_BYTES;
 
-  /** Reads more bytes. Returns false once the body is larger than a whole answer may be. */
+  /** Reads more bytes. Returns false once the body is larger than a non-streaming response may be. */
   push(bytes: Uint8Array): boolean {
     this.#left -= bytes.byteLength;
     if (this.#left < 0) return false;

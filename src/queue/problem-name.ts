@@ -17,32 +17,32 @@ export function problemName(error: unknown): string {
 
 function nameOf(error: unknown): string | undefined {
   // A copy has lost the name, which its class had; the stack begins with it.
-  return plain(fieldOf(error, 'name')) ?? /^\w{1,60}(?=: |\n|$)/.exec(textOf(error, 'stack'))?.[0];
+  return plain(field(error, 'name')) ?? /^\w{1,60}(?=: |\n|$)/.exec(textField(error, 'stack'))?.[0];
 }
 
 function codeOf(error: unknown): string | undefined {
-  const several = fieldOf(error, 'errors');
-  const all = [error, ...(Array.isArray(several) ? (several as readonly unknown[]) : []), fieldOf(error, 'cause')];
+  const several = field(error, 'errors');
+  const all = [error, ...(Array.isArray(several) ? (several as readonly unknown[]) : []), field(error, 'cause')];
   for (const one of all) {
-    const code = plain(fieldOf(one, 'code')) ?? plain(fieldOf(one, 'reason'));
+    const code = plain(field(one, 'code')) ?? plain(field(one, 'reason'));
     if (code !== undefined) return code;
   }
   return undefined;
 }
 
 function wordsOf(error: unknown): string | undefined {
-  return CONNECTION.exec(textOf(error, 'message'))?.[0].toLowerCase();
+  return CONNECTION.exec(textField(error, 'message'))?.[0].toLowerCase();
 }
 
 function plain(value: unknown): string | undefined {
   return typeof value === 'string' && PLAIN.test(value) ? value : undefined;
 }
 
-function textOf(error: unknown, name: string): string {
-  const value = fieldOf(error, name);
+function textField(error: unknown, name: string): string {
+  const value = field(error, name);
   return typeof value === 'string' ? value : '';
 }
 
-function fieldOf(error: unknown, name: string): unknown {
+function field(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? (Reflect.get(error, name) as unknown) : undefined;
 }

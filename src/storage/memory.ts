@@ -13,7 +13,7 @@ export interface MemoryStoreOptions {
 
 const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), now: callable };
 
-/** State in the memory of this process: fast, bounded, gone when the process ends. */
+/** State in the memory of this process: fast, limited in size, gone when the process ends. */
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   checkShape<MemoryStoreOptions>(OPTIONS, options, 'memoryStore');
   const { maxEntries = 10_000, now } = options;
@@ -23,7 +23,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     updateAgeOnGet: false,
     ...(now === undefined ? {} : { perf: { now } }),
   });
-  // Counters are kept apart, so that money is not forgotten because there are many sessions.
+  // Counters are kept apart, so that costs are not forgotten because there are many sessions.
   const counters = new LRUCache<string, { value: number }>({
     max: maxEntries,
     ttlResolution: 0,
@@ -76,7 +76,7 @@ export function boundedMap<Value extends object>(
   return new LRUCache<string, Value>({ max: maxEntries });
 }
 
-/** A map that is bounded by the size of its values, and forgets the least recently used ones. */
+/** A map that is limited by the size of its values, and forgets the least recently used ones. */
 export function sizedMap<Value extends object>(
   maxSize: number,
   sizeOf: (value: Value, key: string) => number,

@@ -1,6 +1,7 @@
 import { sizedMap } from './memory.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+import * as read from '../platform/json.ts';
 
 /**
  * Answers in the memory of this process.
@@ -22,13 +23,12 @@ export function memoryResponseCache(maxBytes: number, now: () => number): Respon
   };
 }
 
-/** Answers in a state store that instances share. It bounds itself: Redis by `maxmemory`. */
+/** Answers in a state store that instances share. It limits itself: Redis by `maxmemory`. */
 export function stateResponseCache(state: StateStore): ResponseCacheStore {
-  const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
   return {
     get(key) {
       const found = state.get(key);
-      return found instanceof Promise ? found.then(asText) : asText(found);
+      return found instanceof Promise ? found.then(read.string) : read.string(found);
     },
     set: (key, text, ttlMs) => state.set(key, text, ttlMs),
     delete: (key) => state.delete(key),

@@ -17,9 +17,9 @@ const SLACK_MS = 86_400_000;
 const TEN_YEARS_MS = 315_360_000_000;
 
 /**
- * Budgets by counters in a state store: what was spent in a turn of the period, and what is reserved. Reservations
- * stand in the counter of the slice of time in which they were made, and two slices count; so what a process that died
- * had reserved is free again when its slice is forgotten. One change reserves, one settles.
+ * Budgets by counters in a state store: what was spent in a turn of the period, and what is reserved. Reservations are
+ * in the counter of the slice of time in which they were made, and two slices count; so what a process that died had
+ * reserved is free again when its slice is forgotten. One change reserves, one settles.
  */
 export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudgetsOptions): BudgetKeeper {
   return {

@@ -29,7 +29,7 @@ export interface BatchRecord {
   /** Display name of the provider that runs all of it. */
   readonly provider?: string | undefined;
   readonly preferences?: BatchPreferences | undefined;
-  /** Rules of the account when it created the batch: the batch runs long after its caller is gone. */
+  /** Rules of the account when it created the batch: the batch runs long after its client disconnected. */
   readonly rules?:
     | Pick<Account, 'policy' | 'defaultModel' | 'pluginDefaults' | 'rateLimits' | 'budget' | 'keyId' | 'keyBudget'>
     | undefined;

@@ -102,7 +102,7 @@ const KINDS: Readonly<Record<number, string>> = {
 /** Statuses after which the same request may work later. Others are answers that stay as they are. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 524, 529]);
 
-/** What stands in the result of a request that failed (contract: batch result item; gaps 8.5). */
+/** What is in the result of a request that failed (contract: batch result item; gaps 8.5). */
 export function itemError({ status, errorType, message, path }: ItemFailure): BatchItemError {
   const type = KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
   return { message, param: path === undefined || path === '' ? null : path, type, error_type: errorType };

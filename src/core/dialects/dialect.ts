@@ -31,7 +31,7 @@ export interface DialectRequest {
   readonly native?: Omit<NativeRequest, 'dialect'> | undefined;
 }
 
-/** A whole answer: in the chat form, and in the dialect's own words where an endpoint spoke it. */
+/** A non-streaming response: in the chat form, and in the dialect's own words where an endpoint spoke it. */
 export interface WholeAnswer {
   readonly result: ChatResult;
   readonly native?: JsonObject | undefined;
@@ -105,12 +105,12 @@ export interface Dialect extends DialectErrors {
    * @param routing - Ids of plugins that change nothing of a request. Default: none.
    */
   toChat(body: unknown, limits: RequestLimits, routing?: ReadonlySet<string>): Checked<DialectRequest>;
-  /** Writes a whole answer. */
+  /** Writes a non-streaming response. */
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */
   streamWriter(context: DialectContext): DialectStreamWriter;
   /**
-   * The whole answer that an error is in this dialect, or undefined for one that is an error here too. Streams write
+   * The whole response that an error is in this dialect, or undefined for one that is an error here too. Streams write
    * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
    */
   absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;

@@ -4,7 +4,7 @@ import { unixSecondsOfDay } from '../../catalog/price-at.ts';
 export { BUDGET_PERIODS } from '../../config/tables/spending.ts';
 export type { Budget, BudgetPeriod } from '../../config/tables/spending.ts';
 
-/** A budget that holds a request. */
+/** A budget that applies to a request. */
 export interface HeldBudget {
   /** Whose it is: the account's, or that of one of its keys. */
   readonly scope: 'account' | 'key';
@@ -22,7 +22,7 @@ export interface BudgetTicket {
   readonly holds: readonly BudgetHold[];
 }
 
-/** The counters of one budget that a reservation stands in. */
+/** The counters of one budget that a reservation is in. */
 export interface BudgetHold {
   readonly heldKey: string;
   readonly spentKey: string;

@@ -22,7 +22,7 @@ export type CacheReport =
       readonly sourceId: string;
     };
 
-/** What the router does where nobody says anything else. */
+/** What the router does by default. */
 export interface CachePolicy {
   readonly enabled: boolean;
   readonly ttlSeconds: number;

@@ -15,7 +15,7 @@ export interface BrokenRateLimit {
   readonly resetsAt: number;
 }
 
-/** Stands in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
+/** Is in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
 export const OWN_RATE_LIMIT = 'router_rate_limit';
 
 /** The 429 for a request that comes too soon (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
@@ -49,7 +49,7 @@ export interface ShortBudget extends HeldBudget {
 export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
   const { remainingNanoUsd: left, scope, period, limitNanoUsd } = budget;
   const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
-  // What is missing could be saved at the answer, if that is where the money would go.
+  // What is missing could be saved at the answer, if that is where the cost would arise.
   const affordable = each > 0 ? Math.floor(answerTokens - (cost.nanoUsd - left) / each) : 0;
   const of = `the budget of this ${scope === 'key' ? 'API key' : 'account'}`;
   const every = period === 'total' ? '' : ` per ${period}`;

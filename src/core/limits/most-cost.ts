@@ -15,10 +15,10 @@ export interface MostCost {
 
 /**
  * The upper bound of what an endpoint can charge for a request: all tokens at the highest rate that may apply to them.
- * Undefined where the price is not known. Searches that a provider runs are not in it: nobody knows how many there are.
+ * Undefined where the price is unknown. Searches that a provider runs are not in it: their number is unknown.
  *
  * @param promptTokens - Bound of the prompt, from `mostPromptTokens`.
- * @param unknownAnswerTokens - Tokens of an answer whose bound nobody knows.
+ * @param unknownAnswerTokens - Tokens of an answer whose limit is unknown.
  */
 export function mostCost(
   request: RoutedRequest,
@@ -42,7 +42,7 @@ export function mostCost(
   return bounds.reduce((most, one) => (one.nanoUsd > most.nanoUsd ? one : most));
 }
 
-/** Rates that may hold: those for short and long prompts, and those of the tier that was asked for. */
+/** Rates that may apply: those for short and long prompts, and those of the tier that was asked for. */
 function possibleRates({ created: at, serviceTier }: RoutedRequest, { price }: Endpoint, prompt: number): Rates[] {
   if (price === undefined) return [];
   const tiers: (BilledTier | undefined)[] = [undefined];
@@ -52,7 +52,7 @@ function possibleRates({ created: at, serviceTier }: RoutedRequest, { price }: E
   );
 }
 
-/** `n` is not part of the contract, but providers that know it bill for every choice. */
+/** `n` is not part of the contract, but providers that know it charge for every choice. */
 function choicesOf({ extra }: RoutedRequest): number {
   const { n } = extra;
   return typeof n === 'number' && Number.isFinite(n) ? Math.max(1, Math.ceil(n)) : 1;
@@ -80,7 +80,7 @@ function answerRate(rates: Rates, { needs }: RoutedRequest): number {
   );
 }
 
-/** Images of an answer that asks for some; more than these four are rare, and billed when they come. */
+/** Images of an answer that asks for some; more than these four are rare, and charged when they come. */
 const IMAGES_OUT = 4;
 
 function imagesOut({ outputImage = 0 }: Rates, { needs }: RoutedRequest): number {

@@ -6,7 +6,7 @@ import { mostTokens } from '../normalize/token-ceiling.ts';
 
 /** Vocabularies of other makers than OpenAI cut finer; no more than this much. */
 const MARGIN = 1.25;
-/** What stands around a message, a call or a tool. */
+/** What is around a message, a call or a tool. */
 const AROUND = 16;
 /** Tokens of an image that fills what models look at. */
 const IMAGE = 5_000;
@@ -28,7 +28,7 @@ export function mostPromptTokens(request: RoutedRequest): number {
   return Math.ceil(tokens * MARGIN);
 }
 
-/** Tokens that one answer of an endpoint has at most; undefined where nobody knows. */
+/** Tokens that one answer of an endpoint has at most; undefined when unknown. */
 export function mostAnswerTokens(request: RoutedRequest, endpoint: Endpoint): number | undefined {
   if (request.operation === 'embeddings') return 0;
   const { contextLength, maxOutputTokens } = endpoint;

@@ -4,7 +4,7 @@ import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../prot
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation } from './check-operation.ts';
-import { objectOf, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
+import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
 import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
@@ -67,7 +67,7 @@ export function normalizeEmbeddingRequest(
     endUser: context.endUser,
     account: context.account,
     metadata: request.metadata ?? undefined,
-    trace: objectOf(request.trace),
+    trace: objectIfGiven(request.trace),
     ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     wantsMetadata: context.wantsMetadata,
     extra: extraOf(request),

@@ -86,8 +86,8 @@ export function normalizeChatRequest(
     serverTools: server,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
     stopConditions: [request.stop_server_tools_when ?? []].flat(),
-    audio: objectOf(request.audio),
-    imageConfig: objectOf(request.image_config),
+    audio: objectIfGiven(request.audio),
+    imageConfig: objectIfGiven(request.image_config),
     cache: cacheOptions(request),
     responseCache: cacheOfPreset(body, facts.presets),
     serviceTier: tierOf(request.service_tier),
@@ -98,13 +98,13 @@ export function normalizeChatRequest(
     endUser: context.endUser,
     account: context.account,
     metadata: request.metadata ?? undefined,
-    trace: objectOf(request.trace),
+    trace: objectIfGiven(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
     ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
-    anthropicBetas: betasOf(context.anthropicBeta),
+    anthropicBetas: betas(context.anthropicBeta),
     extra: collectExtra(request),
   });
 }
@@ -139,7 +139,7 @@ function cacheOptions(request: ChatRequest): CacheOptions {
   return {
     control: request.cache_control ?? undefined,
     key: request.prompt_cache_key ?? undefined,
-    options: objectOf(request.prompt_cache_options),
+    options: objectIfGiven(request.prompt_cache_options),
   };
 }
 
@@ -156,12 +156,12 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
 }
 
 /** Names in a comma list; what cannot be one must not get into a header of ours. */
-function betasOf(list: string | undefined): readonly string[] | undefined {
+function betas(list: string | undefined): readonly string[] | undefined {
   return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 
 /** A JSON object, or nothing. */
-export function objectOf(value: unknown): JsonObject | undefined {
+export function objectIfGiven(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 

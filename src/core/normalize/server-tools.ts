@@ -29,7 +29,7 @@ export function serverToolType(type: string): ServerTool['type'] {
   return type.replace(/^openrouter:/, 'router:') as ServerTool['type'];
 }
 
-/** One spelling for a server tool. Options may stand beside `type` or under `parameters`; the latter win. */
+/** One spelling for a server tool. Options may be beside `type` or under `parameters`; the latter win. */
 export function normalizeServerTool({ type, parameters, ...flat }: ServerTool): ServerTool {
   return { type: serverToolType(type), parameters: { ...flat, ...parameters } };
 }

@@ -6,7 +6,7 @@ import type { Session } from './normalized-request.ts';
 
 /**
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then
- * `prompt_cache_key`. Where there is none, {@link conversationKey} stands in.
+ * `prompt_cache_key`. Where there is none, {@link conversationKey} takes its place.
  */
 export function findSession(
   request: Pick<ChatRequest, 'session_id' | 'prompt_cache_key'>,

@@ -86,7 +86,7 @@ function checkedTargets(
   );
 }
 
-/** What was said of a router model holds for the models that it stands for. */
+/** What was said of a router model applies to the models that it stands for. */
 function inPlaceOf({ requested, router, sort, admitTier }: ModelTarget, target: ModelTarget): ModelTarget {
   return Object.freeze({
     ...target,

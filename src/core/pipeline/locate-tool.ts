@@ -2,6 +2,7 @@ import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import * as read from '../../platform/json.ts';
 import { PLUGIN_SHORT_FORMS } from '../../protocol/plugins.ts';
 
 /**
@@ -21,7 +22,7 @@ export function pathOfServerTool(body: unknown, type: string, occurrence: number
 }
 
 /**
- * The fault of a server tool as its caller must read it: options may stand beside `type` instead of under `parameters`,
+ * The fault of a server tool as its caller must read it: options may be beside `type` instead of under `parameters`,
  * and dialects have names of their own for some.
  */
 export function faultInBody(fault: RequestFault, body: unknown): RequestFault {
@@ -39,7 +40,7 @@ export function faultInBody(fault: RequestFault, body: unknown): RequestFault {
   };
 }
 
-/** What an option is called where it stands beside `type`; undefined when it stands where it is expected. */
+/** What an option beside `type` is called; undefined when it is where it is expected. */
 function ownName(tool: JsonObject, option: string): string | undefined {
   if (isJsonObject(tool['parameters']) && option in tool['parameters']) return undefined;
   if (option in tool) return option;
@@ -50,7 +51,7 @@ function ownName(tool: JsonObject, option: string): string | undefined {
 
 function toolsOf(body: unknown): readonly JsonObject[] {
   const tools = isJsonObject(body) ? body['tools'] : undefined;
-  return Array.isArray(tools) ? (tools as readonly unknown[]).map((tool) => (isJsonObject(tool) ? tool : {})) : [];
+  return Array.isArray(tools) ? (tools as readonly unknown[]).map((tool) => read.object(tool)) : [];
 }
 
 /** The one spelling of a tool's type. Anthropic's types carry a date, and OpenAI's image tool has no prefix. */

@@ -32,7 +32,7 @@ interface ToolOffer {
   readonly native: readonly string[];
 }
 
-/** Where a server tool stands in the body: by its type and how many of that type stand before it. */
+/** Where a server tool is in the body: by its type and how many of that type come before it. */
 export type PathOfTool = (type: string, occurrence: number) => string;
 
 /**
@@ -122,7 +122,7 @@ interface CheckedTool {
  * Finds a server tool and checks its options, and those of the tools that it will offer to other models. A tool that
  * this operation refuses, or that nobody registered, is a 400.
  *
- * @param path - Where the tool stands in the body.
+ * @param path - Where the tool is in the body.
  */
 function checkServerTool(tool: ServerTool, path: string, registry: PluginRegistry): Checked<CheckedTool> {
   const { type, parameters } = tool;

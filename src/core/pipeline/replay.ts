@@ -5,6 +5,7 @@ import { bareToolName } from './tool-names.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import * as read from '../../platform/json.ts';
 
 type ServerCallDetail = Extract<ReasoningDetail, { type: 'reasoning.server_tool_call' }>;
 
@@ -58,10 +59,10 @@ function turnOf(
     {
       id: detail.tool_call_id ?? `server_${prefix}_${position}`,
       type: 'function',
-      function: { name: nameOf(detail), arguments: textOf(detail.arguments) || '{}' },
+      function: { name: nameOf(detail), arguments: read.text(detail.arguments) ?? '{}' },
       ...(isJsonObject(detail.extra_content) ? { extra_content: detail.extra_content } : {}),
     },
-    textOf(detail.result),
+    read.text(detail.result) ?? '',
   ]);
   return [
     {
@@ -75,12 +76,7 @@ function turnOf(
 }
 
 function nameOf({ tool_name: name }: ServerCallDetail): string {
-  return bareToolName(textOf(name));
-}
-
-/** Details come back from callers, who may have changed them. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  return bareToolName(read.text(name) ?? '');
 }
 
 /** What a loop of server tools has done so far. */

@@ -74,7 +74,7 @@ export class TurnJoint {
     this.#offset = this.#nextIndex;
   }
 
-  /** A piece of the turn as it stands in the whole stream. */
+  /** A piece of the turn as it appears in the whole stream. */
   join(piece: StreamPiece): StreamPiece {
     if (typeof piece === 'string')
       return piece === '' ? piece : `${this.#gapBefore(unescapeText(piece), '\\n\\n')}${piece}`;

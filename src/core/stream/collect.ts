@@ -79,7 +79,7 @@ class ChoiceCollector {
   }
 }
 
-/** Folds the pieces of a stream into a whole answer. Failures and end marks are not its business. */
+/** Folds the pieces of a stream into a non-streaming response. Failures and end marks are not its business. */
 export class ResultCollector {
   readonly #choices = new Map<number, ChoiceCollector>();
   #usage: ReportedUsage | undefined;

@@ -132,7 +132,7 @@ export function withoutReasoning<Said extends Reasoned>(
   return calls.length === 0 ? rest : { ...rest, reasoning_details: calls };
 }
 
-/** Turns a whole answer into the pieces of a short stream, for callers who asked for one. */
+/** Turns a non-streaming response into the pieces of a short stream, for callers who asked for one. */
 export function scatter(result: UpstreamResult): readonly StreamPiece[] {
   const { systemFingerprint, serviceTier, upstreamId, usage } = result;
   return [

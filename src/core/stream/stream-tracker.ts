@@ -10,7 +10,7 @@ export type StreamEnd =
   | { readonly ok: false; readonly failure: AttemptFailure };
 
 /**
- * Watches the pieces of one stream and knows at its end whether it was whole. Finish and usage are held back until
+ * Watches the pieces of one stream and knows at its end whether it was complete. Finish and usage are held back until
  * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
  */
 export class StreamTracker {
@@ -51,7 +51,7 @@ export class StreamTracker {
     }
   }
 
-  /** Counts plain text that went by, escaped as it stands in its piece. */
+  /** Counts plain text that went by, escaped as it appears in its piece. */
   countText(escaped: string): void {
     this.#quarters += quarterTokens(unescapeText(escaped));
   }

@@ -5,7 +5,7 @@ import type { ServiceUse } from '../../contracts/plugin-context.ts';
 type Counts = Readonly<Record<string, number | null | undefined>>;
 
 /**
- * Adds what two calls used and cost, for requests that make several. Money is added in whole nano-dollars. A cost that
+ * Adds what two calls used and cost, for requests that make several. Costs are added in whole nano-dollars. A cost that
  * is only known for one of them is the cost of both: it is a floor, and better than none.
  */
 export function addUsage(left: Usage, right: Usage): Usage {

@@ -4,7 +4,7 @@ import type { ReportedUsage } from './pieces.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
 
-/** A whole answer as a provider gave it, before ids, prices and metadata of ours are added. */
+/** A non-streaming response as a provider gave it, before ids, prices and metadata of ours are added. */
 export interface UpstreamResult {
   readonly choices: readonly Choice[];
   readonly usage?: ReportedUsage | undefined;

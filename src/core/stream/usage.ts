@@ -17,7 +17,7 @@ export interface Settlement {
   readonly costParts?: readonly CostPart[] | undefined;
 }
 
-/** What a bill needs besides the usage report, and where the counts come from when a provider reported none. */
+/** What a cost needs besides the usage report, and where the counts come from when a provider reported none. */
 export interface Estimate {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -33,7 +33,7 @@ export interface Estimate {
 
 /**
  * Prices a usage report for the caller (gaps 4.7, 6.2). A cost that the provider reports wins over one we compute; an
- * account that paid with its own key is charged nothing here, and what its provider charges stands in the details.
+ * account that paid with its own key is charged nothing here, and what its provider charges is in the details.
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
   const counted = reported ?? estimated(estimate);

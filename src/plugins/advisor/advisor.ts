@@ -16,6 +16,7 @@ import {
 } from '../inner-call/helper-model.ts';
 import { STRONG } from '../inner-call/rank-models.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import * as read from '../../platform/json.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You advise another model that works on a task and has come to a point where it wants a second opinion. Give clear, ' +
@@ -83,10 +84,10 @@ function transcript(messages: readonly Message[]): Message {
  * them. Media are named, not sent.
  */
 function transcriptOf(messages: readonly Message[]): string {
-  return JSON.stringify(messages.map(entryOf));
+  return JSON.stringify(messages.map(entry));
 }
 
-function entryOf(message: Message): object {
+function entry(message: Message): object {
   const { role, content } = message;
   const media = Array.isArray(content) ? content.flatMap(({ type }) => (type === 'text' ? [] : type)) : [];
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
@@ -115,8 +116,8 @@ function earlierAdvice({ messages }: NormalizedRequest, name: string): readonly 
 }
 
 function consultation({ function: called }: ToolCall, result: string): readonly Message[] {
-  const prompt = memberOf(called.arguments, 'prompt');
-  const advice = memberOf(result, 'advice');
+  const prompt = member(called.arguments, 'prompt');
+  const advice = member(result, 'advice');
   if (prompt === undefined || advice === undefined) return [];
   return [
     { role: 'user', content: prompt },
@@ -124,11 +125,6 @@ function consultation({ function: called }: ToolCall, result: string): readonly 
   ];
 }
 
-function memberOf(json: string, name: string): string | undefined {
-  try {
-    const value = (JSON.parse(json) as Readonly<Record<string, unknown>> | null)?.[name];
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function member(json: string, name: string): string | undefined {
+  return read.string(read.parseObject(json)?.[name]);
 }

@@ -211,11 +211,11 @@ interface CostBand {
   readonly to: number;
   /** Whether models exactly at `to` belong to it. */
   readonly closed: boolean;
-  /** False when the caller said nothing of costs: then models outside may stand in as the last fallbacks. */
+  /** False when the caller said nothing of costs: then models outside may be the last fallbacks. */
   readonly strict: boolean;
 }
 
-/** Candidates inside a band, and those that may stand in when all of them fail. */
+/** Candidates inside a band, and those that may take their place when all of them fail. */
 interface Banded {
   readonly inside: readonly Candidate[];
   readonly reserve: readonly Candidate[];

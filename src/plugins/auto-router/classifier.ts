@@ -67,7 +67,7 @@ export function predict(weights: WeightTable, text: string): { readonly task: Ta
   return { task: tasks[best] ?? 'general', confidence: 1 / total };
 }
 
-/** A classification, and whether it stands in for one that failed. */
+/** A classification, and whether it replaces one that failed. */
 export type SafeClassification = Classification & { readonly failed: boolean };
 
 /** Asks a classifier. One that throws or gives back something else is one that knows nothing (gaps 5.1: never an error). */
@@ -78,7 +78,7 @@ export function classifySafely(classify: TaskClassifier, prompt: Prompt): SafeCl
       return { task, confidence, failed: false };
     }
   } catch {
-    // What it threw may repeat the prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat the prompt, so it is told to nobody; that it threw is in the stage.
   }
   return { task: 'general', confidence: 0, failed: true };
 }

@@ -2,8 +2,8 @@ import { byPrice, type Candidate } from '../inner-call/candidates.ts';
 import { scoreNamesOf } from './task-types.ts';
 
 /**
- * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when nobody knows. Asked for
- * every candidate while a route is planned, so it must answer at once, and the same for the same question.
+ * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when unknown. Asked for every
+ * candidate while a route is planned, so it must answer at once, and the same for the same question.
  */
 export type RankingSource = (candidate: Candidate, task: string) => number | undefined;
 

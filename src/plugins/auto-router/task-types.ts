@@ -54,7 +54,7 @@ export function scoreNamesOf(task: string): readonly string[] {
 
 /**
  * Signs of a task that no single word gives away. Each is a feature of its own whose weight is learned like all others.
- * Runs of characters are bounded or end at the first other one, so that no text can make one of these slow.
+ * Runs of characters are limited or end at the first other one, so that no text can make one of these slow.
  */
 export const RULES: readonly RegExp[] = [
   // Code in a fence, and code without one.

@@ -222,7 +222,7 @@ const LEAST_OUTPUT = 256;
 /** What is kept free for the answer of a request without a limit once a prompt is shortened anyway. */
 const USUAL_OUTPUT = 4_096;
 
-/** How many tokens of messages an endpoint takes; all Infinity for one of which nobody knows its context. */
+/** How many tokens of messages an endpoint takes; all Infinity for one whose context is unknown. */
 interface PromptRoom {
   /** A prompt of up to this length is left alone. */
   readonly whole: number;
@@ -230,7 +230,7 @@ interface PromptRoom {
   readonly shortened: number;
 }
 
-/** Works out the room for messages: the context without the requested output and without what stands beside them. */
+/** Works out the room for messages: the context without the requested output and without what is beside them. */
 function promptRoom(endpoint: Endpoint, request: NormalizedRequest, beside: number): PromptRoom {
   const { contextLength = Infinity, maxPromptTokens = Infinity, maxOutputTokens = Infinity } = endpoint;
   const asked = request.needs.outputTokens;

@@ -4,7 +4,7 @@ import type { Message } from '../../protocol/message.ts';
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number;
 
-/** A text that may be shortened: where it stands in its message, and how long it is. */
+/** A text that may be shortened: where it is in its message, and how long it is. */
 interface CountedText {
   /** Index among the content parts; -1 when the content is one text. */
   readonly part: number;

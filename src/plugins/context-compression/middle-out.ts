@@ -91,7 +91,7 @@ function withShortTexts(message: Message, parts: ReadonlySet<number>, shorten: (
   return { ...message, content: changed } as Message;
 }
 
-/** Stands where the middle of a text was. */
+/** Takes the place of the middle of a text. */
 export const GAP = '\n[…]\n';
 
 /** Characters that the end of a text may have at most per token; where the search for its length begins. */

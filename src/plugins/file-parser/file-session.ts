@@ -171,7 +171,7 @@ export class FileSession {
     return hashed;
   }
 
-  /** Tells what was read now: for the bill, the metadata and, should the request fail, its error. */
+  /** Tells what was read now: for the cost, the metadata and, should the request fail, its error. */
   #note(readings: readonly FileReading[], context: PluginContext<FileSession>): void {
     const told = new Set(this.#noted);
     const news = [...new Set(readings)].filter((reading) => !told.has(reading));
@@ -222,7 +222,7 @@ interface FileEngines {
 
 /** Pictures of one request that are passed on (gaps 5.6). */
 const MAX_IMAGES = 8;
-/** Characters of one file's pictures: what plugins may add to a request is bounded. */
+/** Characters of one file's pictures: what plugins may add to a request is limited. */
 const MAX_IMAGE_CHARACTERS = MAX_PLUGIN_OUTPUT_LENGTH * 0.75;
 
 /**

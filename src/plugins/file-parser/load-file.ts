@@ -25,8 +25,8 @@ const FETCH_TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 3;
 
 /**
- * Gets the bytes of a file part: from its data URL, from its address through the guarded door, or from the store of
- * uploads.
+ * Gets the bytes of a file part: from its data URL, from its address through the guarded entry point, or from the store
+ * of uploads.
  *
  * @throws {@link RouterError} 400 or 413, with the path of what is wrong.
  */

@@ -15,6 +15,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { OcrEngine } from '../../contracts/pdf-reader.ts';
 import { JsonService } from '../service/json-service.ts';
 import { transportKind } from '../option-kinds.ts';
+import * as read from '../../platform/json.ts';
 
 /** Options of {@link mistralOcr}. */
 export interface MistralOcrOptions {
@@ -75,11 +76,11 @@ export function mistralOcr(options: MistralOcrOptions): OcrEngine {
         signal,
         refusedInput: 'The PDF is not accepted by the OCR service',
       });
-      const pages = objectsIn(answer['pages']);
+      const pages = read.objects(answer['pages']);
       const pagesProcessed = billedPages(answer) ?? pages.length;
       return {
-        pages: pages.map((page) => (typeof page['markdown'] === 'string' ? page['markdown'] : '')),
-        images: pages.flatMap((page) => objectsIn(page['images']).flatMap(imageUrl)),
+        pages: pages.map((page) => read.text(page['markdown']) ?? ''),
+        images: pages.flatMap((page) => read.objects(page['images']).flatMap(imageUrl)),
         pagesProcessed,
         cost: pagesProcessed * pricePerPage,
       };
@@ -103,8 +104,4 @@ function imageUrl(image: JsonObject): readonly string[] {
   const { image_base64: base64 } = image;
   if (typeof base64 !== 'string' || base64 === '') return [];
   return [base64.startsWith('data:') ? base64 : `data:image/jpeg;base64,${base64}`];
-}
-
-function objectsIn(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

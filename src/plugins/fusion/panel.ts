@@ -43,7 +43,7 @@ interface PanelQuestion {
 /**
  * Asks all members at the same time. Whoever fails is lost, whatever happens to the others.
  *
- * @throws The signal's reason when the caller goes away.
+ * @throws The signal's reason when the client disconnects.
  */
 export async function askPanel(question: PanelQuestion, context: ToolContext): Promise<PanelOutcome> {
   const outcomes = await Promise.all(question.panel.map((model) => askMember(model, question, context)));

@@ -28,7 +28,7 @@ export interface Detector {
   readonly scope: string;
   /** What it finds, in places of the original text. */
   find(view: TextView): readonly Finding[];
-  /** What stands in the place of a finding that is taken out (gaps 7.4). */
+  /** What is in the place of a finding that is taken out (gaps 7.4). */
   placeholder(finding: Finding): string;
 }
 
@@ -148,7 +148,7 @@ function decode(run: string): string | undefined {
 }
 
 interface Step {
-  /** Words that may stand between this one and the one before. */
+  /** Words that may be between this one and the one before. */
   readonly gap: number;
   readonly exact: ReadonlySet<string>;
   readonly prefixes: readonly string[];
@@ -160,7 +160,7 @@ interface Compiled {
 }
 
 /**
- * Finds attempts to take over a model. Every pattern is a row of words with bounded gaps, so the work is proportional
+ * Finds attempts to take over a model. Every pattern is a row of words with limited gaps, so the work is proportional
  * to the number of words.
  *
  * @param folded - The text that the words come from.

@@ -1,10 +1,10 @@
-/** Words of which one must stand at this place of a pattern; `*` at the end stands for any ending. */
+/** Words of which one must be at this place of a pattern; `*` at the end stands for any ending. */
 type Slot = readonly string[];
 
 /** An attempt to take over a model, as words in a row with a few others between them. */
 export interface InjectionPattern {
   readonly name: string;
-  /** Words in order; each number says how many other words may stand between its neighbours. */
+  /** Words in order; each number says how many other words may be between its neighbours. */
   readonly shape: readonly (Slot | number)[];
 }
 
@@ -73,7 +73,7 @@ const LIMITS: Slot = [
   'measures',
 ];
 
-/** What is looked for, by name. The names stand in errors and stages. */
+/** What is looked for, by name. The names are in errors and stages. */
 export const INJECTION_PATTERNS: readonly InjectionPattern[] = [
   { name: 'ignore_instructions', shape: [IGNORE, 3, EARLIER, 3, RULES] },
   {

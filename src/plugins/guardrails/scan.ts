@@ -90,7 +90,7 @@ export class Scan {
   }
 }
 
-/** What stands where two windows overlap is found twice and counted once. */
+/** What is where two windows overlap is found twice and counted once. */
 function note(
   findings: Map<Detector, Map<string, Finding>>,
   detector: Detector,

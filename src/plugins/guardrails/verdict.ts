@@ -75,7 +75,7 @@ export interface Finding {
   readonly end: number;
 }
 
-/** A stretch of a text and what stands in its place. */
+/** A stretch of a text and what is in its place. */
 interface Redaction {
   readonly start: number;
   readonly end: number;

@@ -14,6 +14,7 @@ import type { Transport } from '../../net/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
 import { JsonService } from '../service/json-service.ts';
 import { transportKind } from '../option-kinds.ts';
+import * as read from '../../platform/json.ts';
 
 /** Options of {@link openaiImages}. */
 export interface OpenAIImagesOptions {
@@ -77,7 +78,7 @@ export function openaiImages(options: OpenAIImagesOptions): ImageGenerator {
 function imagesOf(answer: JsonObject, wishes: JsonObject, options: OpenAIImagesOptions): GeneratedImages {
   const format = answer['output_format'] ?? wishes['output_format'];
   const type = MEDIA_TYPES.find((one) => one === format) ?? 'png';
-  const data: readonly unknown[] = Array.isArray(answer['data']) ? answer['data'] : [];
+  const data: readonly unknown[] = read.list(answer['data']);
   const urls = data.filter(isJsonObject).flatMap(({ b64_json: base64, url }) => {
     if (typeof base64 === 'string' && base64 !== '') return `data:image/${type};base64,${base64}`;
     return typeof url === 'string' && /^https?:\/\//.test(url) ? url : [];

@@ -13,7 +13,7 @@ export interface Candidate {
   readonly target: ModelTarget;
   /** Those of its endpoints that the request can use; at least one. */
   readonly endpoints: readonly Endpoint[];
-  /** Input plus output at the cheapest of them, USD per million tokens; undefined when nobody knows it. */
+  /** Input plus output at the cheapest of them, USD per million tokens; undefined when unknown. */
   readonly price: number | undefined;
 }
 
@@ -147,7 +147,7 @@ export function safeScores(
     const known = scores.filter((entry): entry is readonly [Candidate, number] => Number.isFinite(entry[1]));
     return { scores: new Map(known), failed: false };
   } catch {
-    // What it threw may repeat a prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat a prompt, so it is told to nobody; that it threw is in the stage.
     return { scores: new Map(), failed: true };
   }
 }

@@ -40,11 +40,11 @@ const ACCEPT =
   'text/html, application/xhtml+xml, text/plain, text/markdown, application/json, application/pdf, */*;q=0.1';
 
 /**
- * Fetches pages through the one door to addresses that users give, and reads HTML, text, JSON and PDF. HTML is read by
- * the optional package `defuddle` (with `linkedom`), where they are installed and the runtime is Node; otherwise by a
- * simple reader of our own.
+ * Fetches pages through the one entry point to addresses that users give, and reads HTML, text, JSON and PDF. HTML is
+ * read by the optional package `defuddle` (with `linkedom`), where they are installed and the runtime is Node;
+ * otherwise by a simple reader of our own.
  *
- * @param door - Takes the place of a door of its own.
+ * @param door - Takes the place of an entry point of its own.
  */
 export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbound): PageFetcher {
   checkShape(GUARDED_FETCHER_OPTIONS, options, 'guardedFetcher');

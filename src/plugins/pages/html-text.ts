@@ -21,8 +21,8 @@ const HEADING = /^h([1-6])$/;
 const MAX_TITLE_LENGTH = 300;
 
 /**
- * Reads a page without a parser: scripts, styles and what stands around the content are left out, headings, lists,
- * links and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it.
+ * Reads a page without a parser: scripts, styles and what is around the content are left out, headings, lists, links
+ * and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it.
  */
 export function readHtml(html: string, baseURL: string): ReadablePage {
   const writer = new TextWriter(baseURL);
@@ -50,7 +50,7 @@ export function readHtml(html: string, baseURL: string): ReadablePage {
     if (BLOCKS.has(name)) writer.block();
   }
   const text = writer.finish();
-  // A page that puts everything into what usually stands around the content is read as a whole.
+  // A page that puts everything into what usually is around the content is read as a whole.
   const whole = text === '' && content.end > content.start ? bareText(html) : text;
   return {
     title: decodeEntities(title).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_LENGTH) || undefined,

@@ -19,8 +19,8 @@ import { codersUnder } from './frontier.ts';
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
   /**
-   * How good a model is at code, from 0 to 1, or undefined when nobody knows; must answer at once, and the same for the
-   * same question. Default: the score `coding` of the catalog, or `code`.
+   * How good a model is at code, from 0 to 1, or undefined when unknown; must answer at once, and the same for the same
+   * question. Default: the score `coding` of the catalog, or `code`.
    */
   readonly codingScore?: ((candidate: Candidate) => number | undefined) | undefined;
 }
@@ -34,7 +34,7 @@ const MAX_MODELS = 3;
 /**
  * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): the cheapest
  * model of a tier of coding scores, or with `:nitro` the fastest, and two more of that tier for when it is not there;
- * with `max_price` the best one for the money. It costs nothing and calls nobody.
+ * with `max_price` the best one within it. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
  * by price stands for the high tier, and so on, and the stage says so.
@@ -95,7 +95,7 @@ function choose(
   return chosen;
 }
 
-/** Without any score, a place in the order of prices stands in: dearer models are mostly better. */
+/** Without any score, its place in the order of prices is used: dearer models are mostly better. */
 function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
   // Models at unknown prices are better than none.

@@ -42,7 +42,7 @@ export interface Coder {
   readonly candidate: Candidate;
   /** From 0 to 1. */
   readonly score: number;
-  /** USD per million input tokens; undefined when nobody knows it. */
+  /** USD per million input tokens; undefined when unknown. */
   readonly price: number | undefined;
 }
 

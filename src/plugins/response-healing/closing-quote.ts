@@ -1,4 +1,4 @@
-/** What a text stands in: it is a key, or a value in an object, an array or a tuple. */
+/** What a text is in: it is a key, or a value in an object, an array or a tuple. */
 export type TextPlace = 'key' | 'object' | 'array' | 'tuple';
 
 /** What is known of the place of a text. */
@@ -61,7 +61,7 @@ export function endsText(source: string, at: number, context: TextContext): bool
   }
 }
 
-/** What may stand behind a comma. */
+/** What may be behind a comma. */
 function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean): boolean {
   const next = source[at];
   if (next === undefined || next === '}' || next === ']' || next === '/' || next === '#') return true;
@@ -72,7 +72,7 @@ function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean)
   );
 }
 
-/** What may stand behind a closing bracket. */
+/** What may be behind a closing bracket. */
 function endsBracket(source: string, at: number, outermost: boolean): boolean {
   const next = skipSpace(source, at);
   if (next > at && (outermost || source.slice(at, next).includes('\n'))) return true;

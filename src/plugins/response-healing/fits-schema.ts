@@ -1,5 +1,5 @@
-import { canonical } from '../../platform/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { canonical, list, number } from '../../platform/json.ts';
 
 /** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
 const MAX_STEPS = 100_000;
@@ -9,10 +9,10 @@ const MAX_DEPTH = 200;
 const NOT_UNDERSTOOD = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef', 'dependencies'];
 
 /**
- * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently):
- * true or false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it;
- * patterns, references to elsewhere and `unevaluated…` are not worked out; a keyword that nobody knows says nothing.
- * So false is only ever said of values that do not fit.
+ * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently): true or
+ * false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it; patterns,
+ * references to elsewhere and `unevaluated…` are not worked out; an unknown keyword says nothing. So false is only ever
+ * said of values that do not fit.
  */
 export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
   return new Validation(schema).check(schema, value, 0);
@@ -20,7 +20,7 @@ export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
 
 class Validation {
   readonly #root: JsonValue;
-  /** Until draft 7, what stands beside a reference says nothing. */
+  /** Until draft 7, what is beside a reference says nothing. */
   readonly #refersAlone: boolean;
   #steps = 0;
 
@@ -75,11 +75,11 @@ class Validation {
     if (typeof maxProperties === 'number') yield keys.length <= maxProperties;
     if (propertyNames !== undefined) for (const key of keys) yield this.check(propertyNames, key, depth);
     for (const key of keys) yield this.#member(schema, key, value[key] ?? null, depth);
-    for (const [key, names] of membersOf(dependentRequired)) {
+    for (const [key, names] of members(dependentRequired)) {
       if (!Object.hasOwn(value, key) || !Array.isArray(names)) continue;
       yield names.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
     }
-    for (const [key, dependent] of membersOf(dependentSchemas)) {
+    for (const [key, dependent] of members(dependentSchemas)) {
       if (Object.hasOwn(value, key)) yield this.check(dependent, value, depth);
     }
   }
@@ -100,12 +100,12 @@ class Validation {
     if (typeof minItems === 'number') yield value.length >= minItems;
     if (typeof maxItems === 'number') yield value.length <= maxItems;
     if (uniqueItems === true) yield new Set(value.map(canonical)).size === value.length;
-    const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+    const first = Array.isArray(prefixItems) ? prefixItems : list(items);
     const rest = Array.isArray(items) ? additionalItems : items;
     for (const [index, item] of value.entries()) yield this.check(first[index] ?? rest ?? true, item, depth);
     if (contains === undefined) return;
-    const least = typeof schema['minContains'] === 'number' ? schema['minContains'] : 1;
-    const most = typeof schema['maxContains'] === 'number' ? schema['maxContains'] : Infinity;
+    const least = number(schema['minContains']) ?? 1;
+    const most = number(schema['maxContains']) ?? Infinity;
     yield some(
       value.map((item) => this.check(contains, item, depth)),
       least,
@@ -125,7 +125,7 @@ class Validation {
   }
 }
 
-function membersOf(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
+function members(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
   return isJsonObject(value)
     ? Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, one] as const]))
     : [];
@@ -173,7 +173,7 @@ function isOfType(value: JsonValue, type: JsonValue): Verdict {
 
 function* numberVerdicts(schema: JsonObject, value: number): Generator<Verdict> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  // In draft 4 the exclusive limits are flags that stand beside the limits.
+  // In draft 4 the exclusive limits are flags that are beside the limits.
   if (typeof minimum === 'number') yield exclusiveMinimum === true ? value > minimum : value >= minimum;
   if (typeof maximum === 'number') yield exclusiveMaximum === true ? value < maximum : value <= maximum;
   if (typeof exclusiveMinimum === 'number') yield value > exclusiveMinimum;

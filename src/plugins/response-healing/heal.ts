@@ -63,7 +63,7 @@ function rankOf({ kind, alone, closed }: Candidate): number {
   return (kind === 'object' ? 0 : 4) + (closed ? 0 : 2) + (alone ? 0 : 1);
 }
 
-/** What stands behind the end of the model's thinking, where a provider left it in the text. */
+/** What is behind the end of the model's thinking, where a provider left it in the text. */
 function withoutThinking(text: string): string {
   const end = /<\/(?:think|thinking|thought|reasoning|reflection)>/i;
   let rest = text;
@@ -98,7 +98,7 @@ const BRACKET = /[{[]/g;
 const PROMISING =
   /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
 const KEY_FIRST = /^\s{0,200}["“][^"“”\n]{1,120}["”]\s{0,20}:/;
-/** Opening line of a fence, and whatever else may stand between the beginning of a text and its JSON. */
+/** Opening line of a fence, and whatever else may be between the beginning of a text and its JSON. */
 const FENCED =
   /(?:^|[\s\S])(?:```|~~~)[ \t]{0,8}(?:json[5cl]?|javascript|js|python|py|typescript|ts)?\s{0,200}(?:(?:const|let|var) \w{1,40} ?= ?)?$/i;
 const ALONE = /^\s{0,200}(?:json\s{1,20}|<\w{1,40}>\s{0,20}|\w{1,40} ?= ?)?$/i;

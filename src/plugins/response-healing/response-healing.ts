@@ -9,8 +9,9 @@ import { heal, type Healed } from './heal.ts';
 type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
 
 /**
- * The plugin `response-healing` (contract: plugins; gaps 5.7): makes JSON of whole answers that should be JSON and are
- * not quite. Takes part when a request names it and asks for `json_object` or `json_schema`; streams pass unchanged.
+ * The plugin `response-healing` (contract: plugins; gaps 5.7): makes JSON of non-streaming responses that should be
+ * JSON and are not quite. Takes part when a request names it and asks for `json_object` or `json_schema`; streams pass
+ * unchanged.
  *
  * Text that is JSON already is never changed. What cannot be healed without inventing something stays as it is: an
  * answer that was cut off, prose without JSON, JSON that does not fit the schema. A stage says what was done.

@@ -38,7 +38,7 @@ const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
 /** Characters at the end of a text that may be brackets. */
 const MAX_TAIL = 200;
-/** The end of a fence is the end of what stands in it. */
+/** The end of a fence is the end of what is in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
 
@@ -195,7 +195,7 @@ class Tidier {
     return text;
   }
 
-  /** Superfluous commas and an ellipsis stand where a member could. */
+  /** Superfluous commas and an ellipsis are where a member could be. */
   #skipsNothing(character: string): boolean {
     const skipped = ',;，；'.includes(character) ? character : this.#match(ELLIPSIS);
     if (skipped === '') return false;

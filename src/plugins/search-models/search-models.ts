@@ -6,6 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Model } from '../../catalog/model.ts';
 import { blendedPrice } from '../../catalog/price.ts';
+import * as read from '../../platform/json.ts';
 
 /** What a request may say about `router:experimental__search_models`. */
 export interface SearchModelsOptions {
@@ -68,7 +69,7 @@ function queryOf(args: JsonObject): ModelQuery | string {
   const lists = ['input_modalities', 'output_modalities', 'supported_parameters'] as const;
   const wrongList = lists.find((name) => args[name] != null && !isListOfTexts(args[name]));
   if (wrongList !== undefined) return `${wrongList} must be a list of texts`;
-  const [maxPromptPrice, maxCompletionPrice, minContext] = numbers.map((name) => numberOf(args[name]));
+  const [maxPromptPrice, maxCompletionPrice, minContext] = numbers.map((name) => read.number(args[name]));
   const [inputModalities = [], outputModalities = [], parameters = []] = lists.map((name) => textsOf(args[name]));
   return {
     text: query,
@@ -80,10 +81,6 @@ function queryOf(args: JsonObject): ModelQuery | string {
     outputModalities,
     parameters,
   };
-}
-
-function numberOf(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined;
 }
 
 function textsOf(value: JsonValue | undefined): readonly string[] {
@@ -212,13 +209,13 @@ function describe({ model, endpoints }: Found): JsonObject {
     ...(best?.price === undefined
       ? {}
       : { usd_per_million_tokens: { prompt: best.price.prompt, completion: best.price.completion } }),
-    input_modalities: namesOf(endpoints.map((one) => one.inputModalities)),
-    output_modalities: namesOf(endpoints.map((one) => one.outputModalities)),
+    input_modalities: names(endpoints.map((one) => one.inputModalities)),
+    output_modalities: names(endpoints.map((one) => one.outputModalities)),
     ...(abilities.length === 0 ? {} : { abilities }),
     providers: [...new Set(endpoints.map(({ providerName }) => providerName))],
   };
 }
 
-function namesOf(sets: readonly (ReadonlySet<string> | undefined)[]): string[] {
+function names(sets: readonly (ReadonlySet<string> | undefined)[]): string[] {
   return [...new Set(sets.flatMap((set) => [...(set ?? ['text'])]))];
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { DomainRule, DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
 import { JsonService } from '../service/json-service.ts';
@@ -6,12 +6,12 @@ import {
   checkKeyedEngine,
   EXCERPT_GAP,
   type KeyedSearchEngineOptions,
-  objectsOf,
   resultOf,
-  textOf,
+  trimmedText,
   textsOf,
 } from './engine-options.ts';
 import { shortQuery } from './run-search.ts';
+import * as read from '../../platform/json.ts';
 
 const MAX_RESULTS = 20;
 const MAX_QUERY_LENGTH = 400;
@@ -42,18 +42,18 @@ export function brave(options: KeyedSearchEngineOptions): SearchEngine {
       const goggles = gogglesOf(domains);
       if (goggles.length > 0) url.searchParams.set('goggles', goggles.join('\n'));
       const answer = await service.call({ url, headers: ['x-subscription-token', options.apiKey], signal });
-      const web = isJsonObject(answer['web']) ? answer['web'] : {};
-      const results = objectsOf(web['results']).flatMap((one) =>
-        resultOf(one['url'], one['title'], contentOf(one), one['page_age']),
-      );
+      const web = read.object(answer['web']);
+      const results = read
+        .objects(web['results'])
+        .flatMap((one) => resultOf(one['url'], one['title'], content(one), one['page_age']));
       return { results, cost: options.pricePerSearch ?? 0.005 };
     },
     close: () => service.close(),
   };
 }
 
-function contentOf(result: JsonObject): string {
-  return [textOf(result['description']) ?? [], ...textsOf(result['extra_snippets'])].flat().join(EXCERPT_GAP);
+function content(result: JsonObject): string {
+  return [trimmedText(result['description']) ?? [], ...textsOf(result['extra_snippets'])].flat().join(EXCERPT_GAP);
 }
 
 /** Hosts that are wanted, with everything else thrown away, or hosts that are not wanted. */

@@ -38,7 +38,7 @@ export function chooseSearch(
   const { targets } = request;
   const endpoints = targets.flatMap((target) => target.endpoints);
   const able = endpoints.filter((endpoint) => canSearchItself(endpoint, wish, request)).length;
-  // A router model has no endpoints yet; which it will get, nobody knows here.
+  // A router model has no endpoints yet; which it will get is unknown here.
   if (able > 0 && able === endpoints.length && targets.every((target) => target.endpoints.length > 0)) {
     return { type: 'native' };
   }

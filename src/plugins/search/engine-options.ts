@@ -8,8 +8,9 @@ import {
 } from '../../platform/option-kinds.ts';
 import type { Transport } from '../../net/transport.ts';
 import { transportKind } from '../option-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import type { JsonValue } from '../../protocol/json.ts';
 import type { SearchResult } from '../../contracts/search-engine.ts';
+import * as read from '../../platform/json.ts';
 
 /** What all search engines may be told. */
 export interface SearchEngineOptions {
@@ -51,22 +52,17 @@ export function checkKeyedEngine(id: string, options: KeyedSearchEngineOptions, 
   return (options.baseURL ?? usual).replace(/\/+$/, '');
 }
 
-/** What stands between two excerpts of one page. */
+/** What is between two excerpts of one page. */
 export const EXCERPT_GAP = '\n[...]\n';
 
-/** The objects of a list that a service sent; whatever else is in it is left out. */
-export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
 /** A text that a service sent, if it is one and says something. */
-export function textOf(value: JsonValue | undefined): string | undefined {
+export function trimmedText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
 /** The texts of a list. */
 export function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? value.flatMap((one: JsonValue) => textOf(one) ?? []) : [];
+  return read.list(value).flatMap((one) => trimmedText(one) ?? []);
 }
 
 /** A result, or nothing when it has no address. */
@@ -76,7 +72,7 @@ export function resultOf(
   content: string,
   publishedAt?: JsonValue,
 ): readonly SearchResult[] {
-  const address = textOf(url);
+  const address = trimmedText(url);
   if (address === undefined) return [];
-  return [{ url: address, title: textOf(title), content, publishedAt: textOf(publishedAt) }];
+  return [{ url: address, title: trimmedText(title), content, publishedAt: trimmedText(publishedAt) }];
 }

@@ -6,11 +6,11 @@ import {
   checkKeyedEngine,
   EXCERPT_GAP,
   type KeyedSearchEngineOptions,
-  objectsOf,
   resultOf,
-  textOf,
+  trimmedText,
   textsOf,
 } from './engine-options.ts';
+import * as read from '../../platform/json.ts';
 
 /** Exa's words for the modes that it knows. */
 const MODES: ReadonlySet<SearchMode> = new Set(['instant', 'fast', 'auto', 'deep-lite', 'deep', 'deep-reasoning']);
@@ -44,9 +44,9 @@ export function exa(options: KeyedSearchEngineOptions): SearchEngine {
         signal: query.signal,
         timeoutMs: options.timeoutMs ?? (DEEP.has(type) ? DEEP_TIMEOUT_MS : undefined),
       });
-      const results = objectsOf(answer['results']).flatMap((one) =>
-        resultOf(one['url'], one['title'], contentOf(one), one['publishedDate']),
-      );
+      const results = read
+        .objects(answer['results'])
+        .flatMap((one) => resultOf(one['url'], one['title'], content(one), one['publishedDate']));
       const cost = options.pricePerSearch ?? reportedCost(answer) ?? listedCost(type, results.length);
       return { results, cost };
     },
@@ -68,11 +68,11 @@ function encode(query: SearchQuery, type: SearchMode): JsonObject {
   };
 }
 
-function contentOf(result: JsonObject): string {
+function content(result: JsonObject): string {
   const highlights = textsOf(result['highlights']);
   return highlights.length > 0
     ? highlights.join(EXCERPT_GAP)
-    : (textOf(result['text']) ?? textOf(result['summary']) ?? '');
+    : (trimmedText(result['text']) ?? trimmedText(result['summary']) ?? '');
 }
 
 function reportedCost(answer: JsonObject): number | undefined {

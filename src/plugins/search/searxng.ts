@@ -2,7 +2,8 @@ import { checkShape } from '../../platform/option-kinds.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
 import { JsonService } from '../service/json-service.ts';
-import { objectsOf, resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, textOf } from './engine-options.ts';
+import { resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, trimmedText } from './engine-options.ts';
+import * as read from '../../platform/json.ts';
 
 /** Options of {@link searxng}. */
 export interface SearxngOptions extends SearchEngineOptions {
@@ -31,9 +32,9 @@ export function searxng(options: SearxngOptions): SearchEngine {
       url.searchParams.set('q', [query, ...siteWords(domains)].join(' '));
       url.searchParams.set('format', 'json');
       const answer = await service.call({ url, headers: [], signal });
-      const results = objectsOf(answer['results']).flatMap((one) =>
-        resultOf(one['url'], one['title'], textOf(one['content']) ?? '', one['publishedDate']),
-      );
+      const results = read
+        .objects(answer['results'])
+        .flatMap((one) => resultOf(one['url'], one['title'], trimmedText(one['content']) ?? '', one['publishedDate']));
       return { results, cost: options.pricePerSearch ?? 0 };
     },
     close: () => service.close(),

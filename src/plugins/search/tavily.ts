@@ -1,8 +1,9 @@
 import type { SearchMode } from '../../protocol/web-options.ts';
 import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { JsonService } from '../service/json-service.ts';
-import { checkKeyedEngine, type KeyedSearchEngineOptions, objectsOf, resultOf, textOf } from './engine-options.ts';
+import { checkKeyedEngine, type KeyedSearchEngineOptions, resultOf, trimmedText } from './engine-options.ts';
 import { shortQuery } from './run-search.ts';
+import * as read from '../../platform/json.ts';
 
 const MAX_RESULTS = 20;
 const MAX_QUERY_LENGTH = 400;
@@ -46,9 +47,9 @@ export function tavily(options: KeyedSearchEngineOptions): SearchEngine {
         },
         signal,
       });
-      const results = objectsOf(answer['results']).flatMap((one) =>
-        resultOf(one['url'], one['title'], textOf(one['content']) ?? '', one['published_date']),
-      );
+      const results = read
+        .objects(answer['results'])
+        .flatMap((one) => resultOf(one['url'], one['title'], trimmedText(one['content']) ?? '', one['published_date']));
       return { results, cost: options.pricePerSearch ?? (depth === 'advanced' ? 0.016 : 0.008) };
     },
     close: () => service.close(),

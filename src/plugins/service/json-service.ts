@@ -1,5 +1,5 @@
 import { RouterError } from '../../protocol/router-error.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import {
   loadTransport,
   readText,
@@ -7,6 +7,7 @@ import {
   TransportError,
   type TransportResponse,
 } from '../../net/transport.ts';
+import * as read from '../../platform/json.ts';
 
 /** How a service of the program's own choice is reached. */
 export interface JsonServiceOptions {
@@ -112,7 +113,7 @@ export class JsonService {
       }
       throw this.#failure(`answered ${status}`);
     }
-    const answer = parsed(await readText(response));
+    const answer = read.parseObject(await readText(response));
     if (answer === undefined) throw this.#failure('answered with something that is not JSON');
     return answer;
   }
@@ -123,14 +124,5 @@ export class JsonService {
       errorType: status === 503 ? 'provider_overloaded' : 'provider_unavailable',
       message: `${this.#options.name} ${what}`,
     });
-  }
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -13,6 +13,7 @@ import {
   textOfAnswer,
 } from '../inner-call/helper-model.ts';
 import { SMALL } from '../inner-call/rank-models.ts';
+import * as read from '../../platform/json.ts';
 
 const DEFAULT_INSTRUCTIONS =
   'You carry out one task that another model has handed to you. Do exactly what it describes, with nothing but what it ' +
@@ -43,7 +44,7 @@ export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinit
         },
       ),
     execute: ({ task_name: name, task_description: task }, wish, context) => {
-      const taskName = typeof name === 'string' ? name : '';
+      const taskName = read.text(name) ?? '';
       if (typeof task === 'string' && task.trim() !== '') {
         return work(taskName, task, { ...wish, model: wish.model ?? model }, context);
       }

@@ -21,7 +21,7 @@ import { enginesKind } from '../option-kinds.ts';
 /** Options of {@link webSearchTool}. */
 export interface WebSearchToolOptions {
   /**
-   * Search engines, the preferred one first; when one does not answer, the next is asked. Default: those of the
+   * Search engines, the preferred one first; when one does not answer, the next is tried. Default: those of the
    * environment, see {@link searchEnginesFromEnvironment}.
    */
   readonly engines?: readonly SearchEngine[] | undefined;

@@ -18,7 +18,7 @@ import { plainText } from '../pages/page-text.ts';
 /** Options of {@link web}. */
 export interface WebPluginOptions {
   /**
-   * Search engines, the preferred one first; when one does not answer, the next is asked. Default: those of the
+   * Search engines, the preferred one first; when one does not answer, the next is tried. Default: those of the
    * environment, see {@link searchEnginesFromEnvironment}.
    */
   readonly engines?: readonly SearchEngine[] | undefined;
@@ -40,7 +40,7 @@ export interface WebRequestOptions {
   readonly engine?: string | undefined;
   /** How thoroughly engines search that can choose. Default: as the engine does. */
   readonly mode?: SearchMode | undefined;
-  /** What stands before the results in the prompt. Default: a text with the date that asks for citations. */
+  /** What comes before the results in the prompt. Default: a text with the date that asks for citations. */
   readonly searchPrompt?: string | undefined;
   /** Results. Default 5. */
   readonly maxResults: number;
@@ -176,7 +176,7 @@ function usualSearchPrompt(epochMs: number): string {
 }
 
 /**
- * Puts results behind the newest user message. They stand in a user's turn and not in a system message, because pages
+ * Puts results behind the newest user message. They are in a user's turn and not in a system message, because pages
  * must not speak with the authority of the program.
  */
 function addResults(

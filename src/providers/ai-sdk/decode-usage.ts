@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import { mapFinishReason } from '../openai-compatible/decode-result.ts';
+import * as read from '../../platform/json.ts';
 
 /** Token counts as a provider reported them; what it did not report is undefined, never zero. */
 interface Counts {
@@ -23,7 +24,7 @@ export function decodeUsage(usage: unknown, family: AiSdkFamily, metadata: unkno
   const counts = isJsonObject(usage['inputTokens']) ? nestedCounts(usage) : flatCounts(usage, family, metadata);
   const { prompt, completion, cached, written, reasoning } = counts;
   if (prompt === undefined && completion === undefined) return undefined;
-  const raw = isJsonObject(usage['raw']) ? usage['raw'] : {};
+  const raw = read.object(usage['raw']);
   const promptDetails = {
     ...details(raw['prompt_tokens_details'], ['audio_tokens', 'image_tokens', 'video_tokens', 'file_tokens']),
     ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt ?? cached) }),
@@ -53,14 +54,14 @@ const COMPLETION_DETAILS = [
 ] as const;
 
 function nestedCounts(usage: JsonObject): Counts {
-  const input = objectOf(usage['inputTokens']);
-  const output = objectOf(usage['outputTokens']);
-  const cached = count(input['cacheRead']);
-  const written = count(input['cacheWrite']);
-  const reasoning = count(output['reasoning']);
+  const input = read.object(usage['inputTokens']);
+  const output = read.object(usage['outputTokens']);
+  const cached = read.count(input['cacheRead']);
+  const written = read.count(input['cacheWrite']);
+  const reasoning = read.count(output['reasoning']);
   return {
-    prompt: count(input['total']) ?? sum(count(input['noCache']), cached, written),
-    completion: count(output['total']) ?? sum(count(output['text']), reasoning),
+    prompt: read.count(input['total']) ?? sum(read.count(input['noCache']), cached, written),
+    completion: read.count(output['total']) ?? sum(read.count(output['text']), reasoning),
     cached,
     written,
     reasoning,
@@ -69,13 +70,13 @@ function nestedCounts(usage: JsonObject): Counts {
 
 /** Providers of version 2 differ in what their input and output tokens include. */
 function flatCounts(usage: JsonObject, family: AiSdkFamily, metadata: unknown): Counts {
-  const input = count(usage['inputTokens']);
-  const output = count(usage['outputTokens']);
-  const cached = count(usage['cachedInputTokens']);
-  const reasoning = count(usage['reasoningTokens']);
+  const input = read.count(usage['inputTokens']);
+  const output = read.count(usage['outputTokens']);
+  const cached = read.count(usage['cachedInputTokens']);
+  const reasoning = read.count(usage['reasoningTokens']);
   const written = writtenTokens(metadata);
   const outside = family.cacheOutsideInput === true && input !== undefined;
-  const total = count(usage['totalTokens']);
+  const total = read.count(usage['totalTokens']);
   // The total gives away reasoning that was counted beside the output.
   const beside = reasoning !== undefined && total !== undefined && total === (input ?? 0) + (output ?? 0) + reasoning;
   return {
@@ -89,9 +90,10 @@ function flatCounts(usage: JsonObject, family: AiSdkFamily, metadata: unknown): 
 
 /** Tokens that were written to a cache, which version 2 only tells in the provider's own words. */
 function writtenTokens(metadata: unknown): number | undefined {
-  for (const members of Object.values(objectOf(metadata))) {
-    const own = objectOf(members);
-    const found = count(own['cacheCreationInputTokens']) ?? count(objectOf(own['usage'])['cacheWriteInputTokens']);
+  for (const members of Object.values(read.object(metadata))) {
+    const own = read.object(members);
+    const found =
+      read.count(own['cacheCreationInputTokens']) ?? read.count(read.object(own['usage'])['cacheWriteInputTokens']);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -100,7 +102,7 @@ function writtenTokens(metadata: unknown): number | undefined {
 function details<Name extends string>(value: unknown, names: readonly Name[]): Partial<Record<Name, number>> {
   const counts: Partial<Record<Name, number>> = {};
   for (const name of names) {
-    const number = count(objectOf(value)[name]);
+    const number = read.count(read.object(value)[name]);
     if (number !== undefined) counts[name] = number;
   }
   return counts;
@@ -119,15 +121,6 @@ function group<Group extends string, Name extends string>(
 function sum(...parts: readonly (number | undefined)[]): number | undefined {
   const known = parts.filter((part) => part !== undefined);
   return known.length === 0 ? undefined : known.reduce((total, part) => total + part, 0);
-}
-
-/** A whole number that can be a count; nonsense is nothing. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 /** How an answer ended: well, with an error, or without anybody saying how. */
@@ -154,13 +147,13 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
 
 /**
  * Reads a finish reason: a word in version 2, a word and the provider's own in 3 and 4. Where the interface has no word
- * the provider's own counts, and one that nobody knows is a normal end as long as something was said. A stream whose provider never
- * gave a reason was cut off. Tool calls that the caller does not see are none of its business, so `tool-calls` without
- * any is a normal end, and a normal end with some is not.
+ * the provider's own counts, and an unknown one is a normal end as long as something was said. A stream whose provider
+ * never gave a reason was cut off. Tool calls that the caller does not see are none of its business, so `tool-calls`
+ * without any is a normal end, and a normal end with some is not.
  */
 export function readFinishReason(value: unknown, { hasContent, hasToolCalls, streamed }: AnswerSoFar): AnswerEnd {
   const { unified, raw } = isJsonObject(value) ? value : { unified: value, raw: value };
-  const word = typeof unified === 'string' ? unified : '';
+  const word = read.text(unified) ?? '';
   const native = typeof raw === 'string' ? raw : word || null;
   if (word === 'interrupted' || (streamed && word === 'other' && typeof raw !== 'string')) return { type: 'broken' };
   const known = KNOWN[word] ?? mapFinishReason(native ?? '');

@@ -65,8 +65,8 @@ function readAnswer(answer: unknown, inputs: number, sink: WarningSink): Embeddi
 type Vector = readonly number[];
 
 /**
- * Vectors by their indexes. The SDK takes them in the order in which they stand in the answer of the provider, which
- * need not be that of the inputs.
+ * Vectors by their indexes. The SDK takes them in the order in which they are in the answer of the provider, which need
+ * not be that of the inputs.
  */
 function inOrder(vectors: readonly Vector[], body: unknown): readonly Vector[] | undefined {
   const items = isJsonObject(body) && Array.isArray(body['data']) ? body['data'] : [];

@@ -12,7 +12,7 @@ export type SignatureStyle = 'anthropic' | 'google' | 'openai';
 
 /**
  * What is known about one provider of the AI SDK beyond the interface that all have in common. Data only: the options
- * that the interface has no member for stand under a key and names of the provider's own.
+ * that the interface has no member for are under a key and names of the provider's own.
  */
 export interface AiSdkFamily {
   /** Names of the SDK's provider. */
@@ -47,7 +47,7 @@ export interface AiSdkFamily {
     | undefined;
   /** What ids of tool calls must look like. Default: they may be anything. */
   readonly toolIds?: ToolIdRule | undefined;
-  /** Whether system messages may stand behind others; otherwise they are said as the user. Default true. */
+  /** Whether system messages may be behind others; otherwise they are said as the user. Default true. */
   readonly laterSystem?: boolean | undefined;
   /** Whether tool results may hold media; otherwise they follow in a user message. Default false. */
   readonly mediaInResults?: boolean | undefined;

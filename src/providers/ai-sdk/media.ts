@@ -121,7 +121,7 @@ const MAX_BYTES = 20_000_000;
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 3;
 
-/** A {@link DownloadFile} through the one door to addresses that users give. */
+/** A {@link DownloadFile} through the one entry point to addresses that users give. */
 interface GuardedDownload {
   readonly download: DownloadFile;
   close(): Promise<void>;

@@ -13,6 +13,7 @@ import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { toBase64 } from '../../platform/base64.ts';
 import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
+import * as read from '../../platform/json.ts';
 
 /** What the decoder of one answer needs to know. */
 export interface DecodingContext extends ErrorContext {
@@ -23,7 +24,7 @@ export interface DecodingContext extends ErrorContext {
   readonly idPrefix: string;
   /** The caller's id of a tool call. */
   readonly originalId: OriginalId;
-  /** False for a whole answer, which is read as if it had been streamed. */
+  /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;
 }
 
@@ -56,7 +57,7 @@ export class PartDecoder {
         break;
       }
       case 'response-metadata':
-        if (isText(part['id'])) pieces.push({ type: 'facts', upstreamId: part['id'] });
+        if (read.isText(part['id'])) pieces.push({ type: 'facts', upstreamId: part['id'] });
         break;
       case 'text-start':
       case 'text-delta':
@@ -105,7 +106,7 @@ export class PartDecoder {
     if (type === 'text-start') this.#offsets.set(id, this.#length);
     if (type === 'text-delta') {
       const start = this.#length;
-      if (isText(delta)) {
+      if (read.isText(delta)) {
         this.#hasContent = true;
         this.#length += delta.length;
         pieces.push(escapeText(delta));
@@ -131,7 +132,7 @@ export class PartDecoder {
 
   #toolCall(part: JsonObject, pieces: StreamPiece[]): void {
     const { toolCallId: id, providerExecuted, providerMetadata } = part;
-    if (providerExecuted !== true && isText(id))
+    if (providerExecuted !== true && read.isText(id))
       this.#signature(providerMetadata, this.#context.originalId(id), pieces);
     this.#calls(this.#tools.call(part), pieces);
   }
@@ -182,12 +183,8 @@ export class PartDecoder {
 function tierOf(metadata: unknown): string | undefined {
   if (!isJsonObject(metadata)) return undefined;
   const tiers = Object.values(metadata).map((members) => (isJsonObject(members) ? members['serviceTier'] : undefined));
-  const tier = tiers.find(isText);
+  const tier = tiers.find(read.isText);
   return tier === 'standard' ? 'default' : tier;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }
 
 /** A source of the answer: an address that it cites. Documents of the prompt have no form here. */
@@ -201,7 +198,7 @@ function sourceDelta({ sourceType, url, title }: JsonObject): Delta | undefined 
  * @param offset - Characters of the answer before that text: positions count from its beginning.
  */
 function citationsDelta(citations: unknown, offset: number): Delta | undefined {
-  const annotations = (Array.isArray(citations) ? citations : []).flatMap((value): Annotation[] => {
+  const annotations = read.list(citations).flatMap((value): Annotation[] => {
     if (!isJsonObject(value) || !isJsonObject(value['source'])) return [];
     const { source, startIndex, endIndex, citedText } = value;
     const { sourceType, url, title } = source;
@@ -219,7 +216,7 @@ function citationsDelta(citations: unknown, offset: number): Delta | undefined {
 function fileDelta({ mediaType, data }: JsonObject): Delta | undefined {
   if (typeof mediaType !== 'string') return undefined;
   if (mediaType.startsWith('image/')) {
-    const url = addressOf(data, mediaType);
+    const url = address(data, mediaType);
     return url === undefined ? undefined : { images: [{ type: 'image_url', image_url: { url } }] };
   }
   const sound = mediaType.startsWith('audio/') ? base64Of(data) : undefined;
@@ -231,11 +228,11 @@ function citation(url: string, title: unknown, more: object = {}): Annotation {
   return { type: 'url_citation', url_citation: { url, ...named, ...more } };
 }
 
-function addressOf(data: unknown, mediaType: string): string | undefined {
+function address(data: unknown, mediaType: string): string | undefined {
   const base64 = base64Of(data);
   if (base64 !== undefined) return `data:${mediaType};base64,${base64}`;
   const url: unknown = isJsonObject(data) ? (data as { url?: unknown }).url : undefined;
-  return url instanceof URL ? url.href : typeof url === 'string' ? url : undefined;
+  return url instanceof URL ? url.href : read.string(url);
 }
 
 /** Version 4 says of what sort data is; before, it was base64 or bytes as they are. */
@@ -271,14 +268,14 @@ class ToolInputs {
 
   /** `tool-input-start`. Undefined where there are more calls than any sane answer has. */
   start({ id, toolName, providerExecuted, inputEncoding }: JsonObject): readonly ToolCallDelta[] | undefined {
-    const known = this.#open(textOf(id), providerExecuted === true, inputEncoding === 'text');
-    return known.hidden || known.held ? [] : this.#announce(known, textOf(id), toolName, '');
+    const known = this.#open(read.text(id) ?? '', providerExecuted === true, inputEncoding === 'text');
+    return known.hidden || known.held ? [] : this.#announce(known, read.text(id) ?? '', toolName, '');
   }
 
   /** `tool-input-delta`. */
   delta({ id, delta }: JsonObject): readonly ToolCallDelta[] | undefined {
-    const known = this.#known.get(textOf(id));
-    const text = textOf(delta);
+    const known = this.#known.get(read.text(id) ?? '');
+    const text = read.text(delta) ?? '';
     if (known === undefined || known.hidden || known.held || text === '') return [];
     known.streamed += text;
     return this.#indexer.read([{ index: known.position, function: { arguments: text } }]);
@@ -286,7 +283,7 @@ class ToolInputs {
 
   /** `tool-call`: the whole, of which only what has not been streamed is news. */
   call({ toolCallId, toolName, input, providerExecuted }: JsonObject): readonly ToolCallDelta[] | undefined {
-    const id = textOf(toolCallId);
+    const id = read.text(toolCallId) ?? '';
     const text = typeof input === 'string' ? input : JSON.stringify(input ?? {});
     const begun = this.#known.get(id);
     const known = begun ?? this.#open(id, providerExecuted === true, false);
@@ -311,7 +308,7 @@ class ToolInputs {
   }
 
   #announce({ position }: KnownInput, id: string, name: unknown, text: string): readonly ToolCallDelta[] | undefined {
-    return this.#indexer.read([{ index: position, id, function: { name: textOf(name), arguments: text } }]);
+    return this.#indexer.read([{ index: position, id, function: { name: read.text(name) ?? '', arguments: text } }]);
   }
 }
 
@@ -319,8 +316,4 @@ class ToolInputs {
 function asObject(text: string): string {
   const begin = text.trimStart();
   return begin === '' || begin.startsWith('{') ? text : JSON.stringify({ input: text });
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

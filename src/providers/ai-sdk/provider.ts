@@ -204,8 +204,8 @@ function withoutHeaders({ headers: _, ...options }: CallOptions): JsonValue {
 }
 
 /**
- * Reads a whole answer. It is taken for a stream of few parts, so that text, reasoning, tool calls and usage mean the
- * same however they came.
+ * Reads a non-streaming response. It is taken for a stream of few parts, so that text, reasoning, tool calls and usage
+ * mean the same however they came.
  */
 function decodeWhole(
   answer: unknown,

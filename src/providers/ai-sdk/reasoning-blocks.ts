@@ -4,6 +4,7 @@ import type { Delta } from '../../protocol/chunk.ts';
 import type { SignatureStyle } from './families.ts';
 import { parseJson } from '../upstream-failure.ts';
 import type { ProviderOptions } from './call-options.ts';
+import * as read from '../../platform/json.ts';
 
 interface Block {
   readonly index: number;
@@ -38,7 +39,7 @@ export class ReasoningBlocks {
   /** `reasoning-delta`. */
   delta({ id, delta, providerMetadata }: JsonObject): Delta | undefined {
     const block = this.#open.get(id) ?? this.#begin(id);
-    const text = typeof delta === 'string' ? delta : '';
+    const text = read.text(delta) ?? '';
     const details: ReasoningDetail[] = [];
     const proof = readProof(providerMetadata);
     if (proof !== undefined) learn(block, proof);
@@ -178,13 +179,13 @@ function readProof(metadata: unknown): ReasoningProof | undefined {
     if (!isJsonObject(members)) continue;
     const { signature, redactedData, redactedContent, thoughtSignature, itemId } = members;
     const { reasoningEncryptedContent: sealed } = members;
-    if (isText(signature)) return { format: FORMATS.anthropic, signature };
-    if (isText(redactedData)) return { format: FORMATS.anthropic, encrypted: redactedData };
-    if (isText(redactedContent)) return { format: FORMATS.anthropic, encrypted: redactedContent };
-    if (isText(thoughtSignature)) return { format: FORMATS.google, signature: thoughtSignature };
-    if (isText(itemId)) {
+    if (read.isText(signature)) return { format: FORMATS.anthropic, signature };
+    if (read.isText(redactedData)) return { format: FORMATS.anthropic, encrypted: redactedData };
+    if (read.isText(redactedContent)) return { format: FORMATS.anthropic, encrypted: redactedContent };
+    if (read.isText(thoughtSignature)) return { format: FORMATS.google, signature: thoughtSignature };
+    if (read.isText(itemId)) {
       const format = name === 'azure' ? FORMATS.azure : FORMATS.openai;
-      return { format, itemId, encrypted: isText(sealed) ? sealed : undefined };
+      return { format, itemId, encrypted: read.isText(sealed) ? sealed : undefined };
     }
   }
   return undefined;
@@ -211,7 +212,3 @@ export function parseForeign(text: string): ProviderOptions | undefined {
 }
 
 const FOREIGN = 'ai_sdk_provider_metadata';
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}

@@ -1,9 +1,10 @@
 import { type AttemptFailure, failure, type FailureKind } from '../../core/fallback/failure.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse, parseJson } from '../upstream-failure.ts';
 import { presentable } from '../redact.ts';
 import { connectionFailure, hasConnectionCode } from '../../net/connection-failure.ts';
+import * as read from '../../platform/json.ts';
 
 /** Marks of the SDK's errors; `instanceof` fails where two copies of the SDK are loaded. */
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
@@ -49,19 +50,19 @@ export function failureOfPart(error: unknown, context: ErrorContext, signal: Abo
   if (signal.aborted || isError(error)) return failureOfThrown(error, context, signal);
   if (!isMarked(error, STREAM_ERROR)) return failureInBand(error, context);
   const { message, type, code, statusCode, isRetryable, data } = error as JsonObject;
-  const body = { ...(isJsonObject(data) ? data : {}), message, type, code, statusCode };
+  const body = { ...read.object(data), message, type, code, statusCode };
   return refined(failureInBand(body, context), isRetryable);
 }
 
 function failureOfApiCall(error: object, context: ErrorContext): AttemptFailure {
   const { statusCode, responseHeaders, responseBody, isRetryable, cause } = error as JsonObject;
-  const body = typeof responseBody === 'string' ? responseBody : '';
+  const body = read.text(responseBody) ?? '';
   if (typeof statusCode !== 'number') return connectionFailure(cause ?? error);
   if (statusCode >= 200 && statusCode < 300) return failureOfGoodStatus(error, body, context);
-  const headers = isJsonObject(responseHeaders) ? responseHeaders : {};
+  const headers = read.object(responseHeaders);
   const header = (name: string): string | undefined => {
     const value = headers[name];
-    return typeof value === 'string' ? value : undefined;
+    return read.string(value);
   };
   return refined(failureOfResponse(statusCode, header, body, context), isRetryable);
 }
@@ -114,5 +115,5 @@ function isMarked(value: unknown, mark: symbol): value is object {
 
 function nameOf(value: unknown): string | undefined {
   const name = typeof value === 'object' && value !== null ? (value as { name?: unknown }).name : undefined;
-  return typeof name === 'string' ? name : undefined;
+  return read.string(name);
 }

@@ -2,6 +2,7 @@ import type { ParameterName } from '../../catalog/model.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /** Something that a model could not do as it was asked, in the words of the SDK. */
 export interface AiSdkWarning {
@@ -47,7 +48,7 @@ const PARAMETERS: Readonly<Record<string, readonly ParameterName[]>> = {
  */
 export function judgeWarnings(warnings: unknown, sink: WarningSink): AttemptFailure | undefined {
   let refused: string | undefined;
-  for (const value of Array.isArray(warnings) ? warnings : []) {
+  for (const value of read.list(warnings)) {
     const warning = readWarning(value, sink);
     if (warning === undefined) continue;
     if (warning.type === 'unsupported') refused ??= ignoredParameter(warning.feature, sink.request);
@@ -61,9 +62,9 @@ export function judgeWarnings(warnings: unknown, sink: WarningSink): AttemptFail
 function readWarning(value: unknown, { provider, model }: WarningSink): AiSdkWarning | undefined {
   if (!isJsonObject(value)) return undefined;
   const { type, feature, setting, tool, details, message } = value;
-  const word = type === 'unsupported-setting' || type === 'unsupported-tool' ? 'unsupported' : textOf(type);
-  const about = textOf(feature) ?? textOf(setting) ?? (tool === undefined ? undefined : 'tools');
-  return { provider, model, type: word ?? 'other', feature: about, message: textOf(details) ?? textOf(message) };
+  const word = type === 'unsupported-setting' || type === 'unsupported-tool' ? 'unsupported' : read.text(type);
+  const about = read.text(feature) ?? read.text(setting) ?? (tool === undefined ? undefined : 'tools');
+  return { provider, model, type: word ?? 'other', feature: about, message: read.text(details) ?? read.text(message) };
 }
 
 function ignoredParameter(
@@ -80,8 +81,4 @@ function tell(warning: AiSdkWarning, { onWarning }: WarningSink): void {
   } catch {
     // Whoever listens must not be able to break a request.
   }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -14,8 +14,9 @@ export interface DecodeContext extends ErrorContext, ReaderOptions {
 }
 
 /**
- * Decodes a whole answer of the Messages API: it is read as if its blocks came one by one. A body that is HTML, empty,
- * not JSON, an error in disguise, without content or broken off is a failure, whatever status it came with.
+ * Decodes a non-streaming response of the Messages API: it is read as if its blocks came one by one. A body that is
+ * HTML, empty, not JSON, an error in disguise, without content or truncated is a failure, whatever status it came
+ * with.
  */
 export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const text = body.trim();

@@ -1,5 +1,6 @@
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /**
  * Usage reports of one answer, put together. Reports in a stream are cumulative: what a later one names takes the place
@@ -18,26 +19,26 @@ export function mergeUsage(known: JsonObject | undefined, report: unknown): Json
 export function decodeUsage(usage: JsonObject | undefined): ReportedUsage | undefined {
   if (usage === undefined) return undefined;
   const parts = billedParts(usage);
-  const sum = (name: string): number | undefined => sumOf(parts.map((part) => count(part[name])));
+  const sum = (name: string): number | undefined => sumOf(parts.map((part) => read.count(part[name])));
   const input = sum('input_tokens');
   const output = sum('output_tokens');
   if (input === undefined && output === undefined) return undefined;
-  const read = sum('cache_read_input_tokens');
+  const cached = sum('cache_read_input_tokens');
   const written = sum('cache_creation_input_tokens');
-  const prompt = (input ?? 0) + (read ?? 0) + (written ?? 0);
+  const prompt = (input ?? 0) + (cached ?? 0) + (written ?? 0);
   const completion = output ?? 0;
-  const reasoning = count(objectOf(usage['output_tokens_details'])['thinking_tokens']);
+  const reasoning = read.count(read.object(usage['output_tokens_details'])['thinking_tokens']);
   const lifetimes = lifetimesOf(parts) ?? lifetimesOf([usage]);
   const served = servedTools(usage);
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    ...(read === undefined && written === undefined
+    ...(cached === undefined && written === undefined
       ? {}
       : {
           prompt_tokens_details: {
-            ...(read === undefined ? {} : { cached_tokens: read }),
+            ...(cached === undefined ? {} : { cached_tokens: cached }),
             ...(written === undefined ? {} : { cache_write_tokens: written }),
           },
         }),
@@ -62,7 +63,7 @@ export function decodeTier(usage: JsonObject | undefined): string | undefined {
  */
 function billedParts(usage: JsonObject): readonly JsonObject[] {
   const { iterations } = usage;
-  const rounds = Array.isArray(iterations) ? iterations.filter(isJsonObject) : [];
+  const rounds = read.objects(iterations);
   if (rounds.some(({ type }) => type === 'fallback_message')) return [usage];
   const own = rounds.filter(({ type }) => type === 'message' || type === 'compaction');
   return own.length > 0 ? own : [usage];
@@ -72,9 +73,9 @@ type Lifetimes = NonNullable<ReportedUsage['cache_creation']>;
 
 /** Cache writes by how long they live, which differ in price. */
 function lifetimesOf(parts: readonly JsonObject[]): Lifetimes | undefined {
-  const created = parts.map((part) => objectOf(part['cache_creation']));
-  const minutes = sumOf(created.map((one) => count(one['ephemeral_5m_input_tokens'])));
-  const hour = sumOf(created.map((one) => count(one['ephemeral_1h_input_tokens'])));
+  const created = parts.map((part) => read.object(part['cache_creation']));
+  const minutes = sumOf(created.map((one) => read.count(one['ephemeral_5m_input_tokens'])));
+  const hour = sumOf(created.map((one) => read.count(one['ephemeral_1h_input_tokens'])));
   if (minutes === undefined && hour === undefined) return undefined;
   return {
     ...(minutes === undefined ? {} : { ephemeral_5m_input_tokens: minutes }),
@@ -83,8 +84,8 @@ function lifetimesOf(parts: readonly JsonObject[]): Lifetimes | undefined {
 }
 
 function servedTools(usage: JsonObject): ReportedUsage['server_tool_use'] {
-  const { web_search_requests: searches, web_fetch_requests: fetches } = objectOf(usage['server_tool_use']);
-  const [searched, fetched] = [count(searches), count(fetches)];
+  const { web_search_requests: searches, web_fetch_requests: fetches } = read.object(usage['server_tool_use']);
+  const [searched, fetched] = [read.count(searches), read.count(fetches)];
   if (searched === undefined && fetched === undefined) return undefined;
   return {
     ...(searched === undefined ? {} : { web_search_requests: searched }),
@@ -95,13 +96,4 @@ function servedTools(usage: JsonObject): ReportedUsage['server_tool_use'] {
 function sumOf(counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);
-}
-
-/** A whole number that can be a count; nonsense is nothing. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -6,7 +6,7 @@ import { type DataUrl, decodeBase64Text, parseDataUrl } from '../../platform/dat
 /**
  * Writes content as blocks. Blank texts are left out, because the API refuses them.
  *
- * @param path - Where the content stands in the request, for errors.
+ * @param path - Where the content is in the request, for errors.
  */
 export function encodeContent(content: string | readonly ContentPart[], path: string): ContentBlock[] {
   if (typeof content === 'string') return textBlocks(content);
@@ -76,7 +76,7 @@ const OWN_FILE_ID = /^file_[a-zA-Z0-9_-]+$/;
  * An image by address or by its bytes. The type is told by how the bytes begin: the API refuses an image whose declared
  * type is wrong.
  *
- * @param path - Where the address stands in the request, for errors.
+ * @param path - Where the address is in the request, for errors.
  */
 function encodeImage(url: string, path: string): ImageBlock {
   if (!isDataUrl(url)) return { type: 'image', source: { type: 'url', url } };
@@ -87,7 +87,7 @@ function encodeImage(url: string, path: string): ImageBlock {
 /**
  * A file: a PDF or a text as a document, an image as an image, a file of the provider's own by its id.
  *
- * @param path - Where the part stands in the request, for errors.
+ * @param path - Where the part is in the request, for errors.
  */
 function encodeFile({ file }: FilePart, path: string): DocumentBlock | ImageBlock {
   const { file_data: url, file_id: id, filename } = file;

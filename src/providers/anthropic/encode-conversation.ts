@@ -91,7 +91,7 @@ class ConversationWriter {
     };
   }
 
-  /** Where the model takes it, a system message may stand behind a user's turn, at the end or before an answer. */
+  /** Where the model takes it, a system message may be behind a user's turn, at the end or before an answer. */
   #addSystem(message: SystemMessage, next: Message | undefined): void {
     const blocks = encodeText(message.content);
     const previous = this.#turns.at(-1)?.role;
@@ -106,7 +106,7 @@ class ConversationWriter {
     for (const block of blocks) if (block.type === 'tool_use' && turn !== undefined) this.#callers.set(block.id, turn);
   }
 
-  /** A result stands in the turn right behind its call, before everything else there; a second one among the rest. */
+  /** A result is in the turn right behind its call, before everything else there; a second one among the rest. */
   #addResult(message: ToolMessage, path: string): void {
     const id = this.#ids.result(message.tool_call_id);
     const caller = id === undefined ? undefined : this.#callers.get(id);

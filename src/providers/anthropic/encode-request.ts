@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { TextBlock, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
@@ -9,13 +9,14 @@ import { encodeTools } from './encode-tools.ts';
 import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { planFormat } from './plan-format.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
+import * as read from '../../platform/json.ts';
 
 /** A request body of the Messages API. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
- * A whole answer longer than this may take more than ten minutes, in which nothing is heard and connections are cut, so
- * it is asked for as a stream and put together by the router.
+ * A non-streaming response longer than this may take more than ten minutes, in which nothing is heard and connections
+ * are cut, so it is asked for as a stream and put together by the router.
  */
 const MOST_WHOLE_TOKENS = 21_333;
 
@@ -74,13 +75,13 @@ function foreignFree(extra: JsonObject): EncodedBody {
   return Object.fromEntries(Object.entries(extra).filter(([name]) => !FOREIGN.has(name)));
 }
 
-/** Effort and schema stand in one object; what the caller put there by this API's own name stays. */
+/** Effort and schema are in one object; what the caller put there by this API's own name stays. */
 function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonObject | undefined): EncodedBody {
   if (effort === undefined && schema === undefined) return {};
   const own = extra['output_config'];
   return {
     output_config: {
-      ...(isJsonObject(own) ? own : {}),
+      ...read.object(own),
       ...(effort === undefined ? {} : { effort }),
       ...(schema === undefined ? {} : { format: { type: 'json_schema', schema } }),
     },

@@ -8,6 +8,7 @@ import { strictSchema } from './json-schema.ts';
 import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan } from './plan-format.ts';
 import { EncodeError } from '../codec.ts';
+import * as read from '../../platform/json.ts';
 
 /** Which tools the model has, and which of them it may or must call. */
 interface EncodedTools {
@@ -121,7 +122,7 @@ function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefin
     throw new EncodeError('A function named web_search cannot stand beside the search of the provider');
   }
   const { user_location: location, max_uses: maxUses } = options;
-  const [allowed, blocked] = [textsOf(options['allowed_domains']), textsOf(options['blocked_domains'])];
+  const [allowed, blocked] = [texts(options['allowed_domains']), texts(options['blocked_domains'])];
   return {
     type: 'web_search_20250305',
     name: 'web_search',
@@ -133,9 +134,9 @@ function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefin
 }
 
 function flat({ approximate, ...rest }: JsonObject): JsonObject {
-  return { ...rest, ...(isJsonObject(approximate) ? approximate : {}), type: 'approximate' };
+  return { ...rest, ...read.object(approximate), type: 'approximate' };
 }
 
-function textsOf(value: JsonValue | undefined): readonly string[] {
+function texts(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((one: JsonValue) => typeof one === 'string') : [];
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /** Keywords that the API refuses; what they say is kept in the description, where the model reads it. */
 const UNSUPPORTED = new Set([
@@ -53,7 +54,7 @@ function rewrite(schema: JsonObject, state: State, depth: number): JsonObject {
       kept[keyword] = rewriteMember(keyword, value, state, depth + 1);
     }
   }
-  if (told.length > 0) kept['description'] = [schema['description'], told.join(', ')].filter(isText).join('. ');
+  if (told.length > 0) kept['description'] = [schema['description'], told.join(', ')].filter(read.isText).join('. ');
   if (isObjectSchema(schema)) close(schema, kept, state);
   return kept;
 }
@@ -81,7 +82,7 @@ function close(schema: JsonObject, kept: Record<string, JsonValue | undefined>, 
   const open =
     more === true || isJsonObject(more) || patterns !== undefined || (more === undefined && names.length === 0);
   if (open) state.impossible = true;
-  const needed = new Set(Array.isArray(required) ? required : []);
+  const needed = new Set(read.list(required));
   state.optional += names.filter((name) => !needed.has(name)).length;
   kept['additionalProperties'] = false;
 }
@@ -114,8 +115,4 @@ function resolve(root: JsonObject, reference: string): JsonValue | undefined {
     place = place[step.replaceAll('~1', '/').replaceAll('~0', '~')];
   }
   return place;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

@@ -9,6 +9,7 @@ import { FORMAT_TOOL } from './plan-format.ts';
 import { mapStopReason } from './blocks.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
+import * as read from '../../platform/json.ts';
 
 /** What reading one answer depends on. */
 export interface ReaderOptions {
@@ -31,7 +32,7 @@ type OpenBlock =
 const MAX_CALLS = 1_000;
 
 /**
- * Reads one message, as it comes in events or block by block from a whole answer, and turns it into pieces.
+ * Reads one message, as it comes in events or block by block from a non-streaming response, and turns it into pieces.
  *
  * Thinking is numbered by its place in the turn: every thinking block and every tool call has a place of its own, and all
  * text together has one. With these numbers the turn can be put together again as it was; see `encodeAssistant`.
@@ -54,7 +55,7 @@ export class MessageReader {
 
   /** The message begins. Some gateways say so twice; two different messages in one stream are a broken one. */
   start(message: JsonObject, pieces: StreamPiece[]): void {
-    const id = textOf(message['id']);
+    const id = read.text(message['id']);
     if (this.#id !== undefined && id !== undefined && id !== this.#id) {
       pieces.push(broken('The provider began a second answer inside the first'));
       return;
@@ -70,13 +71,13 @@ export class MessageReader {
     if (type === 'text') {
       const citations = Array.isArray(block['citations']) ? [...block['citations']] : [];
       this.#blocks.set(index, { type: 'text', start: this.#length, citations });
-      this.#text(textOf(block['text']), pieces);
+      this.#text(read.text(block['text']), pieces);
     } else if (type === 'thinking') {
       this.#blocks.set(index, { type: 'thinking', position: this.#positions });
       this.#thinking(this.#positions, block, pieces);
       this.#positions += 1;
     } else if (type === 'redacted_thinking') {
-      this.#detail({ type: 'reasoning.encrypted', data: textOf(block['data']) ?? '', ...this.#marks() }, pieces);
+      this.#detail({ type: 'reasoning.encrypted', data: read.text(block['data']) ?? '', ...this.#marks() }, pieces);
       this.#positions += 1;
     } else if (type === 'tool_use') {
       this.#startCall(index, block, pieces);
@@ -89,7 +90,7 @@ export class MessageReader {
     const block = this.#blocks.get(index);
     switch (delta['type']) {
       case 'text_delta':
-        if (block?.type !== 'other') this.#text(textOf(delta['text']), pieces);
+        if (block?.type !== 'other') this.#text(read.text(delta['text']), pieces);
         break;
       case 'thinking_delta':
       case 'signature_delta':
@@ -99,7 +100,7 @@ export class MessageReader {
         if (block?.type === 'text') block.citations.push(delta['citation']);
         break;
       case 'input_json_delta':
-        this.#input(block, textOf(delta['partial_json']), pieces);
+        this.#input(block, read.text(delta['partial_json']), pieces);
         break;
       default:
         break;
@@ -122,15 +123,15 @@ export class MessageReader {
   update(delta: JsonObject, usage: unknown, pieces: StreamPiece[]): void {
     this.#usage = mergeUsage(this.#usage, usage);
     this.#reportUsage(pieces);
-    const stop = textOf(delta['stop_reason']);
+    const stop = read.text(delta['stop_reason']);
     if (stop === undefined) return;
     this.#stop = stop;
     const details = delta['stop_details'];
-    const explanation = isJsonObject(details) ? textOf(details['explanation']) : undefined;
+    const explanation = isJsonObject(details) ? read.text(details['explanation']) : undefined;
     if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
   }
 
-  /** The message is over. One that never said why it stopped was broken off. */
+  /** The message is over. One that never said why it stopped ended early. */
   finish(pieces: StreamPiece[]): void {
     for (const index of this.#blocks.keys()) this.stopBlock(index, pieces);
     const stop = this.#stop;
@@ -149,7 +150,7 @@ export class MessageReader {
   }
 
   #startCall(index: number, block: JsonObject, pieces: StreamPiece[]): void {
-    const [id, name, input] = [textOf(block['id']), textOf(block['name']), block['input']];
+    const [id, name, input] = [read.text(block['id']), read.text(block['name']), block['input']];
     if (this.#options.formatTool && name === FORMAT_TOOL) {
       this.#blocks.set(index, { type: 'format', input, filled: false });
       return;
@@ -192,7 +193,7 @@ export class MessageReader {
 
   /** A signature without text belongs to thinking that is not shown; it must come back all the same. */
   #thinking(position: number, { thinking, signature }: JsonObject, pieces: StreamPiece[]): void {
-    const [text, proof] = [textOf(thinking), textOf(signature)];
+    const [text, proof] = [read.text(thinking), read.text(signature)];
     if (text === undefined && proof === undefined) return;
     const detail = {
       type: 'reasoning.text' as const,
@@ -224,10 +225,6 @@ function push(delta: Delta, pieces: StreamPiece[]): void {
 
 function broken(message: string): StreamPiece {
   return { type: 'failure', failure: failure('bad_response', message) };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Where in the text of the answer the words that a citation belongs to stand. */

@@ -4,8 +4,9 @@ import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '..
 import type { NativeBatches, NativeJobCall, NativeResult, NativeState } from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import * as read from '../../platform/json.ts';
 
 const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
@@ -76,8 +77,8 @@ function expiryOf({ expires_at: date }: JsonObject): number | undefined {
  */
 function stateOf(batch: JsonObject): NativeState {
   if (batch['processing_status'] !== 'ended') return { status: 'running', expiresAt: expiryOf(batch) };
-  const counts = isJsonObject(batch['request_counts']) ? batch['request_counts'] : {};
-  const count = (name: string): number => (typeof counts[name] === 'number' ? counts[name] : 0);
+  const counts = read.object(batch['request_counts']);
+  const count = (name: string): number => read.number(counts[name]) ?? 0;
   if (batch['cancel_initiated_at'] != null && count('canceled') > 0) return { status: 'ended', outcome: 'cancelled' };
   const nothingDone = count('succeeded') + count('errored') === 0;
   return { status: 'ended', outcome: nothingDone && count('expired') > 0 ? 'expired' : 'completed' };
@@ -87,7 +88,7 @@ function stateOf(batch: JsonObject): NativeState {
 function resultOfLine(line: JsonObject, context: ErrorContext): NativeResult | undefined {
   const { custom_id: id, result } = line;
   if (typeof id !== 'string') return undefined;
-  const { type, message, error } = isJsonObject(result) ? result : {};
+  const { type, message, error } = read.object(result);
   switch (type) {
     case 'succeeded':
       return { id, type: 'answered', body: JSON.stringify(message ?? null) };

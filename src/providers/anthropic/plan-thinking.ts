@@ -149,7 +149,7 @@ export interface ModelRules {
   readonly structuredOutputs: boolean;
   /** Whether the model goes on with an assistant message at the end. */
   readonly prefill: boolean;
-  /** Whether system messages may stand between the others. */
+  /** Whether system messages may be between the others. */
   readonly systemTurns: boolean;
 }
 

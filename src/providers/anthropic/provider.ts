@@ -9,7 +9,6 @@ import { messageBatches } from './native-batches.ts';
 import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { isJsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
 import { originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
@@ -20,6 +19,7 @@ import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
 import { MessagesStreamDecoder } from './stream-decoder.ts';
 import { TOOL_ID_RULE } from './blocks.ts';
+import * as read from '../../platform/json.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
@@ -123,7 +123,7 @@ function nativeMessagesCodec(betas: readonly string[]): Codec {
     path: () => PATH,
     encode({ native, stream, endUser }, { upstreamModel }) {
       const body = native?.body ?? {};
-      const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
+      const metadata = read.object(body['metadata']);
       return {
         ...body,
         model: wireModelName(upstreamModel),

@@ -7,6 +7,7 @@ import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
 import { type DecodeContext, decodeResult } from './decode-result.ts';
 import { MessageReader } from './message-reader.ts';
+import * as read from '../../platform/json.ts';
 
 /** Kinds of events; one of them that cannot be read means a broken stream, one of any other kind means nothing. */
 const KNOWN_EVENTS = new Set([
@@ -54,7 +55,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 
-  /** A stream without its end mark was broken off, and nothing was held back for one. */
+  /** A stream without its end mark ended early, and nothing was held back for one. */
   end(): void {
     this.#ended = true;
   }
@@ -77,18 +78,18 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   #read(type: string, event: JsonObject, pieces: StreamPiece[]): void {
     const { index } = event;
-    const position = typeof index === 'number' ? index : 0;
+    const position = read.number(index) ?? 0;
     switch (type) {
       case 'message_start':
-        return this.#reader.start(objectOf(event['message']), pieces);
+        return this.#reader.start(read.object(event['message']), pieces);
       case 'content_block_start':
-        return this.#reader.startBlock(position, objectOf(event['content_block']), pieces);
+        return this.#reader.startBlock(position, read.object(event['content_block']), pieces);
       case 'content_block_delta':
-        return this.#reader.delta(position, objectOf(event['delta']), pieces);
+        return this.#reader.delta(position, read.object(event['delta']), pieces);
       case 'content_block_stop':
         return this.#reader.stopBlock(position, pieces);
       case 'message_delta':
-        return this.#reader.update(objectOf(event['delta']), event['usage'], pieces);
+        return this.#reader.update(read.object(event['delta']), event['usage'], pieces);
       case 'message_stop':
         return this.#reader.finish(pieces);
       default:
@@ -139,9 +140,5 @@ function plainText(data: string): string | undefined {
   const delta = isJsonObject(event) && event['type'] === 'content_block_delta' ? event['delta'] : undefined;
   if (!isJsonObject(delta) || delta['type'] !== 'text_delta') return undefined;
   const { text } = delta;
-  return typeof text === 'string' && text !== '' ? text : undefined;
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
+  return read.text(text);
 }

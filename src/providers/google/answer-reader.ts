@@ -5,6 +5,7 @@ import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { type CandidateContext, CandidateReader, decodeGrounding, searchesOf } from './candidate-reader.ts';
 import type { FinishReason, Logprobs, TokenLogprob } from '../../protocol/chat-result.ts';
+import * as read from '../../platform/json.ts';
 
 /** What an answer is read with. */
 export interface AnswerContext extends CandidateContext, ErrorContext {}
@@ -16,8 +17,8 @@ const MAX_CANDIDATES = 128;
 const STANDARD = 'standard';
 
 /**
- * Reads `GenerateContentResponse` objects: the events of one stream, or the only one of a whole answer. Both mean the
- * same, so both are read by this.
+ * Reads `GenerateContentResponse` objects: the events of one stream, or the only one of a non-streaming response. Both
+ * mean the same, so both are read by this.
  */
 export class AnswerReader {
   readonly #context: AnswerContext;
@@ -37,7 +38,7 @@ export class AnswerReader {
       return;
     }
     this.#readFacts(response, pieces);
-    const candidates = Array.isArray(response['candidates']) ? response['candidates'].filter(isJsonObject) : [];
+    const candidates = read.objects(response['candidates']);
     // Streams repeat what was found so far. Usage comes before everything else, because nothing follows a failure.
     const searches = candidates.map(({ groundingMetadata }) => searchesOf(groundingMetadata));
     this.#searches = Math.max(this.#searches, ...searches);
@@ -101,7 +102,7 @@ export class AnswerReader {
   }
 
   #readFacts({ responseId, usageMetadata }: JsonObject, pieces: StreamPiece[]): void {
-    const upstreamId = typeof responseId === 'string' && responseId !== '' ? responseId : undefined;
+    const upstreamId = read.text(responseId);
     const counted = isJsonObject(usageMetadata) ? usageMetadata['serviceTier'] : undefined;
     const tier = typeof counted === 'string' ? counted : this.#context.header?.('x-gemini-service-tier');
     const serviceTier = tier?.toLowerCase() === STANDARD ? 'default' : tier?.toLowerCase();
@@ -160,10 +161,10 @@ function mapFinishReason(native: string, said: { readonly anything: boolean; rea
 /** Reads `logprobsResult`: the chosen tokens, and for each place those that were likeliest there. */
 function decodeLogprobs(value: unknown): Logprobs | undefined {
   if (!isJsonObject(value)) return undefined;
-  const top = listOf(value['topCandidates']);
-  const content = listOf(value['chosenCandidates']).flatMap((chosen, index): readonly TokenLogprob[] => {
+  const top = read.list(value['topCandidates']);
+  const content = read.list(value['chosenCandidates']).flatMap((chosen, index): readonly TokenLogprob[] => {
     const place = top[index];
-    const others = isJsonObject(place) ? listOf(place['candidates']).flatMap(readToken) : [];
+    const others = isJsonObject(place) ? read.list(place['candidates']).flatMap(readToken) : [];
     return readToken(chosen).map((token) => ({ ...token, top_logprobs: others }));
   });
   return content.length > 0 ? { content } : undefined;
@@ -174,10 +175,6 @@ function readToken(value: unknown): readonly Omit<TokenLogprob, 'top_logprobs'>[
   const { token, logProbability: logprob } = value;
   if (typeof token !== 'string' || typeof logprob !== 'number') return [];
   return [{ token, logprob, bytes: [...new TextEncoder().encode(token)] }];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 type Counts = Readonly<Record<string, number>>;
@@ -201,11 +198,11 @@ const ANSWER_NAMES: Names = { AUDIO: 'audio_tokens', IMAGE: 'image_tokens' };
  */
 function decodeUsage(value: unknown, searches: number): ReportedUsage | undefined {
   if (!isJsonObject(value)) return undefined;
-  const prompt = count(value['promptTokenCount']);
-  const answer = count(value['candidatesTokenCount']);
-  const thoughts = count(value['thoughtsTokenCount']);
+  const prompt = read.count(value['promptTokenCount']);
+  const answer = read.count(value['candidatesTokenCount']);
+  const thoughts = read.count(value['thoughtsTokenCount']);
   if (prompt === undefined && answer === undefined && thoughts === undefined) return undefined;
-  const promptTokens = (prompt ?? 0) + (count(value['toolUsePromptTokenCount']) ?? 0);
+  const promptTokens = (prompt ?? 0) + (read.count(value['toolUsePromptTokenCount']) ?? 0);
   const completionTokens = (answer ?? 0) + (thoughts ?? 0);
   const promptDetails = promptParts(value, promptTokens);
   const completionDetails = {
@@ -224,7 +221,7 @@ function decodeUsage(value: unknown, searches: number): ReportedUsage | undefine
 
 /** Every token of the prompt counts in one part only, so cached sound is cached and not sound. */
 function promptParts(usage: JsonObject, promptTokens: number): Counts {
-  const cached = count(usage['cachedContentTokenCount']);
+  const cached = read.count(usage['cachedContentTokenCount']);
   const fromCache = byModality(usage['cacheTokensDetails']);
   const modalities = byModality(usage['promptTokensDetails']);
   for (const [modality, tokens] of byModality(usage['toolUsePromptTokensDetails'])) {
@@ -251,15 +248,10 @@ function named(modalities: ReadonlyMap<string, number>, names: Names): Counts {
 
 function byModality(details: unknown): Map<string, number> {
   const tokens = new Map<string, number>();
-  for (const detail of Array.isArray(details) ? details : []) {
+  for (const detail of read.list(details)) {
     if (!isJsonObject(detail) || typeof detail['modality'] !== 'string') continue;
     const { modality } = detail;
-    tokens.set(modality, (tokens.get(modality) ?? 0) + (count(detail['tokenCount']) ?? 0));
+    tokens.set(modality, (tokens.get(modality) ?? 0) + (read.count(detail['tokenCount']) ?? 0));
   }
   return tokens;
-}
-
-/** A whole number that can be a count; nonsense is nothing. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 }

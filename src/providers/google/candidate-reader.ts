@@ -6,6 +6,7 @@ import { originalName } from './encode-tools.ts';
 import { imageId, textId } from '../signed-parts.ts';
 import { GOOGLE_FORMAT, signatureDetail } from './encode-assistant.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
+import * as read from '../../platform/json.ts';
 
 /** What one candidate is read with. */
 export interface CandidateContext {
@@ -68,7 +69,7 @@ export class CandidateReader {
 
   #part(part: JsonObject): Delta {
     const { text, functionCall: call, inlineData: data } = part;
-    const signature = wordOf(part['thoughtSignature']);
+    const signature = read.text(part['thoughtSignature']);
     if (part['thought'] === true) return typeof text === 'string' ? this.#thoughtOf(text, signature) : {};
     this.#thought = undefined;
     if (isJsonObject(call)) return this.#call(call, signature);
@@ -102,7 +103,7 @@ export class CandidateReader {
   #call(call: JsonObject, signature: string | undefined): Delta {
     const { id: wireId, name, args } = call;
     const index = this.#ids.size;
-    const id = this.#uniqueId(wordOf(wireId) ?? `${this.#context.idPrefix}_${this.#index}_${index}`);
+    const id = this.#uniqueId(read.text(wireId) ?? `${this.#context.idPrefix}_${this.#index}_${index}`);
     this.#said = true;
     if (signature !== undefined) this.#context.remember(id, signature);
     return {
@@ -113,7 +114,7 @@ export class CandidateReader {
           id,
           type: 'function',
           function: {
-            name: originalName(typeof name === 'string' ? name : '', this.#context.request.tools),
+            name: originalName(read.text(name) ?? '', this.#context.request.tools),
             arguments: JSON.stringify(args ?? {}),
           },
           ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
@@ -154,11 +155,7 @@ export class CandidateReader {
   }
 }
 
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** What a source's address may stand under. */
+/** What a source's address may be under. */
 const SOURCES = ['web', 'retrievedContext', 'maps'] as const;
 
 /** Where a part of an answer begins in its text, in UTF-16 units; undefined for a part that is not text. */
@@ -166,7 +163,7 @@ type PartStart = (part: number) => number | undefined;
 
 /** Queries that Google's own search answered for a candidate. */
 export function searchesOf(metadata: unknown): number {
-  return isJsonObject(metadata) ? listOf(metadata['webSearchQueries']).length : 0;
+  return isJsonObject(metadata) ? read.list(metadata['webSearchQueries']).length : 0;
 }
 
 /**
@@ -177,13 +174,13 @@ export function searchesOf(metadata: unknown): number {
  */
 export function decodeGrounding(metadata: unknown, text: string, partStart: PartStart): readonly Annotation[] {
   if (!isJsonObject(metadata)) return [];
-  const sources = listOf(metadata['groundingChunks']).map(readSource);
+  const sources = read.list(metadata['groundingChunks']).map(readSource);
   const cited = new Set<number>();
   const annotations: Annotation[] = [];
-  for (const support of listOf(metadata['groundingSupports'])) {
+  for (const support of read.list(metadata['groundingSupports'])) {
     if (!isJsonObject(support)) continue;
     const passage = readPassage(support['segment'], text, partStart);
-    for (const index of listOf(support['groundingChunkIndices'])) {
+    for (const index of read.list(support['groundingChunkIndices'])) {
       const source = typeof index === 'number' ? sources[index] : undefined;
       if (source === undefined) continue;
       cited.add(Number(index));
@@ -208,12 +205,12 @@ function readSource(chunk: unknown): { readonly url: string; readonly title?: st
 function readPassage(segment: unknown, text: string, partStart: PartStart): object {
   if (!isJsonObject(segment)) return {};
   const content = typeof segment['text'] === 'string' ? { content: segment['text'] } : {};
-  const begin = partStart(numberOf(segment, 'partIndex'));
+  const begin = partStart(read.number(segment['partIndex']) ?? 0);
   if (text === '' || begin === undefined || typeof segment['endIndex'] !== 'number') return content;
   const bytes = new TextEncoder().encode(text.slice(begin));
   return {
     ...content,
-    start_index: begin + lengthOf(bytes, numberOf(segment, 'startIndex')),
+    start_index: begin + lengthOf(bytes, read.number(segment['startIndex']) ?? 0),
     end_index: begin + lengthOf(bytes, segment['endIndex']),
   };
 }
@@ -221,13 +218,4 @@ function readPassage(segment: unknown, text: string, partStart: PartStart): obje
 /** Google counts in bytes; callers count in UTF-16 units. */
 function lengthOf(bytes: Uint8Array, count: number): number {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, Math.max(0, count))).length;
-}
-
-function numberOf(object: JsonObject, name: string): number {
-  const value = object[name];
-  return typeof value === 'number' ? value : 0;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

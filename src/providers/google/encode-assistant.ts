@@ -7,6 +7,7 @@ import { encodeAddress, encodeMedia, type MediaContext } from './media-parts.ts'
 import type { Part } from './wire.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { readSignedPart } from '../signed-parts.ts';
+import * as read from '../../platform/json.ts';
 
 /** What an assistant's turn is written with. */
 export interface AssistantContext extends MediaContext {
@@ -18,7 +19,7 @@ export interface AssistantContext extends MediaContext {
  * Writes what the model said earlier: thoughts, text, images, calls, each with the signature it came with. A turn with
  * nothing but thoughts is left out, because Google refuses turns without content.
  *
- * @param path - Where the message stands in the caller's body.
+ * @param path - Where the message is in the caller's body.
  */
 export function encodeAssistant(message: AssistantMessage, path: string, context: AssistantContext): readonly Part[] {
   const signatures = readSignatures(message.reasoning_details);
@@ -165,7 +166,7 @@ function readSignatures(details: readonly ReasoningDetail[] | null | undefined):
     if (detail.format !== GOOGLE_FORMAT) continue;
     if (detail.type === 'reasoning.text') {
       const { text, signature } = detail;
-      if (typeof text === 'string') thoughts.push({ text, signature: stringOf(signature) });
+      if (typeof text === 'string') thoughts.push({ text, signature: read.string(signature) });
     } else if (detail.type === 'reasoning.encrypted') {
       const { id, data } = detail;
       if (typeof id !== 'string' || typeof data !== 'string') continue;
@@ -176,10 +177,6 @@ function readSignatures(details: readonly ReasoningDetail[] | null | undefined):
     }
   }
   return { thoughts, texts, images, calls };
-}
-
-function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** Calls whose signatures are remembered at most. */

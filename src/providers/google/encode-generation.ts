@@ -7,6 +7,7 @@ import type { ModelFamily, ThinkingControl } from './families.ts';
 import { googleSchema } from './json-schema.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { nearestEffort } from '../openai-compatible/encode-request.ts';
+import * as read from '../../platform/json.ts';
 
 /** Whether an endpoint takes a parameter; one that nobody declared may be taken. */
 export type Takes = (name: ParameterName) => boolean;
@@ -52,7 +53,7 @@ export function encodeGeneration(
 /** The caller's own settings that this contract does not know; those that it knows are written over them. */
 function ownGenerationConfig({ extra }: NormalizedRequest): JsonObject {
   const own = extra['generationConfig'] ?? extra['generation_config'];
-  return isJsonObject(own) ? own : {};
+  return read.object(own);
 }
 
 function encodeSampling(

@@ -188,7 +188,7 @@ function resultsFrom(messages: readonly Message[], start: number): readonly Plac
   return results;
 }
 
-/** A tool message and where it stands in the caller's body. */
+/** A tool message and where it is in the caller's body. */
 interface PlacedResult {
   readonly message: ToolMessage;
   readonly path: string;

@@ -17,7 +17,7 @@ export function encodeFunctions(tools: readonly FunctionTool[], choice: ToolChoi
   };
 }
 
-/** Google's own search, which is what `web_search_options` ask for. It cannot stand beside functions. */
+/** Google's own search, which is what `web_search_options` ask for. It cannot be combined with functions. */
 export function encodeSearch({ parameters }: NormalizedRequest): EncodedTools {
   return parameters.web_search_options === undefined ? {} : { tools: [{ googleSearch: {} }] };
 }

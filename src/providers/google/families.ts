@@ -26,7 +26,7 @@ export interface ModelFamily {
   readonly needsSignatures: boolean;
   /** Whether a form of the answer may be demanded while function tools are offered. */
   readonly formatWithTools: boolean;
-  /** Whether the result of a tool may hold images; otherwise they stand beside it. */
+  /** Whether the result of a tool may hold images; otherwise they are beside it. */
   readonly mediaInToolResults: boolean;
   /** Whether any https address is fetched; otherwise only those of Google's own stores and of YouTube. */
   readonly fetchesUrls: boolean;

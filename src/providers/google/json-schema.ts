@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /** Keywords that Google refuses or that mean nothing to it. */
 const LEFT_OUT = new Set(['$schema', '$comment', 'const', 'nullable', 'definitions', 'allOf']);
@@ -26,7 +27,7 @@ export function googleSchema(schema: Schema): Schema {
   }
   if (merged['$ref'] === undefined && 'const' in merged) written['enum'] = [merged['const']];
   if (isJsonObject(merged['definitions'])) {
-    const known = isJsonObject(written['$defs']) ? written['$defs'] : {};
+    const known = read.object(written['$defs']);
     written['$defs'] = { ...convertMap(merged['definitions']), ...known };
   }
   if (merged['nullable'] === true && typeof written['type'] === 'string') written['type'] = [written['type'], 'null'];
@@ -69,7 +70,7 @@ function convertMap(schemas: Schema): Schema {
   return converted;
 }
 
-/** Puts the members of `allOf` into one schema; of keywords that stand in several, properties and required add up. */
+/** Puts the members of `allOf` into one schema; of keywords that are in several, properties and required add up. */
 function mergeAll(schema: Schema, members: readonly unknown[]): Schema {
   let merged: Schema = {};
   for (const member of [...members, { ...schema, allOf: undefined }]) {

@@ -17,7 +17,7 @@ const YOUTUBE = /^https:\/\/(?:(?:www\.|m\.)?youtube\.com\/|youtu\.be\/)/;
 /**
  * Writes a part that is not text.
  *
- * @param path - Where it stands in the caller's body.
+ * @param path - Where it is in the caller's body.
  * @throws {@link EncodeError} for an address that this model's family does not fetch.
  */
 export function encodeMedia(
@@ -87,7 +87,7 @@ function isStored(url: string, { baseURL }: GoogleSurface): boolean {
 const FILES = 'https://generativelanguage.googleapis.com/v1beta/files/';
 
 /**
- * The bytes of a data URL as Google takes them; undefined for one that is broken off.
+ * The bytes of a data URL as Google takes them; undefined for one that is truncated.
  *
  * @param fallback - Media type when the URL names none.
  */

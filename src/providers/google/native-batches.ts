@@ -15,10 +15,11 @@ import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { modelPath } from './model-path.ts';
 import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
+import * as read from '../../platform/json.ts';
 
 /** Milliseconds after its creation at which a batch ends by itself, and everything in it is lost. */
 const WINDOW_MS = 172_800_000;
-/** Names that stand in addresses as they are. */
+/** Names that are in addresses as they are. */
 const BATCH_NAME = /^batches\/[\w-]+$/;
 const FILE_NAME = /^files\/[\w-]+$/;
 
@@ -43,8 +44,8 @@ function isTwin(operation: JsonObject, key: string): boolean {
 }
 
 /**
- * How a batch stands (upstreams 5.5). States have one prefix on the wire and another one in client libraries; those that
- * nobody knows yet are no reason to give the batch up.
+ * How a batch stands (upstreams 5.5). States have one prefix on the wire and another one in client libraries; those
+ * that are unknown are no reason to give the batch up.
  *
  * @param present - Makes a text of the provider's fit to be shown.
  */
@@ -72,7 +73,7 @@ function stateOf(operation: JsonObject, present: (text: string) => string | unde
   }
 }
 
-/** Name of the file with the results; it stands in the answer of the operation, or in what is told about it. */
+/** Name of the file with the results; it is in the answer of the operation, or in what is told about it. */
 function answersOf(operation: JsonObject): string | undefined {
   const { response } = operation;
   const { output } = metadataOf(operation);
@@ -92,7 +93,7 @@ function expiryOf(operation: JsonObject): number | undefined {
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {
-  return isJsonObject(metadata) ? metadata : {};
+  return read.object(metadata);
 }
 
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
@@ -168,7 +169,7 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
         const reply = await calls.json(lookup, { method: 'GET', path: `/batches?pageSize=${PAGE}${from}` });
         if (!reply.ok) return reply;
         const { operations, nextPageToken: next } = reply.value;
-        const listed = (Array.isArray(operations) ? operations : []).filter(isJsonObject);
+        const listed = read.objects(operations);
         const twin = listed.find((operation) => isTwin(operation, lookup.key));
         if (twin !== undefined) return { ok: true, value: jobOf(twin, undefined) };
         if (typeof next !== 'string' || next === '') break;
@@ -186,7 +187,7 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
       const path = `/${modelPath(submission.endpoint.upstreamModel)}:batchGenerateContent`;
       const batch = { displayName: submission.key, inputConfig: { fileName: file.value } };
       const created = await calls.json(submission, { method: 'POST', path, body: JSON.stringify({ batch }) });
-      // The file of a batch that was refused is of no use to anybody. When nobody knows, it stays.
+      // The file of a batch that was refused is of no use to anybody. When that is unknown, it stays.
       if (!created.ok && created.failure.status !== undefined) await remove(submission, `/${file.value}`, GONE_FILE);
       if (!created.ok) return created;
       const job = jobOf(created.value, file.value);
@@ -228,7 +229,7 @@ function badAnswer(what: string): NativeReply<never> {
 
 function pathOf({ job }: NativeJobCall): string {
   const { name } = job;
-  return `/${typeof name === 'string' ? name : ''}`;
+  return `/${read.text(name) ?? ''}`;
 }
 
 /** The code of a request that was not run because its batch was cancelled. */

@@ -12,7 +12,7 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
-import { type ErrorContext, parseJson } from '../upstream-failure.ts';
+import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
 import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from './encode-assistant.ts';
@@ -152,7 +152,7 @@ const NO_WORDS: readonly ParameterName[] = [
   'verbosity',
 ];
 
-/** Google's own wire: `generateContent`. */
+/** Google's native API: `generateContent`. */
 function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
   const memory = new SignatureMemory();
 
@@ -183,8 +183,8 @@ function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject
 }
 
 /**
- * Decodes the events of `streamGenerateContent?alt=sse`. The wire has no end mark: a stream is whole when a candidate
- * said how it ended, and whatever follows is usage and signatures.
+ * Decodes the events of `streamGenerateContent?alt=sse`. The wire has no end mark: a stream is complete when a
+ * candidate said how it ended, and whatever follows is usage and signatures.
  */
 export class GoogleStreamDecoder implements StreamDecoder {
   readonly #context: AnswerContext;
@@ -202,7 +202,8 @@ export class GoogleStreamDecoder implements StreamDecoder {
     if (line === '' || line === '[DONE]') return;
     const responses = parseObjects(line);
     if (responses === undefined) {
-      // An event that the end of the body cut off is no surprise: what came before tells whether the answer is whole.
+      // An event that the end of the body cut off is no surprise: what came before tells whether the response is
+      // complete.
       if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
       pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
       return;
@@ -225,15 +226,9 @@ export class GoogleStreamDecoder implements StreamDecoder {
   end(): void {}
 }
 
-function parseObjects(data: string): readonly JsonObject[] | undefined {
-  const value = parseJson(data);
-  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
-  return isJsonObject(value) ? [value] : undefined;
-}
-
 /**
- * Decodes a whole answer, or the array of answers that a stream without server-sent events is. A body that is HTML,
- * empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
+ * Decodes a non-streaming response, or the array of answers that a stream without server-sent events is. A body that is
+ * HTML, empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: AnswerContext): DecodedResult {
   const trimmed = body.trim();
@@ -254,7 +249,10 @@ export function decodeResult(body: string, context: AnswerContext): DecodedResul
   return { ok: true, result: { ...rest, choices: choices.map((choice) => complete(choice, reader)) } };
 }
 
-/** A whole answer has ended, also where it does not say how; one that was held back says nothing rather than "". */
+/**
+ * A non-streaming response has ended, also where it does not say how; one that was held back says nothing rather than
+ * "".
+ */
 function complete(choice: Choice, reader: AnswerReader): Choice {
   const { anything, calls } = reader.saidBy(choice.index);
   const reason = choice.finish_reason ?? (calls ? 'tool_calls' : 'stop');

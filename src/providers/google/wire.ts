@@ -41,7 +41,7 @@ export interface Content {
   readonly parts: readonly Part[];
 }
 
-/** Which of Google's two doors is asked: they differ in a few fields. */
+/** Which of Google's two entry points is called: they differ in a few fields. */
 export interface GoogleSurface {
   /** True for Vertex AI, whose addresses end in `/publishers/google`. */
   readonly vertex: boolean;

@@ -20,6 +20,7 @@ import { ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
+import * as read from '../../platform/json.ts';
 
 /** What decoding one answer depends on. */
 export interface DecodeContext extends ErrorContext {
@@ -31,8 +32,8 @@ export interface DecodeContext extends ErrorContext {
 }
 
 /**
- * Decodes a whole answer of the chat completions wire. A body that is HTML, empty, not JSON, an error in disguise or
- * without choices is a failure, whatever status it came with.
+ * Decodes a non-streaming response of the chat completions wire. A body that is HTML, empty, not JSON, an error in
+ * disguise or without choices is a failure, whatever status it came with.
  */
 export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const answer = readJsonAnswer(body, 'choices');
@@ -40,7 +41,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   const parsed = answer.value;
   const error = errorInside(parsed);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
-  const choices = Array.isArray(parsed['choices']) ? parsed['choices'].filter(isJsonObject) : [];
+  const choices = read.objects(parsed['choices']);
   if (choices.length === 0) return bad('The provider sent an answer without choices');
   const decoded = choices.map((choice, position) => decodeChoice(choice, position, parsed, context));
   if (decoded.some((choice) => choice === undefined)) return bad('The provider sent an impossible answer');
@@ -53,9 +54,9 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
     result: {
       choices: sound,
       usage: decodeUsage(findUsage(parsed, choices), context.dialect),
-      systemFingerprint: textOf(parsed['system_fingerprint']),
-      serviceTier: textOf(parsed['service_tier']),
-      upstreamId: textOf(parsed['id']),
+      systemFingerprint: read.text(parsed['system_fingerprint']),
+      serviceTier: read.text(parsed['service_tier']),
+      upstreamId: read.text(parsed['id']),
     },
   };
 }
@@ -67,7 +68,7 @@ function decodeChoice(
   context: DecodeContext,
 ): Choice | undefined {
   const message = isJsonObject(choice['message']) ? choice['message'] : undefined;
-  const native = textOf(choice['finish_reason']) ?? null;
+  const native = read.text(choice['finish_reason']) ?? null;
   if (message === undefined) return undefined;
   const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
   const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`, context.originalId);
@@ -91,7 +92,7 @@ function decodeChoice(
   };
 }
 
-/** Every entry of a whole answer is a call of its own, whatever its index says. */
+/** Every entry of a non-streaming response is a call of its own, whatever its index says. */
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
   newId: (index: number) => string,
@@ -119,21 +120,17 @@ function bad(message: string): DecodedResult {
   return { ok: false, failure: failure('bad_response', message) };
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 /**
  * Reads what a delta or a message says, apart from tool calls. Servers differ in how they write text (a string, null,
  * or a list of parts) and reasoning (three names, sometimes two of them at once).
  */
 export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_calls'> {
   const { text, thinking } = readText(source['content']);
-  const reasoning = textOf(source['reasoning']) ?? textOf(source['reasoning_content']) ?? thinking;
-  const refusal = textOf(source['refusal']);
-  const images = listOf(source['images']).flatMap(readImage);
-  const annotations = listOf(source['annotations']).filter(isJsonObject) as unknown as Annotation[];
-  const details = listOf(source['reasoning_details']).filter(isJsonObject) as unknown as ReasoningDetail[];
+  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? thinking;
+  const refusal = read.text(source['refusal']);
+  const images = read.list(source['images']).flatMap(readImage);
+  const annotations = read.objects(source['annotations']) as unknown as Annotation[];
+  const details = read.objects(source['reasoning_details']) as unknown as ReasoningDetail[];
   const audio = readAudio(source['audio']);
   return {
     ...(text === undefined ? {} : { content: text }),
@@ -149,17 +146,17 @@ export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_ca
 /** Reads log probabilities; a token without `bytes` gets null, because clients insist on the member. */
 export function decodeLogprobs(value: unknown): Logprobs | undefined {
   if (!isJsonObject(value)) return undefined;
-  const content = listOf(value['content']).flatMap(readToken);
-  const refusal = listOf(value['refusal']).flatMap(readToken);
+  const content = read.list(value['content']).flatMap(readToken);
+  const refusal = read.list(value['refusal']).flatMap(readToken);
   if (content.length === 0 && refusal.length === 0) return undefined;
   return { content: content.length > 0 ? content : null, ...(refusal.length > 0 ? { refusal } : {}) };
 }
 
-/** Citations that stand at the top of an answer, as a list of addresses. */
+/** Citations that are at the top of an answer, as a list of addresses. */
 export function decodeCitations(value: unknown): readonly Annotation[] {
-  return listOf(value).flatMap((url) =>
-    typeof url === 'string' ? [{ type: 'url_citation' as const, url_citation: { url } }] : [],
-  );
+  return read
+    .list(value)
+    .flatMap((url) => (typeof url === 'string' ? [{ type: 'url_citation' as const, url_citation: { url } }] : []));
 }
 
 function readText(content: unknown): { text?: string; thinking?: string } {
@@ -171,7 +168,7 @@ function readText(content: unknown): { text?: string; thinking?: string } {
     if (typeof part === 'string') text += part;
     if (!isJsonObject(part)) continue;
     if (part['type'] === 'thinking') thinking += readText(part['thinking']).text ?? '';
-    else text += textOf(part['text']) ?? '';
+    else text += read.text(part['text']) ?? '';
   }
   return { ...(text === '' ? {} : { text }), ...(thinking === '' ? {} : { thinking }) };
 }
@@ -194,7 +191,7 @@ function readAudio(value: unknown): OutputAudio | undefined {
 }
 
 function readToken(value: unknown): TokenLogprob[] {
-  const others = isJsonObject(value) ? listOf(value['top_logprobs']).flatMap(readLikelihood) : [];
+  const others = isJsonObject(value) ? read.list(value['top_logprobs']).flatMap(readLikelihood) : [];
   return readLikelihood(value).map((token) => ({ ...token, top_logprobs: others }));
 }
 
@@ -202,10 +199,6 @@ function readLikelihood(value: unknown): Omit<TokenLogprob, 'top_logprobs'>[] {
   if (!isJsonObject(value) || typeof value['token'] !== 'string' || typeof value['logprob'] !== 'number') return [];
   const { token, logprob, bytes } = value;
   return [{ token, logprob, bytes: Array.isArray(bytes) ? (bytes as number[]) : null }];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 const KNOWN: Readonly<Record<string, FinishReason>> = {
@@ -238,14 +231,14 @@ export function mapFinishReason(native: string): FinishReason {
 
 /**
  * The error in a chunk or an answer that came with a good status, in the places where servers put it: at the top, in
- * Groq's extension, or inside a choice that broke off. Undefined where there is none.
+ * Groq's extension, or inside a choice that ended early. Undefined where there is none.
  */
 export function errorInside(body: JsonObject): unknown {
   if (isErrorBody(body)) return body;
   if (isError(body['error'])) return { error: body['error'] };
   const groq = body['x_groq'];
   if (isJsonObject(groq) && isError(groq['error'])) return { error: groq['error'] };
-  const choices = Array.isArray(body['choices']) ? body['choices'] : [];
+  const choices = read.list(body['choices']);
   const broken: unknown = choices.find((choice) => isJsonObject(choice) && isError(choice['error']));
   return isJsonObject(broken) ? { error: broken['error'] } : undefined;
 }

@@ -1,8 +1,9 @@
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Dialect } from './dialect.ts';
+import * as read from '../../platform/json.ts';
 
-/** Usage stands at the top of a chunk or answer, in Groq's extension, or inside a choice. */
+/** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
 export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
   if (body['usage'] != null) return body['usage'];
   const groq = body['x_groq'];
@@ -17,11 +18,11 @@ export function findUsage(body: JsonObject, choices: readonly unknown[]): unknow
  */
 export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | undefined {
   if (!isJsonObject(value)) return undefined;
-  const prompt = count(value['prompt_tokens']);
-  const reported = count(value['completion_tokens']);
+  const prompt = read.count(value['prompt_tokens']);
+  const reported = read.count(value['completion_tokens']);
   if (prompt === undefined && reported === undefined) return undefined;
-  const reasoning = count(objectOf(value['completion_tokens_details'])['reasoning_tokens']);
-  const completion = withReasoning(prompt ?? 0, reported ?? 0, reasoning, count(value['total_tokens']), dialect);
+  const reasoning = read.count(read.object(value['completion_tokens_details'])['reasoning_tokens']);
+  const completion = withReasoning(prompt ?? 0, reported ?? 0, reasoning, read.count(value['total_tokens']), dialect);
   return {
     prompt_tokens: prompt ?? 0,
     completion_tokens: completion,
@@ -35,7 +36,7 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
 }
 
 /**
- * Some servers count reasoning beside the completion although it is billed like it; the total gives them away, also
+ * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
  * where they do not say how much of it was reasoning.
  */
 function withReasoning(
@@ -51,16 +52,18 @@ function withReasoning(
 }
 
 function promptDetails(usage: JsonObject, prompt: number): Pick<ReportedUsage, 'prompt_tokens_details'> {
-  const details = objectOf(usage['prompt_tokens_details']);
+  const details = read.object(usage['prompt_tokens_details']);
   const cached =
-    count(details['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']) ?? count(usage['cached_tokens']);
+    read.count(details['cached_tokens']) ??
+    read.count(usage['prompt_cache_hit_tokens']) ??
+    read.count(usage['cached_tokens']);
   const known = countsOf(details);
   const counts = { ...known, ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt) }) };
   return Object.keys(counts).length > 0 ? { prompt_tokens_details: counts } : {};
 }
 
 function completionDetails(usage: JsonObject, completion: number): Pick<ReportedUsage, 'completion_tokens_details'> {
-  const counts = countsOf(objectOf(usage['completion_tokens_details']));
+  const counts = countsOf(read.object(usage['completion_tokens_details']));
   if (counts['reasoning_tokens'] !== undefined) {
     counts['reasoning_tokens'] = Math.min(counts['reasoning_tokens'], completion);
   }
@@ -71,17 +74,8 @@ function completionDetails(usage: JsonObject, completion: number): Pick<Reported
 function countsOf(details: JsonObject): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const [name, value] of Object.entries(details)) {
-    const number = count(value);
+    const number = read.count(value);
     if (number !== undefined && name !== '__proto__') counts[name] = number;
   }
   return counts;
-}
-
-/** A whole number that can be a count; fractions are rounded, nonsense is nothing. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

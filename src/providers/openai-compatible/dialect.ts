@@ -55,7 +55,7 @@ export interface Dialect {
   readonly unsupported?: readonly ParameterName[] | undefined;
   /** How embeddings are asked for. */
   readonly embeddings?: EmbeddingDialect | undefined;
-  /** Whether completion tokens leave reasoning tokens out although they are billed. Default false. */
+  /** Whether completion tokens leave reasoning tokens out although they are charged. Default false. */
   readonly reasoningOutsideCompletion?: boolean | undefined;
 }
 

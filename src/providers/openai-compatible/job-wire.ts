@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import type { NativeReply, NativeState } from '../../contracts/native-batches.ts';
 import type { BatchedBody } from '../batch-codecs.ts';
+import * as read from '../../platform/json.ts';
 
 /** Hours that the provider gets. */
 const WINDOW_HOURS = 24;
@@ -35,8 +36,8 @@ export const JOB_WIRE: BatchWire = {
         return { status: 'ended', outcome: 'cancelled' };
       case 'FAILED': {
         const { errors } = batch;
-        const first = (Array.isArray(errors) ? errors : []).find(isJsonObject);
-        const message = textOf(first?.['message']);
+        const first = read.list(errors).find(isJsonObject);
+        const message = read.text(first?.['message']);
         return { status: 'ended', outcome: 'failed', message: message && present(message) };
       }
       default:
@@ -48,11 +49,6 @@ export const JOB_WIRE: BatchWire = {
 /** Jobs do not say when they end by themselves: after the time that was asked for. */
 function expiryOf({ created_at: seconds }: JsonObject): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? (seconds + WINDOW_HOURS * 3_600) * 1_000 : undefined;
-}
-
-/** A word that is there: servers write an empty one, or null, for none. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** An answer of the batch API that is not what it should be. */
@@ -96,7 +92,7 @@ export interface BatchWire {
   /** When a batch ends by itself, in epoch milliseconds. */
   expiryOf(batch: JsonObject): number | undefined;
   /**
-   * How a batch stands (upstreams 5.5). States that nobody knows yet are no reason to give it up.
+   * How a batch stands (upstreams 5.5). States that are unknown are no reason to give it up.
    *
    * @param present - Makes a text of the provider's fit to be shown.
    */

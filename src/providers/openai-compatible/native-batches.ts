@@ -11,11 +11,12 @@ import type {
   NativeSubmission,
 } from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
-import { badAnswer, type BatchWire, textOf } from './job-wire.ts';
+import { badAnswer, type BatchWire } from './job-wire.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { serialize } from '../serialize.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse } from '../upstream-failure.ts';
+import * as read from '../../platform/json.ts';
 
 /** Endpoints of a server's own, below its base URL, that its batches may be for. */
 export type BatchPath = '/chat/completions' | '/responses' | '/embeddings';
@@ -55,9 +56,9 @@ export function fileBatches(
 
   /** What is remembered of a batch; undefined for one without an id. */
   function jobOf(batch: JsonObject, input?: string): NativeJob | undefined {
-    const id = textOf(batch['id']);
+    const id = read.text(batch['id']);
     if (id === undefined) return undefined;
-    return { job: { id, file: textOf(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
+    return { job: { id, file: read.text(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
   }
 
   return {
@@ -73,11 +74,11 @@ export function fileBatches(
         const reply = await calls.json(lookup, { method: 'GET', path });
         if (!reply.ok) return reply;
         const { data } = reply.value;
-        const listed = (Array.isArray(data) ? data : []).filter(isJsonObject);
+        const listed = read.objects(data);
         const twin = twinIn(listed, lookup.key);
         if (twin !== undefined) return { ok: true, value: jobOf(twin) };
         const last = listed.at(-1);
-        after = textOf(last?.['id']);
+        after = read.text(last?.['id']);
         if (!wire.hasMore(reply.value, listed) || Number(last?.['created_at']) < oldest) break;
       }
       return { ok: true, value: undefined };
@@ -91,7 +92,7 @@ export function fileBatches(
       const file = input.value;
       const body = JSON.stringify(wire.creationOf({ file, url, model, metadata: { [KEY_FIELD]: submission.key } }));
       const created = await calls.json(submission, { method: 'POST', path: wire.path, body });
-      // The file of a batch that was refused is of no use to anybody. When nobody knows, it stays.
+      // The file of a batch that was refused is of no use to anybody. When that is unknown, it stays.
       if (!created.ok && created.failure.status !== undefined) await files.delete(submission, file);
       if (!created.ok) return created;
       const job = jobOf(created.value, file);
@@ -134,7 +135,7 @@ class BatchFiles {
   async upload(call: NativeCall, lines: readonly string[]): Promise<NativeReply<string>> {
     const reply = await this.#calls.json(call, { method: 'POST', path: '/files', ...uploadOf(lines) });
     if (!reply.ok) return reply;
-    const id = textOf(reply.value['id']);
+    const id = read.text(reply.value['id']);
     return id === undefined ? badAnswer('a file without an id') : { ok: true, value: id };
   }
 
@@ -151,7 +152,7 @@ class BatchFiles {
   ): AsyncGenerator<NativeResult, void, undefined> {
     if (!retrieved.ok) throw unreadable(retrieved.failure);
     for (const field of fields) {
-      const file = textOf(retrieved.value[field]);
+      const file = read.text(retrieved.value[field]);
       if (file !== undefined)
         yield* this.#calls.lines(call, `/files/${encodeURIComponent(file)}/content`, resultOfLine);
     }
@@ -172,7 +173,7 @@ class BatchFiles {
   ): Promise<NativeReply<'unsupported'>> {
     if (!retrieved.ok && !isGone(retrieved)) return retrieved;
     const others = retrieved.ok ? fields.map((field) => retrieved.value[field]) : [];
-    for (const file of [input, ...others].map(textOf)) {
+    for (const file of [input, ...others].map(read.text)) {
       const deleted = file === undefined ? undefined : await this.delete(call, file);
       if (deleted?.ok === false) return deleted;
     }
@@ -228,7 +229,7 @@ async function writeFile(
 
 /** The multipart form in which a file is uploaded. */
 function uploadOf(lines: readonly string[]): { readonly body: string; readonly contentType: string } {
-  // So random that it stands in no file.
+  // So random that it is in no file.
   const boundary = `batch-${crypto.randomUUID()}`;
   const part = `--${boundary}\r\ncontent-disposition: form-data; name=`;
   const body = [

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { BATCH_PAGE, type BatchWire, JOB_WIRE, textOf } from './job-wire.ts';
+import { BATCH_PAGE, type BatchWire, JOB_WIRE } from './job-wire.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
@@ -18,6 +18,7 @@ import { ChatStreamDecoder } from './stream-decoder.ts';
 import { toolIdRule } from './tool-call-ids.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { responsesCodec } from '../openai-responses/codec.ts';
+import * as read from '../../platform/json.ts';
 
 /** The batches of OpenAI and of servers like it (upstreams 5.1, 5.4). */
 const FILE_WIRE: BatchWire = {
@@ -33,7 +34,7 @@ const FILE_WIRE: BatchWire = {
   listQuery(_page, after) {
     return `limit=${BATCH_PAGE}${after === undefined ? '' : `&after=${encodeURIComponent(after)}`}`;
   },
-  hasMore: ({ has_more: more }, listed) => more === true && textOf(listed.at(-1)?.['id']) !== undefined,
+  hasMore: ({ has_more: more }, listed) => more === true && read.text(listed.at(-1)?.['id']) !== undefined,
   inputOf: (batch) => batch['input_file_id'],
   expiryOf,
   stateOf(batch, present) {
@@ -58,8 +59,8 @@ function expiryOf({ expires_at: seconds }: JsonObject): number | undefined {
 /** What a batch that failed as a whole failed for: the first of its errors. */
 function reasonOf({ errors }: JsonObject, present: (text: string) => string | undefined): string | undefined {
   const data: unknown = isJsonObject(errors) ? errors['data'] : undefined;
-  const first = (Array.isArray(data) ? data : []).find(isJsonObject);
-  const message = textOf(first?.['message']) ?? textOf(first?.['code']);
+  const first = read.list(data).find(isJsonObject);
+  const message = read.text(first?.['message']) ?? read.text(first?.['code']);
   if (message === undefined) return undefined;
   const line = first?.['line'];
   return present(typeof line === 'number' ? `${message} (request ${line})` : message);
@@ -144,7 +145,7 @@ function nativeCodecs(
   names: readonly NativeDialect[],
   dialect: Dialect,
 ): Readonly<Partial<Record<DialectName, Codec>>> {
-  // Names that nobody knows are told by the check of the options.
+  // Unknown names are reported by the check of the options.
   const known = names.filter((name) => NATIVE_DIALECTS.includes(name));
   return Object.fromEntries(known.map((name) => [name, CODECS[name](dialect)]));
 }

@@ -1,7 +1,7 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { failureInBand, parseJson } from '../upstream-failure.ts';
+import { failureInBand, parseObjects } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
@@ -16,6 +16,7 @@ import {
 } from './decode-result.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
+import * as read from '../../platform/json.ts';
 
 /** Choices beyond this are no answer to any request we send. */
 const MAX_CHOICES = 128;
@@ -84,7 +85,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   /**
    * A broken event means a broken stream. Two are not what they seem: an event cut off by the end of the body, where
-   * what came before tells whether the answer is whole, and an event of a kind that this wire does not know.
+   * what came before tells whether the response is complete, and an event of a kind that this wire does not know.
    */
   #malformed(event: string | undefined, pieces: StreamPiece[]): void {
     if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
@@ -93,7 +94,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #chunk(chunk: JsonObject, pieces: StreamPiece[]): void {
     this.#readFacts(chunk, pieces);
-    const choices = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
+    const choices = read.list(chunk['choices']);
     for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
     const citations = decodeCitations(chunk['citations']);
     if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
@@ -147,16 +148,16 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #readFacts(chunk: JsonObject, pieces: StreamPiece[]): void {
     const { id, system_fingerprint: fingerprint, service_tier: tier } = chunk;
-    const key = `${textOf(id) ?? ''} ${textOf(fingerprint) ?? ''} ${textOf(tier) ?? ''}`;
+    const key = `${read.text(id) ?? ''} ${read.text(fingerprint) ?? ''} ${read.text(tier) ?? ''}`;
     if (key === this.#facts || key === '  ') return;
     this.#facts = key;
     // A known frame with the facts of before would now be news.
     this.#frames.forget();
     pieces.push({
       type: 'facts',
-      upstreamId: textOf(id),
-      systemFingerprint: textOf(fingerprint),
-      serviceTier: textOf(tier),
+      upstreamId: read.text(id),
+      systemFingerprint: read.text(fingerprint),
+      serviceTier: read.text(tier),
     });
   }
 
@@ -181,21 +182,10 @@ function plainText(data: string): string | undefined {
   const choices = parseObjects(data)?.[0]?.['choices'];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const delta = isJsonObject(choice) ? choice['delta'] : undefined;
-  return isJsonObject(delta) ? textOf(delta['content']) : undefined;
-}
-
-/** The chunks of one event: nearly always one, but some servers put them in an array. */
-function parseObjects(data: string): readonly JsonObject[] | undefined {
-  const value = parseJson(data);
-  if (Array.isArray(value)) return value.every(isJsonObject) ? value : undefined;
-  return isJsonObject(value) ? [value] : undefined;
+  return isJsonObject(delta) ? read.text(delta['content']) : undefined;
 }
 
 /** The deprecated single call, as a list of one. */
 function legacyCall(call: unknown): unknown {
   return isJsonObject(call) ? [{ index: 0, function: call }] : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -2,6 +2,7 @@ import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { JsonProgress } from '../../core/stream/json-progress.ts';
+import * as read from '../../platform/json.ts';
 
 /** One fragment as a server sent it, read as far as it makes sense. */
 interface Fragment {
@@ -87,7 +88,7 @@ export class ToolCallIndexer {
     return call;
   }
 
-  /** With an index: the call that stands there, unless the id is that of another one. */
+  /** With an index: the call that is there, unless the id is that of another one. */
   #withIndex(wireIndex: number, id: string | undefined): KnownCall | undefined {
     const known = this.#byWireIndex.get(wireIndex);
     return known === undefined || known.wireId === id ? known : (this.#withId(id) ?? known);
@@ -149,7 +150,7 @@ export class ToolCallIndexer {
 }
 
 /**
- * Whether a fragment that stands where a known call stands begins another one, as with servers whose index is always
+ * Whether a fragment in the place of a known call begins another one, as with servers whose index is always
  * 0. A second name says so, and so do arguments that begin anew where those of the known call are complete. Names and
  * ids that are only repeated, or left out, or changed in the middle, are noise.
  */
@@ -167,11 +168,11 @@ function isMidway({ progress }: KnownCall): boolean {
 }
 
 function readFragment(value: JsonObject): Fragment {
-  const parts = isJsonObject(value['function']) ? value['function'] : {};
+  const parts = read.object(value['function']);
   return {
     wireIndex: validIndex(value['index']),
-    id: wordOf(value['id']),
-    name: wordOf(parts['name']),
+    id: visibleText(value['id']),
+    name: visibleText(parts['name']),
     text: argumentsOf(parts['arguments']),
   };
 }
@@ -187,6 +188,6 @@ function argumentsOf(value: unknown): string {
 }
 
 /** Blank names and ids on continuations say nothing. */
-function wordOf(value: unknown): string | undefined {
+function visibleText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

@@ -22,6 +22,7 @@ import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
+import * as read from '../../platform/json.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
 export function responsesCodec(dialect: Dialect): Codec {
@@ -91,7 +92,7 @@ function takes(field: string, endpoint: Endpoint, dialect: Dialect): boolean {
 }
 
 function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): EncodedBody {
-  const wanted: JsonObject = isJsonObject(options) ? options : {};
+  const wanted: JsonObject = read.object(options);
   const all = { ...(padsChunks === true ? { include_obfuscation: false } : {}), ...wanted };
   return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
 }
@@ -151,7 +152,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     if (this.#ended || text === '' || text === '[DONE]') return;
     const value = parseJson(text);
     if (!isJsonObject(value)) {
-      // An event that the end of the body cut off says nothing; what came before tells whether the answer is whole.
+      // An event that the end of the body cut off says nothing; what came before tells whether the response is
+      // complete.
       if (this.#closing) return;
       pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
       return;
@@ -178,7 +180,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   end(): void {
-    // Nothing is held back: an answer without its last event is not whole.
+    // Nothing is held back: a response without its last event is not complete.
   }
 
   /** Errors come as an event of their own, as the last state of the answer, or without any type. */
@@ -193,13 +195,13 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       };
     }
     if (type !== 'response.failed' && type !== 'response.cancelled') return undefined;
-    const response = isJsonObject(value['response']) ? value['response'] : {};
+    const response = read.object(value['response']);
     const reason = failureOfResponse({ status: 'failed', ...response }, this.#context);
     return { type: 'failure', failure: reason ?? failure('server', 'The provider could not finish its answer') };
   }
 
   #decode(type: string, value: JsonObject, pieces: StreamPiece[]): void {
-    const delta = typeof value['delta'] === 'string' ? value['delta'] : '';
+    const delta = read.text(value['delta']) ?? '';
     switch (type) {
       case 'response.output_text.delta':
         return this.#text(delta, value, pieces);
@@ -215,11 +217,11 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case 'response.output_item.done':
         return this.#finish(value, pieces);
       case 'response.created':
-        pieces.push(factsOf(isJsonObject(value['response']) ? value['response'] : {}));
+        pieces.push(factsOf(read.object(value['response'])));
         return;
       case 'response.completed':
       case 'response.incomplete':
-        return this.#end(isJsonObject(value['response']) ? value['response'] : {}, pieces);
+        return this.#end(read.object(value['response']), pieces);
     }
   }
 

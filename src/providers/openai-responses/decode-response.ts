@@ -11,10 +11,11 @@ import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ReasoningItem } from '../../protocol/responses/input-item.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usage.ts';
+import * as read from '../../platform/json.ts';
 
 /**
- * Decodes a whole answer of the Responses wire, and keeps it as it is. An answer that failed is a failure, although it
- * comes with a good status; so is one that is not over.
+ * Decodes a non-streaming response of the Responses wire, and keeps it as it is. An answer that failed is a failure,
+ * although it comes with a good status; so is one that is not over.
  */
 export function decodeResponse(body: string, context: ErrorContext): DecodedResult {
   const text = body.trim();
@@ -70,8 +71,8 @@ export function finishOf(
 export function factsOf({ id, service_tier: tier }: JsonObject): FactsPiece {
   return {
     type: 'facts',
-    upstreamId: typeof id === 'string' ? id : undefined,
-    serviceTier: typeof tier === 'string' ? tier : undefined,
+    upstreamId: read.string(id),
+    serviceTier: read.string(tier),
   };
 }
 
@@ -89,11 +90,11 @@ interface DecodedItems {
   readonly logprobs: Logprobs | null;
 }
 
-/** Reads the items of a whole answer. */
+/** Reads the items of a non-streaming response. */
 function decodeItems(items: readonly JsonObject[]): DecodedItems {
-  const parts = items.filter(({ type }) => type === 'message').flatMap(({ content }) => objectsOf(content));
+  const parts = items.filter(({ type }) => type === 'message').flatMap(({ content }) => read.objects(content));
   const texts = parts.filter(({ type }) => type === 'output_text');
-  const refusals = parts.filter(({ type }) => type === 'refusal').map(({ refusal }) => textOf(refusal));
+  const refusals = parts.filter(({ type }) => type === 'refusal').map(({ refusal }) => read.text(refusal) ?? '');
   const thoughts = items.filter(({ type }) => type === 'reasoning').map((item, index) => thoughtOf(item, index));
   const calls = items.flatMap((item) => callOf(item) ?? []).map((call, index): ResultToolCall => ({ ...call, index }));
   const others = items.map(otherDelta);
@@ -102,11 +103,11 @@ function decodeItems(items: readonly JsonObject[]): DecodedItems {
     ...others.flatMap((delta) => delta.reasoning_details ?? []),
   ];
   const reasoning = thoughts.map(({ text }) => text).join('\n\n');
-  const annotations = texts.flatMap((part) => objectsOf(part['annotations']).flatMap(annotationOf));
+  const annotations = texts.flatMap((part) => read.objects(part['annotations']).flatMap(annotation));
   const images = others.flatMap((delta) => delta.images ?? []);
-  const said = texts.map(({ text }) => textOf(text)).join('');
+  const said = texts.map(({ text }) => read.text(text) ?? '').join('');
   return {
-    logprobs: decodeLogprobs({ content: texts.flatMap((part) => objectsOf(part['logprobs'])) }) ?? null,
+    logprobs: decodeLogprobs({ content: texts.flatMap((part) => read.objects(part['logprobs'])) }) ?? null,
     message: {
       role: 'assistant',
       content: texts.length > 0 || (calls.length === 0 && refusals.length === 0) ? said : null,
@@ -120,12 +121,15 @@ function decodeItems(items: readonly JsonObject[]): DecodedItems {
   };
 }
 
-/** A call of the caller's tools, if the item is one; free text stands in its one argument. */
+/** A call of the caller's tools, if the item is one; free text is in its one argument. */
 export function callOf(item: JsonObject): Omit<ResultToolCall, 'index'> | undefined {
   const { type, call_id: id, name } = item;
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined;
-  const text = type === 'function_call' ? textOf(item['arguments']) : JSON.stringify({ input: textOf(item['input']) });
-  return { id: textOf(id), type: 'function', function: { name: textOf(name), arguments: text } };
+  const text =
+    type === 'function_call'
+      ? (read.text(item['arguments']) ?? '')
+      : JSON.stringify({ input: read.text(item['input']) ?? '' });
+  return { id: read.text(id) ?? '', type: 'function', function: { name: read.text(name) ?? '', arguments: text } };
 }
 
 /** What a finished item says that is neither a message nor a call: images, reasoning, and what the provider did. */
@@ -142,12 +146,12 @@ export function otherDelta(item: JsonObject): Delta {
 /** The pieces of a finished reasoning item. */
 export function thoughtOf(item: JsonObject, index: number): ReturnType<typeof reasoningOfItem> {
   const thought = {
-    id: textOf(item['id']),
-    summary: objectsOf(item['summary']),
-    content: objectsOf(item['content']),
-    encrypted_content: typeof item['encrypted_content'] === 'string' ? item['encrypted_content'] : undefined,
-    format: typeof item['format'] === 'string' ? item['format'] : undefined,
-    signature: typeof item['signature'] === 'string' ? item['signature'] : undefined,
+    id: read.text(item['id']) ?? '',
+    summary: read.objects(item['summary']),
+    content: read.objects(item['content']),
+    encrypted_content: read.string(item['encrypted_content']),
+    format: read.string(item['format']),
+    signature: read.string(item['signature']),
   };
   return reasoningOfItem({ type: 'reasoning', ...thought } as unknown as ReasoningItem, index);
 }
@@ -161,20 +165,12 @@ function hostedCall(type: string, item: JsonObject): ReasoningDetail {
     tool_name: name,
     arguments: '',
     result: '',
-    tool_call_id: textOf(item['id']),
+    tool_call_id: read.text(item['id']) ?? '',
   };
 }
 
-function annotationOf({ type, ...members }: JsonObject): readonly Annotation[] {
+function annotation({ type, ...members }: JsonObject): readonly Annotation[] {
   return type === 'url_citation' ? [{ type, url_citation: members } as unknown as Annotation] : [];
-}
-
-function objectsOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Names of this wire by those of chat completions. */

@@ -6,8 +6,9 @@ import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import { asSchema, flatten, merge, sameJson, type Schema, textFor } from './json-text.ts';
+import * as read from '../../platform/json.ts';
 
-/** A function call as it stands in an answer. */
+/** A function call as it appears in an answer. */
 export interface DraftCall {
   readonly id: string;
   readonly name: string;
@@ -209,7 +210,7 @@ class JsonWriter {
   }
 
   #array(schema: Schema, name: string, depth: number): JsonValue {
-    const first = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
+    const first = read.list(schema['prefixItems']);
     const least = countOf(schema, 'minItems') ?? 0;
     const most = countOf(schema, 'maxItems') ?? Infinity;
     const wanted = depth >= DEEP ? least : Math.max(least, first.length, this.#chance.integer(1, 3));

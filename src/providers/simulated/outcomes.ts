@@ -4,13 +4,13 @@ import { Chance } from './chance.ts';
 /** A call that fails before it answers. Status and message have a default that suits the kind. */
 export type SimulatedFailure = Omit<AttemptFailure, 'message'> & { readonly message?: string | undefined };
 
-/** An answer that breaks off in its middle. */
+/** An answer that ends early, in its middle. */
 export interface SimulatedBreak extends Partial<SimulatedFailure> {
   /** Tokens that come before the break. */
   readonly breakAfterTokens: number;
 }
 
-/** How one call comes out: answered, failed, broken off, or `hang`: silent until somebody gives up waiting. */
+/** How one call comes out: answered, failed, ended early, or `hang`: silent until somebody gives up waiting. */
 export type SimulatedOutcome = 'ok' | 'hang' | SimulatedFailure | SimulatedBreak;
 
 /** An outcome with nothing left open. */

@@ -1,6 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Prompt, ToolResults } from './prompt.ts';
 import { isJsonObject } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /** Sentences in the middle of an answer. */
 const FEWEST_SENTENCES = 2;
@@ -178,7 +179,7 @@ const LONGEST_QUOTE = 160;
 
 /** Says in a sentence or two what the last tool gave back. */
 function summarizeToolResults({ count, tool, text }: ToolResults): string {
-  const summary = summaryOf(parse(text) ?? text);
+  const summary = summaryOf(read.parse(text) ?? text);
   return count > 1
     ? `There are ${count} results. The last one, from ${tool}, says: ${summary}.`
     : `The result of ${tool} is in: ${summary}.`;
@@ -205,14 +206,6 @@ function shortly(value: unknown): string {
   const characters = Array.from(text.slice(0, 2 * LONGEST_QUOTE));
   const cut = characters.length > LONGEST_QUOTE ? `${characters.slice(0, LONGEST_QUOTE).join('')}…` : text;
   return cut.replace(/[.!?]+$/, '') || 'empty';
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Joins words as a sentence does: `one, two and three`. */

@@ -24,7 +24,7 @@ export type SimulatedModelIds<Models> = [Models] extends [never] ? SimulatedMode
 
 /**
  * A provider that asks nobody: it makes up its answers, takes its time over them, and fails when it is told to. For
- * trying the router without a key, and for tests. The same seed and messages give the same answer, whole or streamed.
+ * trying the router without a key, and for tests. The same seed and messages give the same response, streaming or not.
  *
  * It follows what the request asks for as far as the endpoint takes it: token limits, stop sequences, tools, JSON
  * answers, reasoning, prompt caches. Every prose answer says once that it is simulated.
@@ -132,7 +132,7 @@ export function simulated<const Models extends ModelTable = never>(
 const CALL_OVER = failure('aborted', 'The call is over');
 const CLOSED = failure('connection', 'The simulated provider was closed');
 
-/** What is left of an answer that breaks off: some tokens, then the failure. */
+/** What is left of a stream that ends early: some tokens, then the failure. */
 function broken(
   { opening, tokens }: PacedPieces,
   { afterTokens, failure: reason }: Extract<Outcome, { type: 'broken' }>,
@@ -140,7 +140,7 @@ function broken(
   return { opening, tokens: tokens.slice(0, afterTokens), closing: [{ type: 'failure', failure: reason }] };
 }
 
-/** A whole answer is the stream, put together. */
+/** A non-streaming response is the stream, put together. */
 function resultOf({ opening, tokens, closing }: PacedPieces): UpstreamResult {
   const collector = new ResultCollector();
   for (const piece of [...opening, ...tokens, ...closing]) collector.add(piece);

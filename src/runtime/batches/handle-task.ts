@@ -15,6 +15,7 @@ import { afterWebhookTry, WEBHOOK_TRIES } from '../../core/batch/webhook-schedul
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
 import { ItemPool } from './item-pool.ts';
+import * as read from '../../platform/json.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
 const SUSPECT_AFTER = 5;
@@ -176,7 +177,7 @@ class Notifier {
 
 function triesOf({ memo }: ClaimedTask): number {
   const tries = memo?.['tries'];
-  return typeof tries === 'number' ? tries : 0;
+  return read.number(tries) ?? 0;
 }
 
 /** Milliseconds after which a batch looks again for requests that somebody else held. */

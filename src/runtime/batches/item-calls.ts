@@ -20,6 +20,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import { type BatchPorts, tellProgress } from './ports.ts';
+import * as read from '../../platform/json.ts';
 
 /** A request of a batch, in the form in which the router works with it. */
 export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
@@ -215,7 +216,7 @@ function synchronousModel(model: string): string {
 /** The batch's routing over that of the request. Allow-lists of both hold. */
 function withPreferences(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
   if (preferences === undefined) return body;
-  const own = isJsonObject(body['provider']) ? body['provider'] : {};
+  const own = read.object(body['provider']);
   const { only, allowFallbacks } = preferences;
   const provider: JsonObject = {
     ...own,

@@ -11,6 +11,7 @@ import { OutcomeWriter } from './item-calls.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
 import type { Timer } from '../../platform/environment.ts';
+import * as read from '../../platform/json.ts';
 
 /** How a run of a batch's requests ended. */
 interface PoolEnd {
@@ -227,7 +228,7 @@ export class ItemPool {
       const paced = metadata['limit_source'] === OWN_RATE_LIMIT;
       if (paced) verdict = { type: 'other' };
       else if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
-      const path = typeof metadata['path'] === 'string' ? metadata['path'] : undefined;
+      const path = read.string(metadata['path']);
       return {
         error: itemError({ status, errorType, message, path }),
         again: isTransient(status, retryable),

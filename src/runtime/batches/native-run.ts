@@ -12,8 +12,8 @@ import { DONE, resultIds } from './task-results.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import { canonical } from '../../platform/canonical-json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { canonical, string } from '../../platform/json.ts';
 
 /** Milliseconds between two looks, at most. */
 const SLOWEST_POLL_MS = 60_000;
@@ -235,7 +235,7 @@ async function submitNatively(
 const ONE_BY_ONE: TaskResult = { type: 'again', afterMs: 0, memo: { native: false }, reset: true };
 
 function triesOf({ submits, refusal }: JsonObject): Tries {
-  return { submits: Number(submits ?? 0), refusal: typeof refusal === 'string' ? refusal : undefined };
+  return { submits: Number(submits ?? 0), refusal: string(refusal) };
 }
 
 /**

@@ -7,7 +7,7 @@ import { completeChoices, problemOfChange, problemOfChoices } from '../../protoc
 
 /** Checks what `onRequest` gave back and copies it. Throws a TypeError that says what is wrong. */
 export function checkVerdict(value: unknown, charactersBefore: number): Verdict {
-  const verdict = objectOf(value, 'onRequest must give back a verdict such as { type: "continue" }') as Verdict;
+  const verdict = expectObject(value, 'onRequest must give back a verdict such as { type: "continue" }') as Verdict;
   switch (verdict.type) {
     case 'continue': {
       const { change, state } = verdict;
@@ -25,7 +25,7 @@ export function checkVerdict(value: unknown, charactersBefore: number): Verdict 
 
 /** Checks a change and copies it. Throws a TypeError that says what is wrong. */
 export function checkChange(value: unknown, charactersBefore: number): RequestChange {
-  const change = objectOf(value, 'a change must be an object');
+  const change = expectObject(value, 'a change must be an object');
   const problem = problemOfChange(change, charactersBefore + MAX_PLUGIN_OUTPUT_LENGTH);
   if (problem !== undefined) throw new TypeError(`the change is not valid: ${problem}`);
   return frozenCopy(change);
@@ -33,12 +33,12 @@ export function checkChange(value: unknown, charactersBefore: number): RequestCh
 
 /** Checks a whole answer that was rewritten; what was not to be changed stays as it was. */
 export function checkResult(value: unknown, before: ChatResult): ChatResult {
-  const { choices } = objectOf(value, 'onResult must give back the result') as Partial<ChatResult>;
+  const { choices } = expectObject(value, 'onResult must give back the result') as Partial<ChatResult>;
   return { ...before, choices: checkChoices(choices) };
 }
 
 function checkAnswer(value: unknown): PluginAnswer {
-  const answer = objectOf(value, 'a verdict of type "answer" must have an answer') as PluginAnswer;
+  const answer = expectObject(value, 'a verdict of type "answer" must have an answer') as PluginAnswer;
   return { ...answer, choices: checkChoices(answer.choices) };
 }
 
@@ -48,7 +48,7 @@ function checkChoices(value: unknown): readonly Choice[] {
   return completeChoices(frozenCopy(value) as readonly Choice[]);
 }
 
-function objectOf(value: unknown, expected: string): object {
+function expectObject(value: unknown, expected: string): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new TypeError(expected);
 }

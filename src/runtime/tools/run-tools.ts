@@ -13,6 +13,7 @@ import type { Ledger } from '../pipeline/ledger.ts';
 import { type ToolCallOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { StageMeter } from '../chat/stage-meter.ts';
+import * as read from '../../platform/json.ts';
 
 /** What the calls of one turn have in common. */
 export interface ToolRun {
@@ -146,12 +147,7 @@ function contextOf(
 }
 
 function argumentsOf({ function: { arguments: text } }: ResultToolCall): JsonObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text || '{}');
-    return isJsonObject(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  return read.parseObject(text || '{}');
 }
 
 function checkOutcome(value: unknown): ToolOutcome {

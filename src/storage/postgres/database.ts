@@ -1,4 +1,5 @@
 import { StorageError } from '../../contracts/storage-error.ts';
+import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
 import { type Statement, type StatementName, statementsOf } from './statements.ts';
 
@@ -19,7 +20,7 @@ export interface Session {
 export interface DatabaseOptions {
   /** Gives the pool; called once. */
   readonly openPool: () => Promise<PostgresPool>;
-  /** As it stands in statements. */
+  /** As it appears in statements. */
   readonly schema: string;
   readonly statementTimeoutMs: number;
   readonly connectTimeoutMs: number;
@@ -31,6 +32,11 @@ export interface DatabaseOptions {
 const TRIES = 8;
 /** The longest time between two tries, in milliseconds. */
 const MAX_WAIT_MS = 200;
+const RETRY: RetryPolicy = {
+  tries: TRIES,
+  waitAfter: (error, tried) =>
+    mayTryAgain(error) ? Math.random() * Math.min(MAX_WAIT_MS, 10 * 2 ** tried) : undefined,
+};
 /** Milliseconds that the server has beyond the time of a statement to say that it took too long. */
 const GRACE_MS = 1_000;
 
@@ -115,13 +121,10 @@ export class PostgresDatabase implements Session {
   }
 
   async #persist<Value>(work: (client: PostgresClient) => Promise<Value>): Promise<Value> {
-    for (let left = TRIES - 1; ; left -= 1) {
-      try {
-        return await this.#withClient(work);
-      } catch (error) {
-        if (left === 0 || !mayTryAgain(error)) throw postgresFailure(error);
-      }
-      await pause(Math.random() * Math.min(MAX_WAIT_MS, 10 * 2 ** (TRIES - left)));
+    try {
+      return await retry(() => this.#withClient(work), RETRY);
+    } catch (error) {
+      throw postgresFailure(error);
     }
   }
 
@@ -172,11 +175,5 @@ function inTime<Value>(promise: Promise<Value>, ms: number, problem = 'did not a
     );
     const timer = setTimeout(() => reject(late), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
   });
 }

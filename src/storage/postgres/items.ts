@@ -1,7 +1,7 @@
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { PostgresDatabase, Row, Values } from './database.ts';
-import { columnOf, numberOf, ownerOf, textOf } from './records.ts';
+import { columnOf, storedNumber, ownerOf, storedText } from './records.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { purge } from './purge.ts';
@@ -22,10 +22,10 @@ export function itemsOf(database: PostgresDatabase): Items {
           ? await database.all('claimItems', values)
           : await database.all('claimNamed', { ...values, positions: indexes });
       const claimed = rows.map((row) => ({
-        index: numberOf(row, 'position'),
-        customId: textOf(row, 'custom_id'),
+        index: storedNumber(row, 'position'),
+        customId: storedText(row, 'custom_id'),
         body: columnOf(row, 'body'),
-        attempts: numberOf(row, 'attempts'),
+        attempts: storedNumber(row, 'attempts'),
       }));
       return claimed.sort((left, right) => left.index - right.index);
     },
@@ -52,7 +52,7 @@ export function itemsOf(database: PostgresDatabase): Items {
       };
       return database.transaction(async (session) => {
         if ((await session.first('lockRunning', owner)) === undefined) return [];
-        return (await session.all('settleHeld', values)).map((row) => numberOf(row, 'position'));
+        return (await session.all('settleHeld', values)).map((row) => storedNumber(row, 'position'));
       });
     },
 
@@ -62,7 +62,7 @@ export function itemsOf(database: PostgresDatabase): Items {
         database.transaction(async (session) => {
           if ((await session.first('lockBatch', owner)) === undefined) return 0;
           const rows = await session.all('pageOpen', { ...owner, limit: PAGE });
-          const positions = rows.map((row) => numberOf(row, 'position'));
+          const positions = rows.map((row) => storedNumber(row, 'position'));
           const settled = await session.all('settleOpen', {
             ...owner,
             positions,
@@ -105,7 +105,7 @@ export function tasksOf(database: PostgresDatabase): Tasks {
 
     async nextTaskIn() {
       const row = await database.first('nextTask');
-      return row?.['left'] === null ? undefined : Math.max(0, numberOf(row, 'left'));
+      return row?.['left'] === null ? undefined : Math.max(0, storedNumber(row, 'left'));
     },
 
     async sweep({ draftMs, limit }) {
@@ -133,11 +133,11 @@ function held({ account, batchId, effect, token }: ClaimedTask): Values {
 function claimedTask(row: Row, token: string): ClaimedTask {
   const memo = row['memo'];
   return {
-    account: textOf(row, 'account'),
-    batchId: textOf(row, 'batch_id'),
+    account: storedText(row, 'account'),
+    batchId: storedText(row, 'batch_id'),
     effect: columnOf(row, 'effect') as BatchEffect,
-    runAt: numberOf(row, 'run_at'),
-    attempts: numberOf(row, 'attempts'),
+    runAt: storedNumber(row, 'run_at'),
+    attempts: storedNumber(row, 'attempts'),
     token,
     ...(typeof memo === 'string' ? { memo: JSON.parse(memo) as JsonObject } : {}),
   };

@@ -4,7 +4,7 @@ import { anything, checkShape, flag, kind, type OptionShape } from '../../platfo
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
-import { draftsOf, numberOf, recordsOf } from './records.ts';
+import { draftsOf, storedNumber, recordsOf } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
@@ -45,7 +45,7 @@ async function migrate(database: PostgresDatabase, schema: string, allowed: bool
   }, MIGRATION_TIMEOUT_MS);
 }
 
-/** The name of a schema as it stands in statements, where some plain names mean something else. */
+/** The name of a schema as it appears in statements, where some plain names mean something else. */
 function quoted(schema: string): string {
   return `"${schema}"`;
 }
@@ -213,7 +213,7 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   return {
     durable: true,
     open: () => migrate(database, schema, allowed),
-    now: async () => numberOf(await database.first('now'), 'now'),
+    now: async () => storedNumber(await database.first('now'), 'now'),
     ...draftsOf(database),
     ...recordsOf(database),
     ...itemsOf(database),

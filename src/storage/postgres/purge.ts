@@ -4,7 +4,7 @@ import type { PostgresDatabase } from './database.ts';
 const PAGE = 1_000;
 
 /**
- * Deletes everything of a batch that was hidden before, a page at a time. When it breaks off, `sweep` goes on.
+ * Deletes everything of a batch that was hidden before, a page at a time. When it is interrupted, `sweep` goes on.
  *
  * @returns True when it was this call that deleted the last of it.
  */

@@ -39,8 +39,8 @@ export function recordsOf(database: PostgresDatabase): Records {
     async items(account, batchId, after, limit) {
       const rows = await database.all('pageItems', { ...ownerOf(account, batchId), after, limit });
       return rows.map((row) => ({
-        index: numberOf(row, 'position'),
-        customId: textOf(row, 'custom_id'),
+        index: storedNumber(row, 'position'),
+        customId: storedText(row, 'custom_id'),
         body: columnOf(row, 'body'),
       }));
     },
@@ -48,13 +48,13 @@ export function recordsOf(database: PostgresDatabase): Records {
     async outcomes(account, batchId, after, limit) {
       const rows = await database.all('pageOutcomes', { ...ownerOf(account, batchId), after, limit });
       return rows.map((row) =>
-        outcomeOf(numberOf(row, 'position'), columnOf(row, 'custom_id'), columnOf(row, 'outcome')),
+        outcomeOf(storedNumber(row, 'position'), columnOf(row, 'custom_id'), columnOf(row, 'outcome')),
       );
     },
 
     async recount(account, batchId) {
       const row = await database.first('recount', ownerOf(account, batchId));
-      return { completed: numberOf(row, 'completed'), failed: numberOf(row, 'failed') };
+      return { completed: storedNumber(row, 'completed'), failed: storedNumber(row, 'failed') };
     },
 
     save(next, tasks) {
@@ -90,17 +90,17 @@ export function ownerOf(account: string, batchId: string): { readonly account: s
 }
 
 /** A number; the driver gives large ones as text. */
-export function numberOf(row: Row | undefined, column: string): number {
+export function storedNumber(row: Row | undefined, column: string): number {
   return Number(row?.[column] ?? 0);
 }
 
-/** A text as it stands in the column. */
+/** A text as it appears in the column. */
 export function columnOf(row: Row, column: string): string {
   return String(row[column]);
 }
 
 /** The text of a column that was written with `storable`. */
-export function textOf(row: Row, column: string): string {
+export function storedText(row: Row, column: string): string {
   return restored(columnOf(row, column));
 }
 
@@ -108,9 +108,9 @@ export function textOf(row: Row, column: string): string {
 function recordColumns(row: Row): RecordColumns {
   return {
     record: columnOf(row, 'record'),
-    total: numberOf(row, 'total'),
-    completed: numberOf(row, 'completed'),
-    failed: numberOf(row, 'failed'),
+    total: storedNumber(row, 'total'),
+    completed: storedNumber(row, 'completed'),
+    failed: storedNumber(row, 'failed'),
   };
 }
 
@@ -133,10 +133,10 @@ export function draftsOf(database: PostgresDatabase): Drafts {
         ...together(items.map(({ body }) => body)),
       };
       const row = await database.first('addItems', values);
-      if (numberOf(row, 'drafts') === 0) throw new RangeError(`there is no draft "${batchId}"`);
-      if (numberOf(row, 'added') === items.length) return;
+      if (storedNumber(row, 'drafts') === 0) throw new RangeError(`there is no draft "${batchId}"`);
+      if (storedNumber(row, 'added') === items.length) return;
       const found = await database.first('findDuplicate', values);
-      throw new DuplicateCustomIdError(numberOf(found, 'first'), numberOf(found, 'second'));
+      throw new DuplicateCustomIdError(storedNumber(found, 'first'), storedNumber(found, 'second'));
     },
 
     async publish(batch, effects, idempotency) {
@@ -153,11 +153,11 @@ export function draftsOf(database: PostgresDatabase): Drafts {
           if (known !== undefined) {
             await session.run('hideDraft', owner);
             const sameContent = columnOf(known, 'fingerprint') === fingerprint;
-            return { type: 'repeated', batchId: textOf(known, 'batch_id'), sameContent };
+            return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
           }
         }
-        const at = numberOf(row, 'now');
-        const total = numberOf(await session.first('countItems', owner), 'total');
+        const at = storedNumber(row, 'now');
+        const total = storedNumber(await session.first('countItems', owner), 'total');
         const record = publishedRecord(batch, at, total);
         const { status, revision, createdAt, deleteAt } = record;
         const text = recordText(record);
@@ -177,8 +177,8 @@ export function draftsOf(database: PostgresDatabase): Drafts {
 }
 
 /**
- * Bodies as one piece of bytes, and where each stands in it, counted from 1. As an array of texts they would be copied
- * four times on their way: each to a text without special characters, and all to one text and to bytes.
+ * Bodies as one piece of bytes, and where each is in it, counted from 1. As an array of texts they would be copied four
+ * times on their way: each to a text without special characters, and all to one text and to bytes.
  */
 function together(texts: readonly string[]): Record<'bodies' | 'starts' | 'lengths', unknown> {
   const lengths = texts.map((text) => Buffer.byteLength(text));

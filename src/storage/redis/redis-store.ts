@@ -14,6 +14,7 @@ import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.
 import type { StateStore } from '../../contracts/state-store.ts';
 import { connectIoredis } from './ioredis.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
+import * as read from '../../platform/json.ts';
 
 /**
  * A client of Redis that can send any command: one of the package `ioredis` (`call`), or one of the package `redis` that
@@ -86,7 +87,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
   checkOptions(client, url);
   let connecting: Promise<RedisConnection> | undefined;
   const connect = (): Promise<RedisConnection> =>
-    client === undefined ? connectIoredis(url ?? '') : Promise.resolve({ send: senderOf(client), close: nothing });
+    client === undefined ? connectIoredis(url ?? '') : Promise.resolve({ send: sender(client), close: nothing });
   const send = async (...command: string[]): Promise<unknown> => {
     connecting ??= connect();
     const { send: ask } = await connecting;
@@ -102,13 +103,13 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       return valueOf(await send('GET', prefix + key));
     },
     async set(key, value, ttlMs) {
-      await send('SET', prefix + key, JSON.stringify(value), 'PX', lifeOf(ttlMs));
+      await send('SET', prefix + key, JSON.stringify(value), 'PX', life(ttlMs));
     },
     async delete(key) {
       await send('DEL', prefix + key);
     },
     async increment(key, by, ttlMs) {
-      return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), lifeOf(ttlMs)));
+      return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), life(ttlMs)));
     },
     async change(changes) {
       const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
@@ -117,7 +118,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
         return [
           indexOf(key),
           String(by),
-          lifeOf(ttlMs),
+          life(ttlMs),
           max === undefined ? '' : String(max),
           beside.map(indexOf).join(),
         ];
@@ -143,22 +144,17 @@ export function redisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
-function senderOf(client: RedisClient): RedisConnection['send'] {
+function sender(client: RedisClient): RedisConnection['send'] {
   if ('call' in client) return ([name = '', ...values]) => client.call(name, ...values);
   return (command) => client.sendCommand(command);
 }
 
 /** What somebody else wrote under our keys is like nothing. */
 function valueOf(text: unknown): JsonValue | undefined {
-  if (typeof text !== 'string') return undefined;
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  return typeof text === 'string' ? (read.parse(text) as JsonValue | undefined) : undefined;
 }
 
-function lifeOf(ttlMs: number): string {
+function life(ttlMs: number): string {
   return String(Math.max(1, Math.ceil(ttlMs)));
 }
 

@@ -1,8 +1,9 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
+import { retry } from '../../platform/retry.ts';
 import { type StatementName, STATEMENTS } from './statements.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
@@ -185,13 +186,14 @@ export class SqliteConnection {
 
   async #patiently<Value>(work: () => Value): Promise<Value> {
     const givesUpAt = performance.now() + this.#busyTimeoutMs;
-    for (let wait = WAITS_MS[0]; ; wait = Math.min(wait * 2, WAITS_MS[1])) {
-      try {
-        return work();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > givesUpAt) throw sqliteFailure(error, this.file);
-      }
-      await setTimeout(wait);
+    const [first, longest] = WAITS_MS;
+    try {
+      return await retry(work, {
+        waitAfter: (error, tried) =>
+          isBusy(error) && performance.now() <= givesUpAt ? Math.min(first * 2 ** (tried - 1), longest) : undefined,
+      });
+    } catch (error) {
+      throw sqliteFailure(error, this.file);
     }
   }
 }

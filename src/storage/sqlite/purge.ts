@@ -2,7 +2,7 @@ import type { SqliteConnection } from './connection.ts';
 import type { Owner } from './records.ts';
 
 /**
- * Deletes everything of a batch that was hidden before, a slice at a time. When it breaks off, `sweep` goes on.
+ * Deletes everything of a batch that was hidden before, a slice at a time. When it is interrupted, `sweep` goes on.
  *
  * @returns True when it was this call that deleted the last of it.
  */

@@ -43,7 +43,7 @@ export function recordsOf(connection: SqliteConnection): Records {
       const rows = await connection.read(() => connection.all('pageItems', values));
       return rows.map((row) => ({
         index: Number(row['position']),
-        customId: textOf(row, 'custom_id'),
+        customId: storedText(row, 'custom_id'),
         body: String(row['body']),
       }));
     },
@@ -105,7 +105,7 @@ function recordColumns(row: Row): RecordColumns {
 }
 
 /** The text of a column that was written with `storable`. */
-export function textOf(row: Row, column: string): string {
+export function storedText(row: Row, column: string): string {
   return restored(String(row[column]));
 }
 
@@ -157,7 +157,7 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
           if (known !== undefined && Number(known['expires_at']) > at) {
             connection.run('hideDraft', owner);
             const sameContent = known['fingerprint'] === storable(fingerprint);
-            return { type: 'repeated', batchId: textOf(known, 'batch_id'), sameContent };
+            return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
           }
           const expiresAt = at + wholeMs(ttlMs);
           connection.run('upsertKey', {

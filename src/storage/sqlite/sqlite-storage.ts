@@ -2,7 +2,7 @@ import { anything, callable, checkShape, type OptionShape } from '../../platform
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection, type Values } from './connection.ts';
-import { draftsOf, ownerOf, recordsOf, textOf } from './records.ts';
+import { draftsOf, ownerOf, recordsOf, storedText } from './records.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -80,7 +80,7 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
           : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
         ).map((row) => ({
           index: Number(row['position']),
-          customId: textOf(row, 'custom_id'),
+          customId: storedText(row, 'custom_id'),
           body: String(connection.first('readBody', { ...owner, position: Number(row['position']) })?.['body']),
           attempts: Number(row['attempts']),
         })),
@@ -207,8 +207,8 @@ function byTime(left: Row, right: Row): number {
 function claimedTask(row: Row, token: string): ClaimedTask {
   const memo = row['memo'];
   return {
-    account: textOf(row, 'account'),
-    batchId: textOf(row, 'batch_id'),
+    account: storedText(row, 'account'),
+    batchId: storedText(row, 'batch_id'),
     effect: String(row['effect']) as BatchEffect,
     runAt: Number(row['run_at']),
     attempts: Number(row['attempts']),

@@ -8,6 +8,7 @@ import {
   type TypedTool,
 } from '../../../protocol/messages/tool.ts';
 import { MAX_NAME_LENGTH } from '../../../protocol/limits.ts';
+import * as read from '../../../platform/json.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of the chat form. */
 export function chatTools({ tools, tool_choice: choice }: MessagesRequest): JsonObject {
@@ -104,7 +105,7 @@ export function chatToolName(name: string): string {
 /** Gives tool names of the chat form back as the caller wrote them. */
 export function originalNames(tools: unknown): (chatName: string) => string {
   const names = new Map<string, string>();
-  for (const tool of Array.isArray(tools) ? tools : []) {
+  for (const tool of read.list(tools)) {
     const { name } = tool as { readonly name?: unknown };
     if (typeof name === 'string' && name.length > MAX_NAME_LENGTH) names.set(chatToolName(name), name);
   }

@@ -24,7 +24,7 @@ export function messagesStatus({ status, detail }: Pick<DialectError, 'status' |
   return status === 503 && detail.metadata?.error_type === 'provider_overloaded' ? 529 : status;
 }
 
-/** Writes an error in the envelope of this wire. What the router knows besides stands beside the message. */
+/** Writes an error in the envelope of this wire. Whatever else the router knows is beside the message. */
 export function messagesError({ status, detail, metadata, requestId }: DialectError): JsonObject {
   const { message, availability, metadata: facts } = detail;
   const { error_type: cause, ...known } = facts ?? { error_type: undefined };

@@ -19,8 +19,9 @@ import type { NativePiece } from '../../stream/pieces.ts';
 import { blockOfDetail, BlockSequence, type OpeningBlock, signatureOf } from './thinking-blocks.ts';
 import type { BlockDelta } from '../../../protocol/messages/messages-result.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
-import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
+import type { JsonObject } from '../../../protocol/json.ts';
 import type { RouterMetadata } from '../../../protocol/metadata.ts';
+import * as read from '../../../platform/json.ts';
 
 /** Anthropic's Messages: `POST /messages` (gaps 10; upstreams 2). */
 export const MESSAGES: Dialect = {
@@ -267,10 +268,10 @@ class NativeEvents {
   write({ event, data }: NativePiece, { model, provider }: RouterFacts): string {
     if (event === 'message_stop') return '';
     if (event !== 'message_start' && event !== 'message_delta') return rawFrame(event, data);
-    const said = parsed(data);
+    const said = read.parseObject(data);
     if (said === undefined) return rawFrame(event, data);
     if (event === 'message_start') {
-      const message = isJsonObject(said['message']) ? said['message'] : {};
+      const message = read.object(said['message']);
       return eventFrame({ ...said, type: event, message: { ...message, model, provider } });
     }
     const before = this.#delta;
@@ -282,7 +283,7 @@ class NativeEvents {
   end({ usage, metadata }: RouterFacts): string {
     const field = this.#metadataField;
     const last: JsonObject = this.#delta ?? { delta: { stop_reason: null, stop_sequence: null } };
-    const counted = isJsonObject(last['usage']) ? last['usage'] : {};
+    const counted = read.object(last['usage']);
     const delta = {
       ...last,
       type: 'message_delta',
@@ -293,16 +294,7 @@ class NativeEvents {
   }
 }
 
-function parsed(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** One server-sent event of this wire: its name stands before its data as well as in it. */
+/** One server-sent event of this wire: its name comes before its data as well as in it. */
 function eventFrame(event: { readonly type: string; readonly [member: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -103,7 +103,7 @@ const NATIVE_TIERS: Readonly<Record<string, string | undefined>> = {
 /**
  * Path of the first thing that the chat form cannot say, so that only an endpoint that speaks this wire can be asked:
  * files that lie with Anthropic, tools it defines, its containers, and blocks that are newer than this router.
- * What only saves time or money, such as `context_management`, is no such thing and goes to native endpoints only.
+ * What only saves time or cost, such as `context_management`, is no such thing and goes to native endpoints only.
  */
 export function nativeOnly(request: MessagesRequest): string | undefined {
   if (request.max_tokens === 0) return 'max_tokens';

@@ -1,8 +1,8 @@
-import { isJsonObject } from '../../../protocol/json.ts';
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../../protocol/messages/block.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import type { BlockDelta, ResultBlock } from '../../../protocol/messages/messages-result.ts';
 import { JsonProgress } from '../../stream/json-progress.ts';
+import * as read from '../../../platform/json.ts';
 
 /** Format of reasoning that this wire carries by itself. */
 const OWN_FORMAT = 'anthropic-claude-v1';
@@ -71,14 +71,8 @@ function seal({ type, id, format, index, ...rest }: Partial<ReasoningDetail>): s
 
 function open(text: string): ReasoningDetail | undefined {
   if (!text.startsWith(SEAL)) return undefined;
-  try {
-    const detail: unknown = JSON.parse(text.slice(SEAL.length));
-    return isJsonObject(detail) && typeof detail['type'] === 'string'
-      ? (detail as unknown as ReasoningDetail)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const detail = read.parseObject(text.slice(SEAL.length));
+  return typeof detail?.['type'] === 'string' ? (detail as unknown as ReasoningDetail) : undefined;
 }
 
 /** A block of thinking, with its place in the turn where that is known. */
@@ -109,7 +103,7 @@ export function interleave(
 
 /** A block of a stream, as far as it is known. */
 export interface OpeningBlock {
-  /** As it stands in `content_block_start`, before any delta. */
+  /** As it appears in `content_block_start`, before any delta. */
   readonly start: ResultBlock;
   /** What is said at the last moment before the block ends. */
   readonly closing?: (() => readonly BlockDelta[]) | undefined;

@@ -20,8 +20,9 @@ import { originalNames } from './chat-tools.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import { blockOfDetail, interleave, type PlacedThinking } from './thinking-blocks.ts';
 import type { Usage } from '../../../protocol/chunk.ts';
+import * as read from '../../../platform/json.ts';
 
-/** Writes a whole answer as a Message. One that came in this shape only gets what the router knows. */
+/** Writes a non-streaming response as a Message. One that came in this shape only gets what the router knows. */
 export function wholeMessage({ result, native }: WholeAnswer, { body }: DialectContext): JsonObject {
   const message = native === undefined ? translated(result, blockOptions(body)) : completed(native, result);
   return message as unknown as JsonObject;
@@ -62,7 +63,7 @@ export function stopDetails(explanation: string | null): StopDetails {
 
 /** The provider's own answer, with the model's name in this router, the cost and the metadata. */
 function completed(native: JsonObject, result: ChatResult): object {
-  const usage = isJsonObject(native['usage']) ? native['usage'] : {};
+  const usage = read.object(native['usage']);
   return { ...native, model: result.model, usage: { ...usage, ...costOf(result.usage) }, ...routersOwn(result) };
 }
 
@@ -84,7 +85,7 @@ export interface BlockOptions {
   readonly omitThinking: boolean;
 }
 
-/** The blocks of a whole answer: text, images and calls, with thinking where it stood. */
+/** The blocks of a non-streaming response: text, images and calls, with thinking where it stood. */
 function resultBlocks(message: ResultMessage, options: BlockOptions): readonly ResultBlock[] {
   return interleave(thinkingOf(message, options), [
     ...textOf(message),
@@ -155,13 +156,7 @@ function toolUse({ id, function: called }: ResultToolCall, { toolName }: BlockOp
 /** Arguments as an object. What was cut off or is none is kept as text, in a member that says so. */
 function inputOf(text: string): unknown {
   if (text.trim() === '') return {};
-  try {
-    const input: unknown = JSON.parse(text);
-    if (isJsonObject(input)) return input;
-  } catch {
-    // Told below.
-  }
-  return { INVALID_JSON: text };
+  return read.parseObject(text) ?? { INVALID_JSON: text };
 }
 
 /** For each reason of the chat form, this wire's word for it, and the more exact words that a provider may have used. */
@@ -173,7 +168,7 @@ const WORDS: Readonly<Record<FinishReason, readonly [StopReason, ...StopReason[]
   error: ['end_turn'],
 };
 
-/** Why an answer ended. A refusal that stands in the answer counts as one, whatever reason was given with it. */
+/** Why an answer ended. A refusal that is in the answer counts as one, whatever reason was given with it. */
 export function stopReason(finish: FinishReason | null, native: string | null, refused: boolean): StopReason | null {
   if (finish === null) return refused ? 'refusal' : null;
   if (refused && finish === 'stop') return 'refusal';
@@ -184,13 +179,13 @@ export function stopReason(finish: FinishReason | null, native: string | null, r
 /** Usage in the words of this wire. What nobody reported is null; cost is added (upstreams 2.12). */
 export function messagesUsage(usage: Usage | undefined, serviceTier: string | null | undefined): MessagesUsage {
   const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage ?? {};
-  const read = prompt?.cached_tokens ?? null;
+  const cached = prompt?.cached_tokens ?? null;
   const written = prompt?.cache_write_tokens ?? null;
   const { cache_creation: creation, server_tool_use: tools } = usage ?? {};
   return {
-    input_tokens: Math.max(0, (usage?.prompt_tokens ?? 0) - (read ?? 0) - (written ?? 0)),
+    input_tokens: Math.max(0, (usage?.prompt_tokens ?? 0) - (cached ?? 0) - (written ?? 0)),
     output_tokens: usage?.completion_tokens ?? 0,
-    cache_read_input_tokens: read,
+    cache_read_input_tokens: cached,
     cache_creation_input_tokens: written,
     cache_creation:
       creation === undefined

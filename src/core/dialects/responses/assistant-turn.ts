@@ -83,7 +83,7 @@ function partsOf({ content }: MessageItem): readonly MessagePart[] {
   return content ?? [];
 }
 
-/** One text stays a string, which every provider takes; a refusal alone stands in its own member. */
+/** One text stays a string, which every provider takes; a refusal alone is in its own member. */
 function contentOf(parts: readonly MessagePart[], called: boolean): JsonObject {
   const [first] = parts;
   if (first === undefined) return { content: called ? null : '' };

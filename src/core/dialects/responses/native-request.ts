@@ -6,6 +6,7 @@ import type { RouterMetadata } from '../../../protocol/metadata.ts';
 import type { Usage } from '../../../protocol/chunk.ts';
 import type { DialectContext } from '../dialect.ts';
 import { costOf, metadataMember, responseId } from './response-object.ts';
+import * as read from '../../../platform/json.ts';
 
 /** Fields that only a provider of this API understands. */
 const NATIVE_FIELDS = ['context_management', 'moderation', 'access_programs', 'image'];
@@ -29,7 +30,7 @@ export function forbidsNative(request: ResponsesRequest, routing: ReadonlySet<un
   const { tools, reasoning, input } = request;
   const tool = (tools ?? []).findIndex(({ type }) => /^(?:open)?router:/.test(type));
   if (tool >= 0) return `tools[${tool}]`;
-  const plugins: readonly unknown[] = Array.isArray(request['plugins']) ? request['plugins'] : [];
+  const plugins: readonly unknown[] = read.list(request['plugins']);
   const plugin = plugins.findIndex((entry) => changesRequests(entry, routing));
   if (plugin >= 0) return `plugins[${plugin}]`;
   const field = ['preset', 'transforms', 'stop_server_tools_when'].find((name) => request[name] != null);
@@ -37,7 +38,7 @@ export function forbidsNative(request: ResponsesRequest, routing: ReadonlySet<un
   const option = (['max_tokens', 'enabled', 'exclude'] as const).find((name) => reasoning?.[name] != null);
   if (option !== undefined) return `reasoning.${option}`;
   if (changesModel(request['model'])) return 'model';
-  const models: readonly unknown[] = Array.isArray(request['models']) ? request['models'] : [];
+  const models: readonly unknown[] = read.list(request['models']);
   if (models.some(changesModel)) return 'models';
   return typeof input === 'string' || !input.some(hasOwnParts) ? undefined : 'input';
 }

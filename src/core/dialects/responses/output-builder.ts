@@ -13,6 +13,7 @@ import {
   type OutputItemWriter,
 } from './output-item.ts';
 import { ReasoningWriter } from './reasoning-items.ts';
+import * as read from '../../../platform/json.ts';
 
 /** What the items of one answer are made with. */
 interface OutputOptions {
@@ -23,8 +24,8 @@ interface OutputOptions {
 }
 
 /**
- * Turns what a model says into the items of an answer, and tells of every step. Whole answers are made by the same
- * steps as streams, so that both have the same items. Items keep their place whatever else grows beside them.
+ * Turns what a model says into the items of an answer, and tells of every step. Non-streaming responses are made by the
+ * same steps as streams, so that both have the same items. Items keep their place whatever else grows beside them.
  */
 export class OutputBuilder {
   readonly #options: OutputOptions;
@@ -185,35 +186,22 @@ function serverCallItem(place: ItemPlace, call: ServerCall): DoneItemWriter {
 
 function actionOf(tool: string, text: string, result: string): JsonObject | undefined {
   if (tool !== 'web_search' && tool !== 'web_fetch') return undefined;
-  const { query, url } = objectOf(text);
-  if (tool === 'web_fetch') return { type: 'open_page', url: typeof url === 'string' ? url : '' };
+  const { query, url } = read.object(read.parse(text));
+  if (tool === 'web_fetch') return { type: 'open_page', url: read.text(url) ?? '' };
   const sources = sourcesOf(result);
   return {
     type: 'search',
-    query: typeof query === 'string' ? query : '',
+    query: read.text(query) ?? '',
     ...(sources.length === 0 ? {} : { sources }),
   };
 }
 
 /** Addresses among the results, where the results are a list that has some. */
 function sourcesOf(result: string): readonly JsonObject[] {
-  const value = parsed(result);
+  const value = read.parse(result);
   const { results } = isJsonObject(value) ? value : { results: value };
-  const found = Array.isArray(results) ? results.filter(isJsonObject) : [];
+  const found = read.objects(results);
   return found.flatMap(({ url }) => (typeof url === 'string' ? [{ type: 'url', url }] : []));
-}
-
-function objectOf(text: string): JsonObject {
-  const value = parsed(text);
-  return isJsonObject(value) ? value : {};
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What is known of a call when it begins. */
@@ -305,11 +293,6 @@ class CustomCallWriter implements OutputItemWriter {
   /** The text inside the arguments; what is not the object that was asked for is taken as it is. */
   #input(): string {
     const text = this.#pieces.join('');
-    try {
-      const value: unknown = JSON.parse(text);
-      return isJsonObject(value) && typeof value['input'] === 'string' ? value['input'] : text;
-    } catch {
-      return text;
-    }
+    return read.string(read.object(read.parse(text))['input']) ?? text;
   }
 }

@@ -1,8 +1,9 @@
 import type { FinishReason } from '../../../protocol/chat-result.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { RouterMetadata } from '../../../protocol/metadata.ts';
 import type { Usage } from '../../../protocol/chunk.ts';
 import type { DialectContext } from '../dialect.ts';
+import * as read from '../../../platform/json.ts';
 
 /** How an answer stands. */
 export type ResponseStatus =
@@ -80,8 +81,8 @@ const REPEATED = [
 
 /** The part of an answer that its request decides. */
 function requestEcho(body: JsonObject): JsonObject {
-  const text = isJsonObject(body['text']) ? body['text'] : {};
-  const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
+  const text = read.object(body['text']);
+  const reasoning = read.object(body['reasoning']);
   return {
     ...Object.fromEntries(REPEATED.map((name) => [name, body[name] ?? null])),
     background: false,

@@ -7,6 +7,7 @@ import { responseObject, stateOf } from './response-object.ts';
 import { ResponsesStreamWriter } from './stream-writer.ts';
 import { toChat } from './to-chat.ts';
 import { customToolNames } from './tools.ts';
+import * as read from '../../../platform/json.ts';
 
 /** OpenAI's Responses, without anything stored (gaps 10). */
 export const RESPONSES: Dialect = {
@@ -39,7 +40,7 @@ function absorb(error: DialectError, context: DialectContext): JsonObject | unde
   const { body, created } = context;
   return responseObject(context, {
     state: { status: 'incomplete', reason: 'max_output_tokens', errorType: errorTypeOf(error) },
-    model: typeof body['model'] === 'string' ? body['model'] : '',
+    model: read.text(body['model']) ?? '',
     created,
     output: [],
     metadata: error.metadata,

@@ -9,6 +9,7 @@ import { OutputBuilder } from './output-builder.ts';
 import { responseObject, type ResponseStatus, stateOf } from './response-object.ts';
 import { customToolNames } from './tools.ts';
 import { adoptResponse, type NativeFacts } from './native-request.ts';
+import * as read from '../../../platform/json.ts';
 
 /**
  * Writes the events of one answer, numbered from 0: what a provider of this API says passes through, and what others
@@ -31,7 +32,7 @@ export class ResponsesStreamWriter implements DialectStreamWriter {
     const { body, generationId } = context;
     this.#context = context;
     this.#created = context.created;
-    this.#model = typeof body['model'] === 'string' ? body['model'] : '';
+    this.#model = read.text(body['model']) ?? '';
     this.#native = new NativeRelay(context);
     this.#builder = new OutputBuilder({
       generationId,
@@ -159,14 +160,14 @@ function says({ role: _, content, ...delta }: ChatChunk['choices'][number]['delt
   return Boolean(content) || Object.keys(delta).length > 0;
 }
 
-/** Events that carry the whole answer and end the stream. */
+/** Events that carry the whole response and end the stream. */
 const TERMINAL = new Set(['response.completed', 'response.incomplete']);
-/** Events that carry the whole answer. */
+/** Events that carry the whole response. */
 const CARRYING = new Set(['response.created', 'response.queued', 'response.in_progress']);
 
 /**
- * Passes a provider's own events on. Those that carry the whole answer get this router's id, model and price; the last
- * one waits for the end, because what the answer cost is only known then.
+ * Passes a provider's own events on. Those that carry the whole response get this router's id, model and price; the
+ * last one waits for the end, because what the answer cost is only known then.
  */
 class NativeRelay {
   readonly #context: DialectContext;
@@ -219,7 +220,7 @@ class NativeRelay {
 
   #adopted(piece: NativePiece, facts: NativeFacts): string {
     const event = parse(piece);
-    const response = isJsonObject(event['response']) ? event['response'] : {};
+    const response = read.object(event['response']);
     this.#response = adoptResponse(response, this.#context, facts);
     return frame(piece.event, JSON.stringify({ ...event, response: this.#response }));
   }
@@ -238,5 +239,5 @@ function frame(event: string, data: string): string {
 
 function parse(piece: NativePiece | undefined): JsonObject {
   const value: unknown = piece === undefined ? undefined : JSON.parse(piece.data);
-  return isJsonObject(value) ? value : {};
+  return read.object(value);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import {
   type CustomToolEntry,
   type FunctionToolEntry,
@@ -7,6 +7,7 @@ import {
   type ToolChoiceEntry,
   type ToolEntry,
 } from '../../../protocol/responses/tool.ts';
+import * as read from '../../../platform/json.ts';
 
 /** Tools and the choice among them, in the chat form. */
 export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry | undefined): JsonObject {
@@ -20,8 +21,8 @@ export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry |
 
 /** Names of the tools whose calls are told as calls of custom tools. */
 export function customToolNames(tools: unknown): ReadonlySet<string> {
-  const custom = (Array.isArray(tools) ? tools : []).filter((tool) => isJsonObject(tool) && tool['type'] === 'custom');
-  return new Set(custom.map(({ name }: CustomToolEntry) => name));
+  const custom = read.objects(tools).filter((tool) => tool['type'] === 'custom');
+  return new Set((custom as unknown as readonly CustomToolEntry[]).map(({ name }) => name));
 }
 
 function isAllowed(
@@ -80,7 +81,7 @@ function serverTool(tool: HostedToolEntry): JsonObject {
   const { type, ...options } = tool as JsonObject & { readonly type: string };
   if (type === 'image_generation') return { type: 'router:image_generation', parameters: options };
   if (!type.startsWith('web_search')) return { type, ...options };
-  const filters = isJsonObject(tool['filters']) ? tool['filters'] : {};
+  const filters = read.object(tool['filters']);
   const kept = Object.fromEntries(
     Object.entries(options).filter(([name, value]) => value != null && !OWN_SEARCH_OPTIONS.has(name)),
   );
@@ -90,7 +91,7 @@ function serverTool(tool: HostedToolEntry): JsonObject {
       ...kept,
       ...(filters['allowed_domains'] == null ? {} : { allowed_domains: filters['allowed_domains'] }),
       ...(filters['blocked_domains'] == null ? {} : { excluded_domains: filters['blocked_domains'] }),
-      ...(isJsonObject(options['parameters']) ? options['parameters'] : {}),
+      ...read.object(options['parameters']),
     },
   };
 }

@@ -67,7 +67,7 @@ function isDomain(text: string): boolean {
 
 /**
  * Shapes of telephone numbers. A row of digits alone is none, and neither is a date: there must be a `+`, or the groups
- * of a country. Every repetition is bounded, so the work is proportional to the text.
+ * of a country. Every repetition is limited, so the work is proportional to the text.
  */
 const SHAPES: readonly RegExp[] = [
   // International.
