@@ -1,4 +1,4 @@
-import { CHANGEABLE } from '../core/pipeline/frozen.ts';
+import type { CHANGEABLE } from '../core/pipeline/frozen.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';

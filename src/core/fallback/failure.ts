@@ -149,6 +149,6 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
 };
 
 /** A reply that says that the call failed. */
-export function failedReply(failure: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
-  return { type: 'failed', failure };
+export function failedReply(reason: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
+  return { type: 'failed', failure: reason };
 }

@@ -7,7 +7,6 @@ import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../contracts/pdf-reader.ts';
 import { type HtmlReader, readPage } from './page-text.ts';
 import { count, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
-import { readHtml } from './html-text.ts';
 import { ReaderWorker } from './reader-worker.ts';
 
 /** Options of {@link guardedFetcher}. */
@@ -90,6 +89,7 @@ export function htmlReader(readingMs = READING_MS): { readonly read: HtmlReader;
           return { title: read.title === '' ? undefined : read.title, content: read.content };
         }
       }
+      const { readHtml } = await import('./html-text.ts');
       return readHtml(html, url);
     },
     close: () => worker.close(),

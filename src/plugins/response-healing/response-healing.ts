@@ -4,7 +4,7 @@ import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { Annotation, Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ResponseFormat } from '../../protocol/reasoning.ts';
-import { heal, type Healed } from './heal.ts';
+import type { Healed } from './heal.ts';
 
 type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
 
@@ -20,8 +20,10 @@ export function responseHealing(): Plugin {
   return definePlugin({
     id: 'response-healing',
     whenItThrows: 'skip',
-    onResult(result, { responseFormat: format }, _options, context) {
+    async onResult(result, { responseFormat: format }, _options, context) {
       if (format?.type !== 'json_object' && format?.type !== 'json_schema') return result;
+      // Loaded by the first response that should be JSON.
+      const { heal } = await import('./heal.ts');
       const several = result.choices.length > 1;
       const choices = result.choices.map((choice) => {
         const { content } = choice.message;

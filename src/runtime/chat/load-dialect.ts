@@ -9,6 +9,6 @@ const LOADERS: Readonly<Record<DialectName, () => Promise<Dialect>>> = {
 /** Loads a dialect. Most routers only get chat completions, so each is loaded by the first request in it. */
 export function loadDialect(name: DialectName): Promise<Dialect> {
   const load = LOADERS[name];
-  if (load === undefined) throw new RangeError(`no dialect "${String(name)}"`);
+  if (load === undefined) throw new RangeError(`no dialect "${name}"`);
   return load();
 }
