@@ -10,14 +10,28 @@ const MAX_DOMAIN_LENGTH = 512;
 const domains = z.array(z.string().min(1).max(MAX_DOMAIN_LENGTH)).max(MAX_DOMAINS).optional();
 const place = z.string().min(1).max(256).nullable().optional();
 
+const placeOfUser = { city: place, region: place, country: place, timezone: place };
+
 /** Where the user is, roughly, for search engines that ask. */
-const userLocation = closed({
-  type: z.literal('approximate').optional(),
-  city: place,
-  region: place,
-  country: place,
-  timezone: place,
-}).optional();
+const userLocation = closed({ type: z.literal('approximate').optional(), ...placeOfUser }).optional();
+
+/** The same in the plugin, where the contract requires the type. */
+const typedUserLocation = closed({ type: z.literal('approximate'), ...placeOfUser }).optional();
+
+const handles = z.array(z.string().min(1).max(256)).max(20).optional();
+const date = z.string().min(1).max(64).optional();
+
+/** What a search of X is limited to (gaps 2.2). Accepted for engines that search there; the others ignore it. */
+const xSearch = closed({
+  allowed_x_handles: handles,
+  excluded_x_handles: handles,
+  from_date: date,
+  to_date: date,
+  enable_image_understanding: z.boolean().optional(),
+  enable_video_understanding: z.boolean().optional(),
+})
+  .nullable()
+  .optional();
 
 /** How thoroughly an engine searches, in the words of all engines together. */
 const mode = z
@@ -39,7 +53,8 @@ export const parseWebOptions = optionsParser(
     max_uses: maxUses,
     include_domains: domains,
     exclude_domains: domains,
-    user_location: userLocation,
+    user_location: typedUserLocation,
+    x_search: xSearch,
   }),
 );
 
@@ -58,13 +73,15 @@ export const parseWebSearchOptions = optionsParser(
     /** As OpenAI's short forms of this tool nest it. */
     filters: closed({ allowed_domains: domains, blocked_domains: domains }).optional(),
     user_location: userLocation,
+    x_search: xSearch,
   }),
 );
 
 /** Options of the plugin `web-fetch` and `parameters` of `router:web_fetch` (gaps 2.1, 5.5). */
 export const parseWebFetchOptions = optionsParser(
   closed({
-    engine: z.enum(['auto', 'router', 'openrouter']).optional(),
+    // A provider's own fetching is used by no wire, so `native` is served by the router, as in a search (gaps 2.1).
+    engine: z.enum(['auto', 'native', 'router', 'openrouter']).optional(),
     max_uses: maxUses,
     max_content_tokens: z.int().min(1).max(1_000_000).optional(),
     allowed_domains: domains,

@@ -77,6 +77,7 @@ export function createRouter<
       endUser: typeof standIn === 'string' ? standIn : await standIn,
       sessionHeader: options.sessionId,
       wantsMetadata: options.metadata ?? false,
+      batch: options.batch,
       anthropicBeta: options.anthropicBeta,
       traceContext:
         options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),

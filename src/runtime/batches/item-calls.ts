@@ -103,7 +103,9 @@ export class ItemCalls {
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
     const fault = checkItemRules(endpoint, given);
     if (fault !== undefined) throw errorOfFault(fault);
-    const body = withPreferences({ ...given, model: synchronousModel(model) }, preferences);
+    // All requests of a batch have one model, so that none may fall back to another (gaps 8.2).
+    const { models: _, fallbacks: __, ...single } = given;
+    const body = withPreferences({ ...single, model: synchronousModel(model) }, preferences);
     if (endpoint === '/v1/embeddings') {
       const { request, plain, answer } = await this.#calls.prepareEmbeddings(body, { account });
       return { request, body, plain, run: async (signal) => this.embeddingAnswer(await answer(signal)) };

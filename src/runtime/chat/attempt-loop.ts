@@ -221,11 +221,22 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const endedAt = environment.now();
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
     const answer = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
+    if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(endpoint)) {
+      call.close();
+      this.settle(answer, { failure: failure('content_policy', 'A content filter kept the whole answer back') });
+      throw new TryAgain();
+    }
     if (opened.type === 'whole') return (this.#answer = { ...answer, result: opened.result });
     if (opened.type === 'committed') return (this.#answer = { ...answer, firstTokenAt: opened.firstTokenAt });
     this.settle(answer, { failure: opened.failure });
     this.signal.throwIfAborted();
     throw new TryAgain();
+  }
+
+  /** Whether a model is left that was not asked yet. */
+  #hasOtherModel({ model }: Endpoint): boolean {
+    const asked = new Set(this.#attempts.map(({ step }) => step.endpoint.model));
+    return this.plan.steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
   }
 
   #give(move: Extract<Move, { type: 'stop' }>): RouterError {
@@ -238,7 +249,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return errorOfAttempts(coolingError(this.plan, records.admission, docsUrl), context);
     }
     const { allowFallbacks } = this.request.preferences;
-    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks }), context);
+    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks, docsUrl }), context);
   }
 }
 
