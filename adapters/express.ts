@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { errorReplyOf, handle, type Router } from '../src/entries/mount.ts';
+import { errorReplyOf, handle } from '../src/entries/mount.ts';
+import type { Router } from '../src/entries/router.ts';
 import { bodyOf, locate, nodeCall, writeReply } from './node-exchange.ts';
 
 /** The part of an Express request that is needed; satisfied by Express 4 and 5. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { errorReplyOf, handle, type HttpReply, type Router } from '../src/entries/mount.ts';
+import { errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
+import type { Router } from '../src/entries/router.ts';
 import { locate, nodeCall, writeReply } from './node-exchange.ts';
 
 /** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */

@@ -1,4 +1,5 @@
-import { handle, type HttpReply, notFoundReply, type Router } from '../src/entries/mount.ts';
+import { handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
+import type { Router } from '../src/entries/router.ts';
 import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
 
 /** Options of {@link fetchRouter}. */

@@ -1,4 +1,4 @@
-import type { Router } from '../src/entries/mount.ts';
+import type { Router } from '../src/entries/router.ts';
 import { fetchRouter } from './fetch.ts';
 
 /** Options of {@link nextRouter}. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { handle, type HttpReply, notFoundReply, type Router } from '../src/entries/mount.ts';
+import { handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
+import type { Router } from '../src/entries/router.ts';
 import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */

@@ -12,7 +12,7 @@ import {
 } from './facts.ts';
 import { defined } from './defined.ts';
 import type { Model, ModelInfo } from './model.ts';
-import { isFree, linkTierPrices, type Price } from './price.ts';
+import { isFree, linkTiers, type Price } from './price.ts';
 import { authorOf, foldSlug } from './slug.ts';
 import { multipliedPrice } from './price-at.ts';
 
@@ -50,7 +50,7 @@ export function buildCatalog(
       addEndpoint(withScores(declareEndpoint(provider, model, declaration, origins), models[model]));
     }
   }
-  for (const [model, endpoints] of endpointsByModel) endpointsByModel.set(model, linkTierPrices(endpoints));
+  for (const [model, endpoints] of endpointsByModel) endpointsByModel.set(model, linkTiers(endpoints));
   for (const [id, info] of knownInfo) if (modelById.has(id)) modelById.set(id, { ...info, id });
   for (const [id, info] of Object.entries(models)) modelById.set(id, { ...knownInfo.get(id), ...defined(info), id });
   for (const { id, aliases: others = [] } of modelById.values()) {

@@ -37,6 +37,8 @@ export interface Endpoint {
   readonly upstreamModel: string;
   readonly variant?: StaticVariant | undefined;
   readonly tier: EndpointTier;
+  /** Tiers that have endpoints of their own for this model, this one's included. Absent where nobody declared any. */
+  readonly declaredTiers?: ReadonlySet<EndpointTier> | undefined;
   readonly region?: string | undefined;
   readonly price?: Price | undefined;
   /** Tokens of input and output together. */

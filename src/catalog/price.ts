@@ -84,12 +84,15 @@ export function isFree(price: Price | undefined): boolean {
 }
 
 /**
- * Tells the endpoints of a model what their provider's other tiers cost, where those are endpoints too: a provider may
- * serve a request in another tier than it was asked for, and bills that one (gaps 2.7).
+ * Tells the endpoints of a model which tiers are endpoints too, so that the others are not asked for them, and what
+ * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and bills
+ * that one (gaps 2.7).
  */
-export function linkTierPrices(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+export function linkTiers(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (endpoints.every(({ tier }) => tier === 'default')) return endpoints;
-  return endpoints.map((endpoint) => {
+  const declaredTiers = new Set(endpoints.map(({ tier }) => tier));
+  return endpoints.map((declared) => {
+    const endpoint = { ...declared, declaredTiers };
     const { price } = endpoint;
     const others = price === undefined ? [] : endpoints.filter((other) => isOtherTier(endpoint, other));
     if (price === undefined || others.length === 0) return endpoint;

@@ -2,6 +2,7 @@ import type { CHANGEABLE } from '../core/pipeline/frozen.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
+import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { DeltaPiece, ReportedUsage } from '../core/stream/pieces.ts';
@@ -24,6 +25,8 @@ export interface PluginAnswer {
   readonly model?: string | undefined;
   /** Display name of who answered. Default: the plugin's id. */
   readonly provider?: string | undefined;
+  /** How it came about, for `router_metadata.strategy`. Default `direct`. */
+  readonly strategy?: RoutingStrategy | undefined;
   /** What it used, besides what inner calls used. Default: nothing. */
   readonly usage?: ReportedUsage | undefined;
 }

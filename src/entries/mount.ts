@@ -3,4 +3,3 @@ export { handle } from '../http/handle.ts';
 export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
 export { BodyError } from '../http/exchange.ts';
 export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from '../http/exchange.ts';
-export type { Router } from '../router/router.ts';

@@ -9,6 +9,7 @@ export { catalogScores } from '../plugins/auto-router/ranking.ts';
 export type { RankingSource } from '../plugins/auto-router/ranking.ts';
 export type { TaskType } from '../plugins/auto-router/task-types.ts';
 export type { Candidate } from '../plugins/inner-call/candidates.ts';
+export { bodyBuilder } from '../plugins/body-builder/body-builder.ts';
 export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
 export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
 export { datetime } from '../plugins/datetime/datetime.ts';

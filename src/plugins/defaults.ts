@@ -2,6 +2,7 @@ import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import { advisorTool } from './advisor/advisor.ts';
 import { autoBetaRouter, autoRouter } from './auto-router/auto-router.ts';
+import { bodyBuilder } from './body-builder/body-builder.ts';
 import { contextCompression } from './context-compression/context-compression.ts';
 import { datetime } from './datetime/datetime.ts';
 import { fileParser } from './file-parser/file-parser.ts';
@@ -35,6 +36,7 @@ export function defaultPlugins(own: readonly Plugin[] = []): readonly Plugin[] {
     autoRouter(),
     autoBetaRouter(),
     paretoRouter(),
+    bodyBuilder(),
     // After all that makes a prompt longer, and after all that chooses models.
     contextCompression(),
   ];

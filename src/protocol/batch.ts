@@ -118,8 +118,8 @@ export interface BatchWebhookEvent {
   readonly id: string;
   readonly object: 'event';
   readonly type: `batch.${BatchEnd}`;
-  /** Unix seconds at which the batch ended. */
-  readonly created_at: number;
+  /** When the batch ended, as ISO 8601 with milliseconds and `Z`. */
+  readonly created_at: string;
   /** The batch without its results: those are to be fetched. */
   readonly data: Pick<
     Batch,

@@ -1,4 +1,5 @@
 import type { ErrorDetail } from './error.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
 import type { ReasoningDetail } from './reasoning.ts';
 import type { Usage } from './chunk.ts';
@@ -111,6 +112,9 @@ export interface ChatResult {
   readonly system_fingerprint: string | null;
   readonly service_tier?: string | null;
   readonly usage?: Usage;
+  /** What the provider found out about tool calls of the answer, as it said it. */
+  readonly alignment?: JsonObject;
+  readonly safeguard_results?: readonly JsonValue[];
   /** Present when the request asked for it. */
   readonly router_metadata?: RouterMetadata;
 }

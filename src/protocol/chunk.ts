@@ -83,6 +83,18 @@ export interface Usage {
   };
   readonly server_tool_use?: { readonly web_search_requests?: number; readonly web_fetch_requests?: number };
   readonly server_tool_use_details?: ServerToolUseDetails;
+  /** In batches, the tier as the provider calls it. Of a whole batch only where all requests had the same. */
+  readonly service_tier?: string;
+  /** In batches, how fast the provider served, for example `standard`. Of a whole batch like `service_tier`. */
+  readonly speed?: string;
+  /** In batches, the rounds that answers took. Of a whole batch the sums of those of each type. */
+  readonly iterations?: readonly UsageIteration[];
+}
+
+/** Counts of a round of an answer that took several (contract: batch resource). */
+export interface UsageIteration {
+  readonly type: string;
+  readonly [count: string]: unknown;
 }
 
 /** Parts of `prompt_tokens`. */

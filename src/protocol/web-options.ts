@@ -1,6 +1,6 @@
 import { nullish, optional } from './accept/absence.ts';
 import { list } from './accept/list.ts';
-import { anything, constant, integer, text, word } from './accept/scalars.ts';
+import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
 import type { OutputOf } from './accept/schema.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';
@@ -13,14 +13,26 @@ const MAX_DOMAIN_LENGTH = 512;
 const domains = optional(list(text({ least: 1, most: MAX_DOMAIN_LENGTH }), { most: MAX_DOMAINS }));
 const place = nullish(text({ least: 1, most: 256 }));
 
+const placeOfUser = { city: place, region: place, country: place, timezone: place };
+
 /** Where the user is, roughly, for search engines that ask. */
-const userLocation = optional(
+const userLocation = optional(closed({ type: optional(constant('approximate')), ...placeOfUser }));
+
+/** The same in the plugin, where the contract requires the type. */
+const typedUserLocation = optional(closed({ type: constant('approximate'), ...placeOfUser }));
+
+const handles = optional(list(text({ least: 1, most: 256 }), { most: 20 }));
+const date = optional(text({ least: 1, most: 64 }));
+
+/** What a search of X is limited to (gaps 2.2). Accepted for engines that search there; the others ignore it. */
+const xSearch = nullish(
   closed({
-    type: optional(constant('approximate')),
-    city: place,
-    region: place,
-    country: place,
-    timezone: place,
+    allowed_x_handles: handles,
+    excluded_x_handles: handles,
+    from_date: date,
+    to_date: date,
+    enable_image_understanding: optional(flag),
+    enable_video_understanding: optional(flag),
   }),
 );
 
@@ -43,7 +55,8 @@ export const webSchema = closed({
   max_uses: maxUses,
   include_domains: domains,
   exclude_domains: domains,
-  user_location: userLocation,
+  user_location: typedUserLocation,
+  x_search: xSearch,
 });
 
 /** Options of the plugin `web` (contract: plugin objects; gaps 5.4). */
@@ -63,6 +76,7 @@ export const webSearchSchema = closed({
   /** As OpenAI's short forms of this tool nest it. */
   filters: optional(closed({ allowed_domains: domains, blocked_domains: domains })),
   user_location: userLocation,
+  x_search: xSearch,
 });
 
 /** `parameters` of `router:web_search` (gaps 2.2). */
@@ -70,7 +84,8 @@ export const parseWebSearchOptions = optionsParser(webSearchSchema);
 
 /** Schema of options of the plugin `web-fetch`. */
 export const webFetchSchema = closed({
-  engine: optional(word(['auto', 'router', 'openrouter'])),
+  // A provider's own fetching is used by no wire, so `native` is served by the router, as in a search (gaps 2.1).
+  engine: optional(word(['auto', 'native', 'router', 'openrouter'])),
   max_uses: maxUses,
   max_content_tokens: optional(integer({ least: 1, most: 1_000_000 })),
   allowed_domains: domains,

@@ -1,43 +1,7 @@
-import type { FailureKind } from '../core/fallback/failure.ts';
+import { FAILURE_RULES, type FailureKind } from '../core/fallback/failure.ts';
+import type { ErrorType } from '../protocol/error.ts';
+import { VENDOR_WORDINGS, type Wording } from '../core/fallback/vendor-wordings.ts';
 import type { ErrorShape } from './error-shape.ts';
-
-/** Words in a provider's codes, the most specific first. */
-const BY_CODE: readonly (readonly [RegExp, FailureKind])[] = [
-  [/context_length|prompt_too_long/i, 'context_length'],
-  [/content_filter|content_policy|responsibleai|moderation|safety/i, 'content_policy'],
-  [
-    /insufficient_quota|exceeded_current_quota|insufficient_balance|credit_balance|spend_limit|usage_limit|billing|payment/i,
-    'quota',
-  ],
-  [/api_key_invalid|invalid_api_key|authentication|unsupported_country|failed_precondition/i, 'credentials'],
-  [/model_not_found/i, 'model_not_found'],
-  [/unsupported_parameter|unsupported_value/i, 'unsupported_parameter'],
-  [/tool_use_failed/i, 'server'],
-  [/unknown_url/i, 'unreachable'],
-];
-
-/**
- * Whole phrases in a provider's message, for errors whose codes say less. Messages repeat what callers sent, so a kind
- * that puts an endpoint to sleep for everybody must be at the beginning of one.
- */
-const BY_MESSAGE: readonly (readonly [RegExp, FailureKind])[] = [
-  [
-    /context length|context window|context limit|prompt is too long|too many tokens|input token count|maximum.{0,40}tokens/i,
-    'context_length',
-  ],
-  [/content management policy|content filtering policy|safety system|flagged|moderation/i, 'content_policy'],
-  [
-    /^\W*(?:insufficient (?:balance|credits?|quota)|your credit balance|your prepay|you have reached your specified api usage)/i,
-    'quota',
-  ],
-  [
-    /^\W*(?:invalid api key|incorrect api key|api key not valid|user location is not supported|this organization has been disabled)/i,
-    'credentials',
-  ],
-  [/^\W*(?:model not exist|invalid model:|the model .{1,100} does not exist)/i, 'model_not_found'],
-  [/unsupported parameter|extra inputs are not permitted|unrecognized request argument/i, 'unsupported_parameter'],
-  [/^\W*(?:(?:404 )?(?:page )?not found\W*$|unknown request url|invalid url)/i, 'unreachable'],
-];
 
 /** Statuses with one meaning. */
 const BY_STATUS: Readonly<Record<number, FailureKind>> = {
@@ -65,34 +29,39 @@ const BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: 'overloaded',
 };
 
-/** Which kinds a code or a message may put in the place of a status's own. */
-const SPECIFIC: Readonly<Record<number, readonly FailureKind[]>> = {
-  400: [
-    'context_length',
-    'content_policy',
-    'quota',
-    'credentials',
-    'model_not_found',
-    'unsupported_parameter',
-    'server',
-  ],
-  403: ['content_policy', 'quota'],
-  404: ['unreachable'],
-  413: ['context_length'],
-  422: ['context_length', 'content_policy', 'unsupported_parameter'],
-  429: ['quota'],
-};
+/** What a provider's error means. */
+export interface Classified {
+  readonly kind: FailureKind;
+  /** True when nothing in it says that other requests would be refused as well; see `AttemptFailure.doubtful`. */
+  readonly doubtful: boolean;
+  /** What callers are told, where that is more than the kind says. */
+  readonly errorType?: ErrorType | undefined;
+}
+
+/**
+ * Kinds that put an endpoint to sleep, by statuses that servers also give for what was asked. 401 is not among them: it
+ * says by itself that the key is not accepted.
+ */
+const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([402, 403, 404]);
 
 /**
  * Finds out what a provider's error means. A status alone does not tell: a used-up balance comes as 400, 402 and 429,
- * and an invalid key as 400 and 401.
+ * and an invalid key as 400 and 401; and a 403 or 404 is about the request as often as about our account.
  *
  * @param html - The body was a web page, so no API is behind that address.
  */
-export function classifyError(status: number, shape: ErrorShape, html = false): FailureKind {
-  if (html && (status === 403 || status === 404)) return 'unreachable';
-  const specific = specificKind(status, shape);
-  if (specific !== undefined) return specific;
+export function classifyError(status: number, shape: ErrorShape, html = false): Classified {
+  // A firewall in front of an API looks at what was sent.
+  if (html && (status === 403 || status === 404)) return { kind: 'unreachable', doubtful: status === 403 };
+  const wording = wordingOf(status, shape);
+  if (wording !== undefined) {
+    const { kind, concerns, errorType } = wording;
+    return { kind, doubtful: concerns === 'request' && rests(wording), errorType };
+  }
+  return { kind: kindOfStatus(status, shape), doubtful: DOUBTFUL_STATUSES.has(status) };
+}
+
+function kindOfStatus(status: number, shape: ErrorShape): FailureKind {
   const known = BY_STATUS[status];
   if (known !== undefined) return known;
   if (status >= 300 && status < 400) return 'unreachable';
@@ -102,17 +71,28 @@ export function classifyError(status: number, shape: ErrorShape, html = false): 
   return status >= 500 && status < 600 ? 'server' : 'bad_response';
 }
 
-function specificKind(status: number, shape: ErrorShape): FailureKind | undefined {
-  const allowed = SPECIFIC[status];
-  if (allowed === undefined) return undefined;
+/**
+ * A code says more than a message. But where it would put an endpoint to sleep, words about this request overrule it,
+ * and words about the account overrule a code that may mean either.
+ */
+function wordingOf(status: number, shape: ErrorShape): Wording | undefined {
   const codes = codesOf(shape);
-  const byCode = BY_CODE.find(([words, kind]) => allowed.includes(kind) && words.test(codes));
-  if (byCode !== undefined) return byCode[1];
+  const possible = VENDOR_WORDINGS.filter(({ statuses }) => statuses.includes(status));
+  const byCode = possible.find(({ code }) => code?.test(codes));
   // Only the code tells a used-up balance from a rate limit: messages of both speak of plans and billing. Google has
   // one code for both, so there the beginning of the message tells.
-  if (status === 429 && codes !== '' && codes !== 'RESOURCE_EXHAUSTED') return undefined;
-  const message = shape.message ?? '';
-  return BY_MESSAGE.find(([words, kind]) => allowed.includes(kind) && words.test(message))?.[1];
+  if (status === 429 && codes !== '' && codes !== 'RESOURCE_EXHAUSTED') return byCode;
+  const byMessage = possible.find(({ message }) => message?.test(shape.message ?? ''));
+  if (byCode === undefined || byMessage === undefined) return byCode ?? byMessage;
+  // `invalid_image_url` is the code of an image that could not be fetched, and of one that is none.
+  if (byCode.errorType === 'invalid_image' && byMessage.kind === byCode.kind) return byMessage;
+  if (!rests(byCode)) return byCode;
+  return byCode.concerns === 'request' || byMessage.concerns === 'request' ? byMessage : byCode;
+}
+
+/** Whether a refusal of this kind puts an endpoint to sleep. */
+function rests({ kind }: Wording): boolean {
+  return FAILURE_RULES[kind].cooldownMs > 0;
 }
 
 function codesOf({ code, type, reasons = [] }: ErrorShape): string {

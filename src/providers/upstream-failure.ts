@@ -1,5 +1,5 @@
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import { classifyError, statusOfWords } from './classify.ts';
+import { type Classified, classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
 import { retryHintMs } from './retry-hint.ts';
@@ -46,7 +46,7 @@ function shapeOf(body: unknown, context: ErrorContext): ErrorShape {
 }
 
 function build(
-  kind: AttemptFailure['kind'],
+  { kind, doubtful, errorType }: Classified,
   shape: ErrorShape,
   raw: string,
   details: Pick<AttemptFailure, 'status' | 'retryAfterMs'>,
@@ -57,6 +57,8 @@ function build(
     presentable(shape.message ?? '', secrets) ?? `The provider answered ${details.status ?? 'with an error'}`,
     {
       ...details,
+      ...(doubtful ? { doubtful } : {}),
+      ...(errorType === undefined ? {} : { errorType }),
       providerCode: codeOf(shape, secrets),
       raw: presentable(raw, secrets),
     },

@@ -22,6 +22,7 @@ export async function contextOf(
     endUser: typeof standIn === 'string' ? standIn : await standIn,
     sessionHeader: options.sessionId,
     wantsMetadata: options.metadata ?? false,
+    batch: options.batch,
     anthropicBeta: options.anthropicBeta,
     traceContext:
       options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),

@@ -55,6 +55,15 @@ describe('a budget', () => {
     expect(own.stubs.calls).toHaveLength(5);
   });
 
+  it('is not charged for a stream that its provider broke, beyond what that reported', async () => {
+    const silent = bench({ does: 'break', kind: 'server', pieces: 5 }, {}, { fallback: { maxAttempts: 1 } });
+    const account = accountWith(2 * COST_USD);
+    expect(await statusesOf(silent, 5, { account, stream: true })).not.toContain(402);
+    const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+    const telling = bench({ does: 'break', kind: 'server', pieces: 5, usage }, {}, { fallback: { maxAttempts: 1 } });
+    expect(await statusesOf(telling, 5, { account, stream: true })).toContain(402);
+  });
+
   it('says in its error what would help', async () => {
     const own = bench(ANSWER);
     const { error } = await askAndWait(own, { account: accountWith(0.00007), body: BODY });

@@ -250,7 +250,7 @@ describe('an error body', () => {
 
 describe('the reading of errors', () => {
   it('takes a web page for a wrong address only where a status can mean that', () => {
-    expect(classifyError(401, {}, true)).toBe('credentials');
-    expect(classifyError(404, {}, true)).toBe('unreachable');
+    expect(classifyError(401, {}, true).kind).toBe('credentials');
+    expect(classifyError(404, {}, true).kind).toBe('unreachable');
   });
 });

@@ -149,12 +149,12 @@ describe('a failure of everybody', () => {
 describe('when everybody is cooling down', () => {
   it('the answer is 503 at once, with the soonest moment that it makes sense to ask (U-68)', async () => {
     const bench = benchOf({
-      p0: { behaves: fails('credentials', { status: 401 }) },
+      p0: { behaves: fails('overloaded', { retryAfterMs: 120_000 }) },
       p1: { behaves: fails('overloaded', { retryAfterMs: 90_000 }) },
     });
     const first = ask(bench);
     await bench.environment.settle();
-    expect(first.outcome && statusOf(first.outcome)).toBe(502);
+    expect(first.outcome && statusOf(first.outcome)).toBe(503);
     await bench.environment.advance(10_000);
     const before = bench.stubs.calls.length;
     const second = ask(bench, { metadata: true });
@@ -167,6 +167,21 @@ describe('when everybody is cooling down', () => {
     });
     expect(metadataOf(second.outcome)?.attempt).toBe(0);
     expect(bench.stubs.calls).toHaveLength(before);
+  });
+
+  it('whoever did not say when to come back is asked all the same, a second later', async () => {
+    const bench = benchOf({
+      p0: { behaves: [fails('credentials', { status: 401 }), ANSWER] },
+      p1: { behaves: fails('overloaded', { retryAfterMs: 90_000 }) },
+    });
+    ask(bench);
+    await bench.environment.settle();
+    const turnedAway = ask(bench);
+    await bench.environment.settle();
+    expect(turnedAway.outcome?.error).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    await bench.environment.advance(1_000);
+    expect(statusOf(await askAndWait(bench))).toBe(200);
+    expect(bench.stubs.calls.map(({ provider }) => provider).sort()).toEqual(['p0', 'p0', 'p1']);
   });
 
   it('by rate limits the answer is 429', async () => {

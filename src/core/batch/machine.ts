@@ -19,7 +19,7 @@ export type BatchEvent =
   /** Every request has its outcome. */
   | { readonly type: 'drained' }
   /** Everything is added up. */
-  | { readonly type: 'finalized'; readonly usage: Usage }
+  | { readonly type: 'finalized'; readonly usage: Usage; readonly provider?: string | undefined }
   /** Its time is over. */
   | { readonly type: 'expired' }
   /** Its owner wants it to stop. */
@@ -124,7 +124,7 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
       };
     }
     case 'finalized':
-      return { usage: event.usage };
+      return { usage: event.usage, ...(event.provider === undefined ? {} : { provider: event.provider }) };
     case 'drained':
     case 'expired':
     case 'cancel_requested':

@@ -1,5 +1,5 @@
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
-import type { Usage } from '../../protocol/chunk.ts';
+import type { Usage, UsageIteration } from '../../protocol/chunk.ts';
 
 /** Nothing was used yet. */
 export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
@@ -16,20 +16,41 @@ type Counts = Readonly<Record<string, unknown>>;
  */
 export function addUsage(total: Usage | undefined, usage: Usage): Usage {
   if (total === undefined) {
-    const { cost, is_byok, estimated, cost_details, ...counts } = usage;
-    const known = { cost, is_byok, estimated, cost_details };
+    const { cost, is_byok, estimated, cost_details, service_tier, speed, iterations, ...counts } = usage;
+    const rounds = addedRounds(undefined, iterations);
+    const known = { cost, is_byok, estimated, cost_details, service_tier, speed, iterations: rounds };
     const told = Object.entries(known).filter(([, value]) => value !== undefined);
     return { ...(added({}, counts) as unknown as Usage), ...Object.fromEntries(told) };
   }
-  const { cost, is_byok: byok, estimated, cost_details: details, ...counts } = usage;
-  const { cost: costs, is_byok: byoks, estimated: estimates, cost_details: allDetails, ...sums } = total;
+  const { cost, is_byok: byok, estimated, cost_details: details, service_tier: tier, speed, ...counts } = usage;
+  const { cost: costs, is_byok: byoks, estimated: estimates, cost_details: allDetails, ...known } = total;
+  const { service_tier: allTiers, speed: speeds, iterations, ...sums } = known;
+  const rounds = addedRounds(iterations, usage.iterations);
   return {
     ...(added(sums, counts) as unknown as Usage),
+    ...(tier !== undefined && tier === allTiers ? { service_tier: tier } : {}),
+    ...(speed !== undefined && speed === speeds ? { speed } : {}),
+    ...(rounds === undefined ? {} : { iterations: rounds }),
     ...(cost === undefined || costs === undefined ? {} : { cost: usd(costs, cost) }),
     ...(byok === undefined && byoks === undefined ? {} : { is_byok: byok === true && byoks === true }),
     ...(estimated === true || estimates === true ? { estimated: true } : {}),
     ...(details === undefined || allDetails === undefined ? {} : { cost_details: addedCosts(allDetails, details) }),
   };
+}
+
+/** Rounds of each type, added up: a batch has thousands of them. */
+function addedRounds(left: Usage['iterations'], right: Usage['iterations']): Usage['iterations'] {
+  const sums = new Map<string, UsageIteration>();
+  for (const round of [...listOf(left), ...listOf(right)]) {
+    if (!isCounts(round) || typeof round['type'] !== 'string') continue;
+    const { type } = round;
+    sums.set(type, { ...added(sums.get(type) ?? {}, round), type });
+  }
+  return sums.size === 0 ? undefined : [...sums.values()];
+}
+
+function listOf(rounds: unknown): readonly unknown[] {
+  return Array.isArray(rounds) ? rounds : [];
 }
 
 /** Numbers of both, member by member; members of one side only count as they are. */

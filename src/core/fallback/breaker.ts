@@ -84,7 +84,8 @@ function probeEnded(
   now: number,
 ): Breaker {
   if (outcome === 'succeeded') return { ...CLOSED_BREAKER, generation: breaker.generation + 1 };
-  if (outcome === 'failed') return opened(breaker, policy, now);
+  // A call that was let through before its time, because nobody else was there, makes nothing worse.
+  if (outcome === 'failed' && now >= breaker.openUntil) return opened(breaker, policy, now);
   return { ...breaker, probes: Math.max(0, breaker.probes - 1) };
 }
 

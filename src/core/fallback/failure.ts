@@ -1,6 +1,6 @@
-import type { PlanStep } from '../selection/route-plan.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 import type { ProviderReply } from '../../contracts/provider.ts';
+import type { PlanStep } from '../selection/route-plan.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */
 export type FailureKind =
@@ -46,6 +46,13 @@ export interface AttemptFailure {
   readonly status?: number | undefined;
   /** Milliseconds until the provider wants to be asked again. */
   readonly retryAfterMs?: number | undefined;
+  /**
+   * True when nothing that the provider said concerns its account or model as such, so that it may have refused this
+   * request alone. The endpoint is then left alone only after several such failures of different requests in a row.
+   */
+  readonly doubtful?: boolean | undefined;
+  /** What callers are told, where the provider's words say more than the kind (gaps 7.3). */
+  readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */
   readonly providerCode?: string | undefined;
   /** The provider's own text, cut and with secrets taken out. */
@@ -81,14 +88,15 @@ export function failedAttempts(attempts: readonly Attempt[]): readonly FailedAtt
 }
 
 /** What the router does about a kind of failure. The only table of its sort. */
-interface FailureRule {
+export interface FailureRule {
   /** Status for the caller when this failure is the end of it. */
   readonly status: number;
   readonly errorType: ErrorType;
   /**
-   * What may be tried next: any other endpoint, only another model (the request itself was refused), or nothing.
+   * What may be tried next: any other endpoint, one that holds more or another model (the prompt was too long), only
+   * another model (the request itself was refused), or nothing.
    */
-  readonly next: 'endpoint' | 'model' | 'nothing';
+  readonly next: 'endpoint' | 'longer' | 'model' | 'nothing';
   /** Whether the same endpoint may be tried once more when nothing else is left. */
   readonly sameEndpoint: boolean;
   /** Whether the circuit breaker counts it. */
@@ -142,7 +150,7 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   invalid_request: { ...refused, status: 400, errorType: 'invalid_request' },
   unsupported_parameter: { ...refused, status: 400, errorType: 'invalid_request', next: 'endpoint' },
   unprocessable: { ...refused, status: 422, errorType: 'unprocessable' },
-  context_length: { ...refused, status: 400, errorType: 'context_length_exceeded' },
+  context_length: { ...refused, status: 400, errorType: 'context_length_exceeded', next: 'longer' },
   too_large: { ...refused, status: 413, errorType: 'payload_too_large' },
   content_policy: { ...refused, status: 403, errorType: 'content_policy_violation' },
   adapter: { ...outage, status: 502, errorType: 'provider_unavailable', sameEndpoint: false },

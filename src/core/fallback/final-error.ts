@@ -1,6 +1,13 @@
 import type { Availability, ErrorType } from '../../protocol/error.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
-import { type Attempt, type AttemptFailure, type FailedAttempt, failedAttempts, FAILURE_RULES } from './failure.ts';
+import {
+  type Attempt,
+  type AttemptFailure,
+  type FailedAttempt,
+  failedAttempts,
+  FAILURE_RULES,
+  type FailureRule,
+} from './failure.ts';
 import type { Admission } from './health.ts';
 import type { Move } from './next-move.ts';
 
@@ -31,7 +38,7 @@ export function finalError(
   plan: RoutePlan,
   attempts: readonly Attempt[],
   reason: Extract<Move, { type: 'stop' }>['reason'],
-  options: { readonly allowFallbacks: boolean },
+  options: { readonly allowFallbacks: boolean; readonly docsUrl: string },
 ): FinalError {
   const failures = failedAttempts(attempts);
   const last = failures.at(-1);
@@ -53,12 +60,42 @@ export function finalError(
     return {
       ...base,
       status: failure.status,
-      errorType: FAILURE_RULES[failure.kind].errorType,
+      errorType: failure.errorType ?? FAILURE_RULES[failure.kind].errorType,
+      ...unavailable(plan, [failure], options.docsUrl),
       message: failure.message,
     };
   }
   const ofLastModel = failures.filter((one) => one.step.endpoint.model === last.step.endpoint.model);
-  return { ...base, ...combined(ofLastModel.map(({ outcome }) => outcome.failure)), message: failure.message };
+  const reasons = ofLastModel.map(({ outcome }) => outcome.failure);
+  return {
+    ...base,
+    ...combined(reasons),
+    ...unavailable(
+      plan,
+      failures.map(({ outcome }) => outcome.failure),
+      options.docsUrl,
+    ),
+    message: failure.message,
+  };
+}
+
+/** What is said beside the error when every provider that was asked says that it has no such model (gaps 7.4). */
+function unavailable(
+  plan: RoutePlan,
+  failures: readonly AttemptFailure[],
+  docsUrl: string,
+): Pick<FinalError, 'availability'> {
+  if (!failures.every(({ kind }) => kind === 'model_not_found')) return {};
+  const code = 'model_unavailable_upstream';
+  return {
+    availability: {
+      code,
+      retryable: false,
+      requested_models: [plan.requested],
+      docs_url: `${docsUrl}#${code}`,
+      affected_providers: [...new Set(plan.steps.map((step) => step.endpoint.provider))],
+    },
+  };
 }
 
 /** Kinds of failure that the next request will meet as well. */
@@ -71,7 +108,7 @@ export function coolingError(
   docsUrl: string,
 ): FinalError {
   const waits = plan.steps.map((step) => admission(step.endpoint)).filter((one) => !one.ok);
-  const retryAfterMs = smallest(waits.map((one) => one.waitMs)) ?? 0;
+  const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lookMs ?? Infinity))) ?? 0;
   const limited = waits.length > 0 && waits.every((one) => one.cause === 'rate_limited');
   const code = limited ? 'capacity_exhausted' : 'temporarily_unavailable';
   return {
@@ -93,10 +130,18 @@ export function coolingError(
   };
 }
 
+/** What kinds that say that the request itself was refused allow next. */
+const REFUSALS: ReadonlySet<FailureRule['next']> = new Set(['model', 'longer']);
+
 function combined(failures: readonly AttemptFailure[]): { status: number; errorType: ErrorType } {
+  // What an endpoint with a longer context says counts for more than that a shorter one could not hold the prompt.
+  const longer = failures.filter(({ kind }) => FAILURE_RULES[kind].next !== 'longer');
+  if (longer.length > 0 && longer.length < failures.length) return combined(longer);
   const last = failures.at(-1);
   if (last === undefined) return ruled('server');
-  if (FAILURE_RULES[last.kind].next === 'model') return { ...ruled(last.kind), status: refusalStatus(last) };
+  if (REFUSALS.has(FAILURE_RULES[last.kind].next)) {
+    return { errorType: last.errorType ?? FAILURE_RULES[last.kind].errorType, status: refusalStatus(last) };
+  }
   if (failures.every(isOverload)) {
     return { ...ruled('overloaded'), status: failures.every(({ status }) => status === 529) ? 529 : 503 };
   }
@@ -123,6 +168,7 @@ function isOverload({ kind }: AttemptFailure): boolean {
 /** A refusal of content keeps the provider's own word: some say 400, some 403. */
 function refusalStatus(failure: AttemptFailure): number {
   const own = FAILURE_RULES[failure.kind].status;
+  if (failure.errorType === 'image_not_found') return 404;
   return failure.kind === 'content_policy' && failure.status === 400 ? 400 : own;
 }
 

@@ -43,20 +43,55 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (open.length === 0 && failures.length > 0) return stop('refused');
   const untried = open.find((step) => triesOf(step, attempts) === 0 && situation.admission(step.endpoint).ok);
   if (untried !== undefined) return { type: 'attempt', step: untried, waitMs: 0 };
+  const look = lastResort(open, attempts, situation);
+  if (look !== undefined) return { type: 'attempt', step: look, waitMs: 0 };
   return repetition(open, attempts, failures, situation) ?? stop('exhausted');
 }
 
 /**
  * A model is out once a provider refused the request itself: its other providers would say the same. So are the other
- * models of a router model that stand in only for one that is not there (gaps 5.9).
+ * models of a router model that stand in only for one that is not there (gaps 5.9). A prompt that is too long for
+ * one endpoint may still fit into another of the same model that holds more.
  */
 function isRefused(step: PlanStep, failures: readonly FailedAttempt[]): boolean {
-  return failures.some(
-    ({ step: failed, outcome }) =>
-      (failed.endpoint.model === step.endpoint.model ||
-        (failed.refusedTogether === true && step.refusedTogether === true)) &&
-      FAILURE_RULES[outcome.failure.kind].next === 'model',
-  );
+  return failures.some(({ step: failed, outcome }) => {
+    const { next } = FAILURE_RULES[outcome.failure.kind];
+    if (next !== 'model' && next !== 'longer') return false;
+    const sameChoice =
+      failed.endpoint.model === step.endpoint.model ||
+      (failed.refusedTogether === true && step.refusedTogether === true);
+    return sameChoice && !(next === 'longer' && mayHoldMore(step.endpoint, failed.endpoint));
+  });
+}
+
+/** Whether an endpoint may take a longer prompt than another. Of two unknown limits, neither is. */
+function mayHoldMore(endpoint: Endpoint, than: Endpoint): boolean {
+  const own = promptLimitOf(endpoint);
+  const other = promptLimitOf(than);
+  return own === undefined || other === undefined ? own !== other : own > other;
+}
+
+function promptLimitOf({ contextLength, maxPromptTokens }: Endpoint): number | undefined {
+  if (contextLength === undefined) return maxPromptTokens;
+  return Math.min(contextLength, maxPromptTokens ?? contextLength);
+}
+
+/**
+ * When every endpoint is to be left alone, the first that may be looked at all the same: a request with nobody else to
+ * ask is better used for a look than turned away.
+ */
+function lastResort(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  { admission }: Situation,
+): PlanStep | undefined {
+  const admissions = open.map((step) => admission(step.endpoint));
+  if (admissions.some((one) => one.ok)) return undefined;
+  return open.find((step, index) => triesOf(step, attempts) === 0 && lookOf(admissions[index]) === 0);
+}
+
+function lookOf(admission: Admission | undefined): number | undefined {
+  return admission?.ok === false ? admission.lookMs : undefined;
 }
 
 /** The step that can be repeated soonest, if any may be repeated at all. */

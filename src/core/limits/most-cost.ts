@@ -42,11 +42,17 @@ export function mostCost(
   return bounds.reduce((most, one) => (one.nanoUsd > most.nanoUsd ? one : most));
 }
 
-/** Rates that may apply: those for short and long prompts, and those of the tier that was asked for. */
-function possibleRates({ created: at, serviceTier }: RoutedRequest, { price }: Endpoint, prompt: number): Rates[] {
+/** Rates that may hold: those for short and long prompts, and those of the tier that was asked for. */
+function possibleRates(
+  { created: at, serviceTier }: RoutedRequest,
+  { price, tier, declaredTiers }: Endpoint,
+  prompt: number,
+): Rates[] {
   if (price === undefined) return [];
   const tiers: (BilledTier | undefined)[] = [undefined];
-  if (serviceTier === 'priority' || serviceTier === 'flex') tiers.push(serviceTier);
+  // A default endpoint is not asked for a tier that has endpoints of its own.
+  const isAsked = tier === serviceTier || (serviceTier === 'priority' && declaredTiers?.has('priority') !== true);
+  if (serviceTier === 'flex' || (serviceTier === 'priority' && isAsked)) tiers.push(serviceTier);
   return tiers.flatMap((otherTier) =>
     [0, prompt].flatMap((promptTokens) => ratesAt(price, { at, promptTokens, otherTier }) ?? []),
   );

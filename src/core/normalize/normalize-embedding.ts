@@ -35,7 +35,7 @@ export function normalizeEmbeddingRequest(
 ): Checked<NormalizedEmbeddingRequest> {
   const models = requestedModels(request, undefined);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const resolved = resolveTargets(models, facts);
+  const resolved = resolveTargets(models, { ...facts, batch: context.batch });
   if (!resolved.ok) return resolved;
   if (resolved.value.online) {
     return failed(faultAt('model', 'must not end in :online, because nothing is searched for embeddings'));

@@ -43,6 +43,8 @@ export interface RequestContext {
   /** Rules of the request that this one is a part of. */
   readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
+  /** True for a request of a batch. Default false. */
+  readonly batch?: boolean | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
   readonly traceContext?: NormalizedRequest['traceContext'];
@@ -59,7 +61,11 @@ export function normalizeChatRequest(
   const request = preset.value;
   const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const resolved = resolveTargets(models, facts);
+  const resolved = resolveTargets(models, {
+    ...facts,
+    batch: context.batch,
+    pro: request.reasoning?.mode === 'pro',
+  });
   if (!resolved.ok) return resolved;
   const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
   if (wrong !== undefined) return failed(wrong);

@@ -24,6 +24,10 @@ export interface TargetContext {
   /** Router models that a plugin resolves, such as `router/auto`. */
   readonly routerModels: ReadonlySet<string>;
   readonly docsUrl: string;
+  /** True for a request of a batch, which endpoints of the variant `:batch` serve. Default false. */
+  readonly batch?: boolean | undefined;
+  /** True when models stand for their `-pro` editions (gaps 2.5, `reasoning.mode`). Default false. */
+  readonly pro?: boolean | undefined;
 }
 
 /** An alias may name another alias; this deep at most. */
@@ -40,7 +44,10 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
     const resolved = resolveVariants(slug, slug, 0, context);
     if (!resolved.ok) return failed({ ...resolved.fault, path });
     online ||= resolved.value.online;
-    for (const target of resolved.value.targets) {
+    const meant =
+      context.pro === true ? resolved.value.targets.map((one) => proEdition(one, context)) : resolved.value.targets;
+    for (const target of meant) {
+      if (target === undefined) return failed(noPro(slug, context));
       if (targets.some((known) => known.model === target.model && known.sort === target.sort)) continue;
       targets.push(target);
     }
@@ -83,10 +90,43 @@ function resolveSlug(slug: string, requested: string, depth: number, context: Ta
   if (slug.startsWith('~')) return resolveLatest(slug, requested, context);
   const alias = catalog.alias(slug);
   if (alias !== undefined && depth < MAX_ALIAS_DEPTH) return resolveAlias(alias, requested, depth, context);
+  if (context.batch === true) return resolveBatched(slug, requested, context);
   const model = catalog.find(slug);
-  if (model === undefined) return failed(unknownModel(slug, requested, context));
-  if (model.endsWith(':batch')) return failed(batchOnly(requested, context));
+  if (model === undefined && !catalog.models.has(`${slug}${BATCH}`)) {
+    return failed(unknownModel(slug, requested, context));
+  }
+  if (model === undefined || model.endsWith(BATCH)) return failed(batchOnly(requested, context));
   return single(modelTarget(model, requested, model === slug ? 'direct' : 'alias', catalog));
+}
+
+const BATCH = ':batch';
+
+/** In a batch, a model means its endpoints for batches, and after them its ordinary ones (gaps 3.6, 8.2). */
+function resolveBatched(slug: string, requested: string, context: TargetContext): Checked<ResolvedTargets> {
+  const { catalog } = context;
+  const name = slug.endsWith(BATCH) ? slug.slice(0, -BATCH.length) : slug;
+  const model = catalog.find(name);
+  const variant = `${model ?? name}${BATCH}`;
+  const models = [catalog.models.has(variant) ? variant : undefined, model].filter((one) => one !== undefined);
+  if (models.length === 0) return failed(unknownModel(slug, requested, context));
+  const targets = models.map((one) => modelTarget(one, requested, 'direct', catalog));
+  const served = targets.filter(({ endpoints }) => endpoints.length > 0);
+  return passed({ targets: served.length > 0 ? served : targets, online: false });
+}
+
+/** The `-pro` edition of a model, or undefined where nobody serves one. Router models choose by themselves. */
+function proEdition(target: ModelTarget, { catalog }: TargetContext): ModelTarget | undefined {
+  const [name = '', ...variants] = target.model.split(':');
+  if (target.router !== undefined || target.shuffled === true || name.endsWith('-pro')) return target;
+  // What nobody declared may be known to its provider, which is told the mode.
+  if (!catalog.models.has(target.model)) return target;
+  const model = [`${name}-pro`, ...variants].join(':');
+  return catalog.models.has(model) ? { ...target, model, endpoints: catalog.endpoints(model) } : undefined;
+}
+
+function noPro(slug: string, context: TargetContext): RequestFault {
+  const message = `reasoning.mode "pro" needs the -pro edition of ${shortened(slug)}, which nobody serves here`;
+  return { ...targetFault('model_not_found', message, slug, context), path: 'reasoning.mode' };
 }
 
 function single(target: ModelTarget): Checked<ResolvedTargets> {

@@ -216,7 +216,8 @@ function serviceTier(
     return endpoint.tier === 'flex' ? undefined : excluded;
   }
   if (endpoint.tier === 'default' || wanted === endpoint.tier) return undefined;
-  if (preferences.order.some((selector) => namesEndpoint(selector, endpoint))) return undefined;
+  const named = [preferences.order, ...preferences.only].flat();
+  if (named.some((selector) => namesEndpoint(selector, endpoint))) return undefined;
   const admitted = wanted === undefined && preferences.order.length === 0 && target.admitTier === endpoint.tier;
   return admitted ? undefined : excluded;
 }

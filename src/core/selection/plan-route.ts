@@ -3,6 +3,7 @@ import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type PlanStep, type Rejection, type RoutePlan, wholePromptsFirst } from './route-plan.ts';
+import { tightContextsLast } from './tight-contexts.ts';
 import { usableTargets } from './usable.ts';
 import { latencyOf, type PercentileValues, throughputOf, type World } from './performance.ts';
 import { stabilityOf } from '../fallback/health.ts';
@@ -21,7 +22,11 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
     usableTargets([target], request, world.policy, rejected).flatMap(({ endpoints }) => endpoints),
   );
   const steps = request.preferences.sortWithinModel
-    ? request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world))
+    ? fittingFirst(
+        request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
+        request,
+        world,
+      )
     : rankTogether(request, candidates, world);
   const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
   return { requested: request.requested, steps: withinFallbacks(planned, request, rejected), rejected };
@@ -35,6 +40,21 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
     seen.add(id);
     return true;
   });
+}
+
+/**
+ * Soft thresholds hold over all requested models: one to fall back to that meets them stands before the first model's
+ * endpoints that do not (gaps 3.2). What the session sticks to stays where it is.
+ */
+function fittingFirst(
+  steps: readonly PlanStep[],
+  { targets, preferences }: RoutedRequest,
+  world: World,
+): readonly PlanStep[] {
+  if (targets.length < 2 || preferences.order.length > 0 || !hasThresholds(preferences)) return steps;
+  const fits = ({ endpoint }: PlanStep): boolean =>
+    endpoint.id === world.sticky || meetsThresholds(endpoint, preferences, world);
+  return [...steps.filter(fits), ...steps.filter((step) => !fits(step))];
 }
 
 function rankTarget(
@@ -51,7 +71,7 @@ function rankTarget(
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sort);
   const steps = ranked.map((one) => ({ ...one, target: index, ...choice }));
-  return target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
+  return tightContextsLast(target.shortened === undefined ? steps : wholePromptsFirst(steps, request), request);
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -79,7 +99,8 @@ function rankTogether(
     const choice = target === undefined ? ({ strategy: 'direct' } as const) : choiceOf(target, index, request);
     return { ...one, target: index, ...choice };
   });
-  return request.targets.some((target) => target.shortened !== undefined) ? wholePromptsFirst(steps, request) : steps;
+  const shortened = request.targets.some((target) => target.shortened !== undefined);
+  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request);
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */

@@ -1,5 +1,5 @@
 import type { Choice } from '../../protocol/chat-result.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ReportedUsage } from './pieces.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
@@ -11,6 +11,10 @@ export interface UpstreamResult {
   readonly systemFingerprint?: string | undefined;
   readonly serviceTier?: string | undefined;
   readonly upstreamId?: string | undefined;
+  /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */
+  readonly findings?:
+    | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }
+    | undefined;
   /** The answer in the words of the dialect that was asked in, where the endpoint speaks it. */
   readonly native?: JsonObject | undefined;
 }

@@ -41,7 +41,7 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   const priced = reportedCost === undefined ? costOf(endpoint, usage, estimate) : undefined;
   const upstream = reportedCost === undefined ? priced?.totalNanoUsd : nanoFromUsd(reportedCost);
   const byok = endpoint.byok !== undefined;
-  const base = { ...usage, ...(reported === undefined ? { estimated: true } : {}), is_byok: byok };
+  const base = { ...withSearchDetails(usage), ...(reported === undefined ? { estimated: true } : {}), is_byok: byok };
   if (upstream === undefined) return { usage: base };
   const charged = byok ? 0 : upstream;
   const split: CostDetails = isJsonObject(reportedCostDetails)
@@ -58,6 +58,13 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
     costNanoUsd: charged,
     costParts: priced?.parts,
   };
+}
+
+/** A provider's own searches count in both members that tell of them (gaps 5.4). */
+function withSearchDetails<Counted extends Usage>(usage: Counted): Counted {
+  const searches = usage.server_tool_use?.web_search_requests;
+  if (searches === undefined || usage.server_tool_use_details?.web_search_requests !== undefined) return usage;
+  return { ...usage, server_tool_use_details: { ...usage.server_tool_use_details, web_search_requests: searches } };
 }
 
 function costOf(endpoint: Endpoint, usage: Usage, estimate: Estimate): Cost | undefined {

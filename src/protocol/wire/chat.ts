@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type {
   Annotation,
   ChatResult,
@@ -127,6 +128,8 @@ export const chatResultSchema = wireObject<ChatResult>(
     provider: z.string(),
     service_tier: z.string().nullable(),
     usage: usageSchema,
+    alignment: z.record(z.string(), z.unknown()) as z.ZodType<JsonObject>,
+    safeguard_results: z.array(z.unknown()) as z.ZodType<readonly JsonValue[]>,
     router_metadata: routerMetadataSchema,
   },
 );

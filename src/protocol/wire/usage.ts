@@ -70,6 +70,9 @@ export const usageSchema = wireObject<Usage>(
       { web_search_requests: count, web_fetch_requests: count },
     ),
     server_tool_use_details: serverToolUseDetailsSchema,
+    service_tier: z.string(),
+    speed: z.string(),
+    iterations: z.array(z.looseObject({ type: z.string() })),
   },
 );
 

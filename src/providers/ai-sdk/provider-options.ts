@@ -7,6 +7,7 @@ import { EFFORT_SHARES } from '../codec.ts';
 import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { SpecVersion } from './model.ts';
+import { tierToAsk } from '../wanted-tier.ts';
 
 /** Says whether the endpoint takes a parameter. */
 export type Takes = (name: ParameterName) => boolean;
@@ -159,8 +160,8 @@ function output({ request: { outputModalities, audio, imageConfig }, family }: O
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
 function tier({ request, endpoint, family }: OptionsContext): JsonObject {
-  const wanted = endpoint.tier === 'default' && endpoint.parameters === undefined ? request.serviceTier : endpoint.tier;
-  if (wanted === undefined || (endpoint.tier === 'default' && request.serviceTier === undefined)) return {};
+  const wanted = tierToAsk(endpoint, request.serviceTier, endpoint.parameters === undefined);
+  if (wanted === undefined) return {};
   if (family.passesOn === true) return { service_tier: wanted };
   const name = family.tiers?.[wanted];
   return name === undefined ? {} : { serviceTier: name };

@@ -8,6 +8,7 @@ import { encodeConversation } from './encode-conversation.ts';
 import { encodeTools } from './encode-tools.ts';
 import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { planFormat } from './plan-format.ts';
+import { tierToAsk } from '../wanted-tier.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import * as read from '../../platform/json.ts';
 
@@ -112,9 +113,11 @@ function stopSequences({ parameters: { stop = [] } }: NormalizedRequest, takes: 
 }
 
 /** Priority capacity is used where the account has bought some; there is nothing else to choose. */
-function serviceTier({ serviceTier: wanted }: NormalizedRequest, { tier }: Endpoint): EncodedBody {
-  if (tier === 'priority' || wanted === 'priority') return { service_tier: 'auto' };
-  return wanted === 'default' ? { service_tier: 'standard_only' } : {};
+function serviceTier({ serviceTier: wanted }: NormalizedRequest, endpoint: Endpoint): EncodedBody {
+  const tier = tierToAsk(endpoint, wanted, true);
+  if (tier === 'priority') return { service_tier: 'auto' };
+  // What an endpoint does when it is not told is to use priority capacity.
+  return tier === 'default' || (wanted === 'priority' && tier === undefined) ? { service_tier: 'standard_only' } : {};
 }
 
 function isLong({ parameters }: NormalizedRequest, { maxTokens }: ThinkingPlan): boolean {

@@ -4,8 +4,8 @@ import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '..
 import type { NativeBatches, NativeJobCall, NativeResult, NativeState } from '../../contracts/native-batches.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
 
 const PATH = '/messages/batches';
@@ -21,6 +21,7 @@ const PRICE_FACTOR = 0.5;
  */
 export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBatches {
   const calls = new BatchApi(api);
+  const readItem = batchedReader(api, codecs);
   return {
     accepts: (operation) => operation !== '/v1/embeddings',
     priceFactor: PRICE_FACTOR,
@@ -49,7 +50,7 @@ export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBat
     },
     // Never at the address that the answer names: the key goes to the configured one only.
     results: (call) => calls.lines(call, `${pathOf(call)}/results`, resultOfLine),
-    read: batchedReader(api, codecs),
+    read: (body, request, endpoint) => withBatchUsage(readItem(body, request, endpoint), body),
     async cancel(call) {
       const reply = await calls.json(call, { method: 'POST', path: `${pathOf(call)}/cancel` });
       return reply.ok ? { ok: true, value: undefined } : reply;
@@ -101,6 +102,18 @@ function resultOfLine(line: JsonObject, context: ErrorContext): NativeResult | u
     default:
       return { id, type: 'failed', failure: UNKNOWN };
   }
+}
+
+/** Members of a usage report that the results of batches show as they are (contract: batch resource). */
+const SHOWN = ['service_tier', 'speed', 'iterations'] as const;
+
+/** An answer of a batch, with what its usage report says besides the counts. */
+function withBatchUsage(reply: ReturnType<NativeBatches['read']>, text: string): typeof reply {
+  if (reply.type !== 'whole' || reply.result.usage === undefined) return reply;
+  const message = parseJson(text);
+  const usage = isJsonObject(message) && isJsonObject(message['usage']) ? message['usage'] : {};
+  const told = Object.fromEntries(SHOWN.flatMap((name) => (usage[name] == null ? [] : [[name, usage[name]]])));
+  return { ...reply, result: { ...reply.result, usage: { ...reply.result.usage, ...told } } };
 }
 
 const UNKNOWN = failure('bad_response', 'The provider sent an outcome of this request that nobody knows');

@@ -5,6 +5,7 @@ import { encodeGeneration, type Takes } from './encode-generation.ts';
 import { type EncodedTools, encodeFunctions, encodeSearch, wireName } from './encode-tools.ts';
 import { familyOf, type ModelFamily } from './families.ts';
 import type { Content, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
+import { tierToAsk } from '../wanted-tier.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from '../../protocol/message.ts';
 import { EncodeError } from '../codec.ts';
@@ -83,8 +84,7 @@ function passedOn(extra: JsonObject): JsonObject {
 /** A tier endpoint asks for its own tier; where nobody declared tiers, Google decides about the wanted one. */
 function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { vertex }: GoogleSurface): object {
   if (vertex) return {};
-  const undeclared = endpoint.parameters === undefined ? serviceTier : undefined;
-  const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
+  const tier = tierToAsk(endpoint, serviceTier, endpoint.parameters === undefined);
   return tier !== undefined && Object.hasOwn(TIERS, tier) ? { serviceTier: TIERS[tier] } : {};
 }
 

@@ -10,7 +10,8 @@ import type {
   ResultToolCall,
   TokenLogprob,
 } from '../../protocol/chat-result.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import type { OriginalId } from '../tool-ids.ts';
@@ -57,7 +58,16 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
       systemFingerprint: read.text(parsed['system_fingerprint']),
       serviceTier: read.text(parsed['service_tier']),
       upstreamId: read.text(parsed['id']),
+      findings: findingsOf(parsed),
     },
+  };
+}
+
+function findingsOf({ alignment, safeguard_results: safeguards }: JsonObject): UpstreamResult['findings'] {
+  if (!isJsonObject(alignment) && !Array.isArray(safeguards)) return undefined;
+  return {
+    ...(isJsonObject(alignment) ? { alignment } : {}),
+    ...(Array.isArray(safeguards) ? { safeguard_results: safeguards as readonly JsonValue[] } : {}),
   };
 }
 

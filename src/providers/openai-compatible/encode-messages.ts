@@ -1,4 +1,4 @@
-import type { ContentPart } from '../../protocol/content-part.ts';
+import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
@@ -13,6 +13,30 @@ export function encodeMessages(messages: readonly Message[], dialect: Dialect): 
   const rule = toolIdRule(dialect);
   const ids = rule && new ToolIds(rule);
   return messages.map((message) => encodeMessage(message, dialect, ids));
+}
+
+/**
+ * Puts a mark for the whole request on its last block that can be cached: servers of this wire know marks on blocks
+ * only (contract: `cache_control`). A block that is marked already keeps its own.
+ */
+export function markLastBlock(messages: readonly Message[], control: CacheControl): readonly Message[] {
+  const index = messages.findLastIndex(({ content }) => lastTextOf(content) >= 0);
+  const message = messages[index];
+  if (message === undefined) return messages;
+  const { content } = message;
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? []);
+  const last = lastTextOf(content);
+  const marked = parts.map((part, position) =>
+    position === last && part.type === 'text' ? { cache_control: control, ...part } : part,
+  );
+  return messages.with(index, { ...message, content: marked } as Message);
+}
+
+/** Position of the last text that is not empty, or -1. */
+function lastTextOf(content: Message['content']): number {
+  if (typeof content === 'string') return content === '' ? -1 : 0;
+  const parts: readonly { readonly type: string; readonly text?: string }[] = content ?? [];
+  return parts.findLastIndex(({ type, text }) => type === 'text' && text !== '');
 }
 
 function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {

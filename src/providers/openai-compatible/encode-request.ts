@@ -2,9 +2,11 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Dialect } from './dialect.ts';
-import { encodeMessages } from './encode-messages.ts';
+import { encodeMessages, markLastBlock } from './encode-messages.ts';
+import { tierToAsk } from '../wanted-tier.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
@@ -20,7 +22,7 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, di
   return {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(request.messages, dialect),
+    messages: encodeMessages(markedMessages(request, dialect), dialect),
     ...encodeParameters(request, dialect, takes),
     ...encodeTools(request, dialect, takes),
     ...encodeFormat(request, takes),
@@ -109,12 +111,15 @@ function encodeOutput({ outputModalities, audio, imageConfig }: NormalizedReques
 
 function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBody {
   return {
-    ...(cache.control !== undefined && dialect.cacheMarks === 'cache_control' ? { cache_control: cache.control } : {}),
     ...(cache.key !== undefined && dialect.promptCacheFields === true ? { prompt_cache_key: cache.key } : {}),
     ...(cache.options !== undefined && dialect.promptCacheFields === true
       ? { prompt_cache_options: cache.options }
       : {}),
   };
+}
+
+function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: Dialect): readonly Message[] {
+  return cache.control === undefined || cacheMarks === undefined ? messages : markLastBlock(messages, cache.control);
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
@@ -123,8 +128,7 @@ export function encodeTier(
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
 ): EncodedBody {
-  const undeclared = hasUndeclaredTier(endpoint, serviceTier) ? serviceTier : undefined;
-  const tier = endpoint.tier === 'default' ? undeclared : endpoint.tier;
+  const tier = tierToAsk(endpoint, serviceTier, hasUndeclaredTier(endpoint, serviceTier));
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
 }
 

@@ -1,6 +1,6 @@
 import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import { warn } from '../chat/events.ts';
@@ -106,15 +106,28 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   const batch = await store.find(task.account, task.batchId);
   if (batch?.status !== 'finalizing') return DONE;
   let total: Usage | undefined;
+  const providers = new Set<string | undefined>();
   for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
     outcomes = await store.outcomes(task.account, task.batchId, after, PAGE);
     if (outcomes.length === 0) break;
-    for (const { usage } of outcomes) if (usage !== undefined) total = addUsage(total, usage);
+    for (const { usage, response } of outcomes) {
+      if (usage !== undefined) total = addUsage(total, usage);
+      if (response !== undefined) providers.add(providerOf(response.body));
+    }
     await failPoint('finalize.reading');
   }
+  // Its requests may have gone one by one, and yet all to the same provider.
+  const [only] = providers;
+  const provider = batch.provider ?? (providers.size === 1 ? only : undefined);
   await failPoint('finalize.done');
-  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE });
+  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE, provider });
   return DONE;
+}
+
+/** Display name of the provider that gave an answer, in whatever shape it is. */
+function providerOf(body: JsonValue): string | undefined {
+  const provider = isJsonObject(body) ? body['provider'] : undefined;
+  return typeof provider === 'string' ? provider : undefined;
 }
 
 /** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
@@ -151,7 +164,7 @@ class Notifier {
     signal: AbortSignal,
   ): Promise<TaskResult> {
     const { environment, events, failPoint } = ports;
-    const event = webhookEvent(batch);
+    const event = webhookEvent(batch, (milliseconds) => new Date(milliseconds).toISOString());
     const idempotencyKey = `${batch.id}-${batch.status}`;
     const webhook = { url, id: event.id, idempotencyKey, body: JSON.stringify(event) };
     const tries = triesOf(task) + 1;

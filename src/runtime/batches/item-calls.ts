@@ -125,7 +125,9 @@ export class ItemCalls {
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
     const fault = checkItemRules(endpoint, given, this.#throughTools);
     if (fault !== undefined) throw errorOfFault(fault);
-    const body = withPreferences({ ...given, model: synchronousModel(model) }, preferences);
+    // All requests of a batch have one model, so that none may fall back to another (gaps 8.2).
+    const { models: _, fallbacks: __, ...single } = given;
+    const body = withPreferences({ ...single, model: synchronousModel(model) }, preferences);
     if (endpoint === '/v1/embeddings') {
       const { request, plain, plan } = await this.#calls.prepareEmbeddings(body, { account });
       const planItem = async (): Promise<PlannedItem> => {

@@ -1,3 +1,4 @@
+import { namedTier } from '../../catalog/price-at.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
@@ -64,8 +65,9 @@ export function chatResultOf(
     created: request.created,
     choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
     system_fingerprint: result.systemFingerprint ?? null,
-    service_tier: result.serviceTier ?? null,
+    service_tier: namedTier(result.serviceTier),
     usage,
+    ...result.findings,
   };
 }
 

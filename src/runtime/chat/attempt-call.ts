@@ -5,11 +5,14 @@ import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
-/** How a call came out: a failure, a whole answer, or a stream whose first content is in hand. */
+/**
+ * How a call came out: a failure, a whole answer, or a stream whose first content is in hand. One that is withheld says
+ * nothing but that a content filter kept it back, so that another model may be asked instead.
+ */
 export type CallResult<Result = UpstreamResult> =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: Result }
-  | { readonly type: 'committed'; readonly firstTokenAt: number };
+  | { readonly type: 'whole'; readonly result: Result; readonly withheld?: boolean }
+  | { readonly type: 'committed'; readonly firstTokenAt: number; readonly withheld?: boolean };
 
 /** An upstream call, as far as its execution cares. */
 export interface AttemptCall<Result> {

@@ -247,10 +247,21 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const endedAt = environment.now();
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
     const made = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
+    if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(endpoint)) {
+      call.close();
+      this.#ended(made, { failure: failure('content_policy', 'A content filter kept the whole answer back') });
+      return undefined;
+    }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
     if (opened.type === 'committed') return this.#answerOf({ ...made, firstTokenAt: opened.firstTokenAt });
     this.#ended(made, { failure: opened.failure });
     return undefined;
+  }
+
+  /** Whether a model is left that was not asked yet. */
+  #hasOtherModel({ model }: Endpoint): boolean {
+    const asked = new Set(this.#attempts.map(({ step }) => step.endpoint.model));
+    return this.plan.steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
   }
 
   #give(move: Extract<Move, { type: 'stop' }>): RouterError {
@@ -263,7 +274,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return errorOfAttempts(coolingError(this.plan, records.admission, docsUrl), context);
     }
     const { allowFallbacks } = this.request.preferences;
-    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks }), context);
+    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks, docsUrl }), context);
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {

@@ -1,3 +1,4 @@
+import { namedTier } from '../../catalog/price-at.ts';
 import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
@@ -246,7 +247,7 @@ export class ChatStreamSource {
       ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
-    items.push(this.envelope.usage(facts.usage, tracker.facts.serviceTier ?? null, metadata));
+    items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));
   }
 
   /** The stream broke: what came before is handed out first, then the error is thrown. */

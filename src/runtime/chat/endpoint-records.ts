@@ -63,12 +63,12 @@ export class EndpointRecords {
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
-  cool(endpointId: string, { since, until, cause }: Cooldown): void {
+  cool(endpointId: string, { since, until, cause, asked }: Cooldown): void {
     const record = this.#records.get(endpointId) ?? FRESH;
     const { cooldown: known } = record.health;
     if (known !== undefined && known.until >= until) return;
     // Clocks of instances differ a little.
-    const cooldown = { since: Math.min(since, this.#environment.now()), until, cause };
+    const cooldown = { since: Math.min(since, this.#environment.now()), until, cause, asked };
     this.#records.set(endpointId, { ...record, health: { ...record.health, cooldown } });
   }
 

@@ -13,8 +13,17 @@ type RequestContext = Context & Pick<RouterErrorOptions, 'metadata'>;
 /** The error for a request that was refused before anything was sent. */
 export function errorOfFault(fault: RequestFault): RouterError {
   const { status, errorType, message, availability, path } = fault;
-  return new RouterError({ status, errorType, message, availability, metadata: path === '' ? {} : { path } });
+  return new RouterError({
+    status,
+    errorType: errorType === 'invalid_request' && PROMPT_PATH.test(path) ? 'invalid_prompt' : errorType,
+    message,
+    availability,
+    metadata: path === '' ? {} : { path },
+  });
 }
+
+/** Where a fault is one of the prompt: no messages, a role that there is not, nothing said (gaps 1.1, 7.3). */
+const PROMPT_PATH = /^(?:requests\[\d+\]\.body\.)?messages(?:\[\d+\](?:\.(?:role|content))?)?$/;
 
 /** The error for a request that no endpoint can serve. */
 export function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
@@ -41,18 +50,22 @@ function masked(context: Context): RouterError {
   return new RouterError({ ...context, status: 500, errorType: 'server', message: 'Provider returned error' });
 }
 
-/** The error for a stream that broke after its first content. */
+/**
+ * The error for a stream that broke after its first content. Of a 5xx only we have words: what a provider says about
+ * its own trouble may be anything (gaps 4.4).
+ */
 export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): RouterError {
   const { failure } = attempt.outcome;
   const { status, errorType } = FAILURE_RULES[failure.kind];
   const name = attempt.step.endpoint.providerName;
+  const generic = isPrivate(failure) || (status >= 500 && failure.status !== undefined);
   return new RouterError({
     ...context,
     status: failure.status === 529 ? 529 : status,
-    errorType,
-    message: isPrivate(failure) ? `Upstream error from ${name}` : `Upstream error from ${name}: ${failure.message}`,
+    errorType: failure.errorType ?? errorType,
+    message: generic ? `Upstream error from ${name}` : `Upstream error from ${name}: ${failure.message}`,
     retryAfterMs: failure.retryAfterMs,
-    metadata: detailsOf(attempt),
+    metadata: detailsOf(attempt, generic),
   });
 }
 
@@ -91,13 +104,14 @@ function isPrivate({ kind }: AttemptFailure): boolean {
   return kind === 'credentials' || kind === 'quota';
 }
 
-function detailsOf({ step, outcome: { failure } }: FailedAttempt): JsonObject {
+/** @param generic - Leaves the provider's own words out. */
+function detailsOf({ step, outcome: { failure } }: FailedAttempt, generic = isPrivate(failure)): JsonObject {
   const { endpoint } = step;
   return {
     provider_name: endpoint.providerName,
     is_byok: endpoint.byok !== undefined,
-    ...(failure.providerCode === undefined || isPrivate(failure) ? {} : { provider_code: failure.providerCode }),
-    ...(failure.raw === undefined || isPrivate(failure) ? {} : { raw: failure.raw }),
+    ...(failure.providerCode === undefined || generic ? {} : { provider_code: failure.providerCode }),
+    ...(failure.raw === undefined || generic ? {} : { raw: failure.raw }),
   };
 }
 

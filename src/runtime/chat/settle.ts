@@ -34,7 +34,13 @@ export function settleAttempt(
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
-  else services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation });
+  else
+    services.records.ended(endpoint, {
+      ok: false,
+      failure: outcome.failure,
+      generation,
+      request: execution.request.id,
+    });
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
@@ -58,12 +64,11 @@ function inOurWords(failure: AttemptFailure): AttemptFailure {
 }
 
 /** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
-function warnOfRefusedKey(
-  { events }: RuntimeServices,
-  { provider, model, byok }: Endpoint,
-  failure: AttemptFailure,
-): void {
+function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  const { provider, model, byok } = endpoint;
   if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
+  // A refusal that may concern its request alone is nobody's trouble until it is suspected to be more.
+  if (failure.doubtful === true && records.admission(endpoint).ok) return;
   const trouble =
     failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
   const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
@@ -74,12 +79,12 @@ function warnOfRefusedKey(
 }
 
 /**
- * What a failed call cost, in whole nano-dollars: what its provider reported, and otherwise a guess at what it will bill
- * when the call was broken off after it had begun. Leaving a stream before its end must not make it free.
+ * What a failed call cost, in whole nano-dollars: what its provider reported, and nothing beyond that when it failed
+ * (gaps 4.7). Only where the caller left is it guessed what will be billed: that must not make an answer free.
  */
 export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
-  if (reported === undefined && likelyTokens === 0 && failed.kind !== 'aborted') return 0;
+  if (reported === undefined && failed.kind !== 'aborted') return 0;
   const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
   return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
 }

@@ -166,7 +166,9 @@ export class UpstreamCall {
     this.#natives = undefined;
     this.#watch.deadline.liftTotal();
     this.#watch.deadline.pause();
-    return { type: 'committed', firstTokenAt: this.#options.environment.now() };
+    const first = held[0];
+    const withheld = typeof first === 'object' && first.type === 'finish' && first.reason === 'content_filter';
+    return { type: 'committed', firstTokenAt: this.#options.environment.now(), ...(withheld ? { withheld } : {}) };
   }
 
   async #untilEnd(): Promise<CallResult> {
@@ -188,7 +190,7 @@ export class UpstreamCall {
 
   #whole(result: UpstreamResult): CallResult {
     this.close();
-    return { type: 'whole', result };
+    return isWithheld(result) ? { type: 'whole', result, withheld: true } : { type: 'whole', result };
   }
 
   #withoutContent(): CallResult {
@@ -255,6 +257,12 @@ async function piecesOf(stream: PieceStream): Promise<readonly StreamPiece[] | u
     // Told below.
   }
   return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+}
+
+/** Whether a content filter kept all of an answer back (gaps 4.2). */
+function isWithheld(result: UpstreamResult): boolean {
+  if (!result.choices.every(({ finish_reason: reason }) => reason === 'content_filter')) return false;
+  return !scatter(result).some((piece) => commits(piece) && (typeof piece === 'string' || piece.type !== 'finish'));
 }
 
 function isReply(value: unknown): value is ProviderReply {

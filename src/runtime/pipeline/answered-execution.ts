@@ -75,6 +75,7 @@ export class AnsweredExecution implements Execution {
   }
 
   metadata(): RouterMetadata {
-    return describeRouting({ plan: this.plan, attempts: [], answered: false, pipeline: [] });
+    const told = describeRouting({ plan: this.plan, attempts: [], answered: false, pipeline: [] });
+    return { ...told, strategy: this.#answer.strategy ?? told.strategy };
   }
 }

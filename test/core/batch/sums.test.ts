@@ -62,8 +62,36 @@ describe('the usage of a batch', () => {
     );
   });
 
+  it('keeps the tier and the speed that all requests had, and the rounds by their type', () => {
+    const one: Usage = {
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      total_tokens: 2,
+      service_tier: 'batch',
+      speed: 'standard',
+      iterations: [
+        { type: 'message', input_tokens: 3, cache_creation: { ephemeral_5m_input_tokens: 1 } },
+        { type: 'compaction', input_tokens: 5 },
+      ],
+    };
+    const both = addUsage(addUsage(undefined, one), { ...one, speed: 'fast' });
+    expect(both).toMatchObject({ service_tier: 'batch', total_tokens: 4 });
+    expect(both.speed).toBeUndefined();
+    expect(both.iterations).toEqual([
+      { type: 'message', input_tokens: 6, cache_creation: { ephemeral_5m_input_tokens: 2 } },
+      { type: 'compaction', input_tokens: 10 },
+    ]);
+    expect(addUsage(both, one).speed).toBeUndefined();
+  });
+
   it('leaves out what cannot be added up', () => {
-    const odd = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, iterations: [1], speed: 'fast' } as Usage;
+    const odd = {
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      total_tokens: 2,
+      iterations: [1],
+      note: 'x',
+    } as unknown as Usage;
     expect(addUsage(addUsage(undefined, odd), odd)).toEqual({
       prompt_tokens: 2,
       completion_tokens: 2,

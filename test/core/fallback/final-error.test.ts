@@ -17,7 +17,7 @@ function after(faults: readonly Fault[], allowFallbacks = true): FinalError {
     const [kind, details] = typeof fault === 'string' ? [fault, {}] : fault;
     return failedAt(plan, PROVIDERS[index % PROVIDERS.length] ?? 'alpha', kind, details);
   });
-  return finalError(plan, attempts, 'exhausted', { allowFallbacks });
+  return finalError(plan, attempts, 'exhausted', { allowFallbacks, docsUrl: 'docs' });
 }
 
 describe('the status when all attempts failed', () => {
@@ -74,12 +74,14 @@ describe('the status when all attempts failed', () => {
   });
 
   it('is 408 when the time was up before or between the attempts', () => {
-    expect(finalError(plan, [], 'deadline', { allowFallbacks: true })).toMatchObject({
+    expect(finalError(plan, [], 'deadline', { allowFallbacks: true, docsUrl: 'docs' })).toMatchObject({
       status: 408,
       errorType: 'timeout',
     });
     const attempts = [failedAt(plan, 'alpha', 'server')];
-    expect(finalError(plan, attempts, 'deadline', { allowFallbacks: true })).toMatchObject({ status: 408 });
+    expect(finalError(plan, attempts, 'deadline', { allowFallbacks: true, docsUrl: 'docs' })).toMatchObject({
+      status: 408,
+    });
   });
 
   it.each(FAILURE_KINDS)('of a single "%s" is never one that blames the key of the caller', (kind) => {
@@ -97,7 +99,9 @@ describe('the status when all attempts failed', () => {
       failedAt(two, 'beta', 'context_length'),
       failedAt(two, 'gamma', 'rate_limited'),
     ];
-    expect(finalError(two, attempts, 'exhausted', { allowFallbacks: true })).toMatchObject({ status: 429 });
+    expect(finalError(two, attempts, 'exhausted', { allowFallbacks: true, docsUrl: 'docs' })).toMatchObject({
+      status: 429,
+    });
   });
 
   it('depends on the set of faults, not on their order (P9)', () => {
@@ -189,7 +193,7 @@ describe('what else a final error says', () => {
   it('is that trying again is pointless when every failure will last', () => {
     expect(after(['credentials', 'quota', 'model_not_found']).retryable).toBe(false);
     expect(after(['credentials', 'server']).retryable).toBeUndefined();
-    expect(finalError(plan, [], 'deadline', { allowFallbacks: true }).retryable).toBeUndefined();
+    expect(finalError(plan, [], 'deadline', { allowFallbacks: true, docsUrl: 'docs' }).retryable).toBeUndefined();
   });
 });
 

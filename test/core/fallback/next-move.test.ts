@@ -49,7 +49,12 @@ describe('the first round', () => {
   });
 
   it.each(FAILURE_KINDS)('goes on after "%s" as the rule of this kind says', (kind) => {
-    const expected = { endpoint: 'beta after 0', model: 'gamma after 0', nothing: 'stop: refused' };
+    const expected = {
+      endpoint: 'beta after 0',
+      longer: 'gamma after 0',
+      model: 'gamma after 0',
+      nothing: 'stop: refused',
+    };
     expect(next([failedAt(twoModels, 'alpha', kind)], {}, twoModels)).toBe(expected[FAILURE_RULES[kind].next]);
   });
 

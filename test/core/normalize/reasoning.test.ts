@@ -41,10 +41,12 @@ describe('reasoning options', () => {
   });
 
   it('keep summary, context and mode', () => {
-    expect(reasoningOf({ reasoning: { summary: 'concise', context: 'current_turn', mode: 'pro' } })).toMatchObject({
-      summary: 'concise',
-      context: 'current_turn',
-      mode: 'pro',
-    });
+    expect(reasoningOf({ reasoning: { summary: 'concise', context: 'current_turn', mode: 'standard' } })).toMatchObject(
+      {
+        summary: 'concise',
+        context: 'current_turn',
+        mode: 'standard',
+      },
+    );
   });
 });

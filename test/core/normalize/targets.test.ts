@@ -86,10 +86,42 @@ describe('a slug', () => {
     });
   });
 
+  it('that only serves batches is refused for another reason too', () => {
+    expect(scene.fault({ model: 'acme/planned' })).toMatchObject({
+      status: 400,
+      availability: { code: 'wrong_endpoint' },
+    });
+  });
+
   it('of a batch variant is refused for another reason', () => {
     expect(scene.fault({ model: 'acme/planned:batch' })).toMatchObject({
       status: 400,
       availability: { code: 'wrong_endpoint' },
+    });
+  });
+});
+
+describe('reasoning.mode "pro"', () => {
+  const two = sceneOf({
+    providers: { alpha: { 'acme/one': {}, 'acme/one-pro': {}, 'acme/two': {} } },
+    routerModels: ['router/auto'],
+  });
+  const reasoning = { mode: 'pro' } as const;
+
+  it('stands for the -pro edition of a model', () => {
+    const models = (model: string) => two.request({ model, reasoning }).targets.map((target) => target.model);
+    expect(models('acme/one')).toEqual(['acme/one-pro']);
+    expect(models('acme/one:nitro')).toEqual(['acme/one-pro']);
+    expect(models('acme/one-pro')).toEqual(['acme/one-pro']);
+    expect(models('router/auto')).toEqual(['router/auto']);
+    expect(two.request({ model: 'acme/one', reasoning: { mode: 'standard' } }).targets[0]?.model).toBe('acme/one');
+  });
+
+  it('is refused where there is none', () => {
+    expect(two.fault({ model: 'acme/two', reasoning })).toMatchObject({
+      status: 400,
+      path: 'reasoning.mode',
+      message: expect.stringContaining('-pro edition of acme/two') as string,
     });
   });
 });

@@ -62,6 +62,7 @@ describe('only', () => {
     ['keeps all plain endpoints of a provider', { only: ['beta'] }, ['beta', 'beta/turbo', 'beta/us-east5']],
     ['keeps a single endpoint', { only: ['beta/us-east5'] }, ['beta/us-east5']],
     ['understands display names in any case', { only: ['gamma CLOUD'] }, ['gamma']],
+    ['admits a service tier that it names', { only: ['delta/priority'] }, ['delta/priority']],
     ['goes together with order', { only: ['alpha', 'gamma'], order: ['gamma'] }, ['gamma', 'alpha']],
     ['may be null', { only: null }, REST],
     ['leaves nobody when nobody is named', { only: ['nobody'] }, []],

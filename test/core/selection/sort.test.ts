@@ -113,6 +113,26 @@ describe('partition', () => {
 });
 
 describe('preferred_min_throughput and preferred_max_latency', () => {
+  it('reorder over all models of a request', () => {
+    const two = sceneOf({
+      providers: { slow: { 'acme/one': {} }, quick: { 'acme/two': {} }, fresh: { 'acme/one': {} } },
+    });
+    const measured = {
+      slow: recordMeasured(times(9, { latencyMs: 3_000, tokensPerSecond: 10 })),
+      quick: recordMeasured(times(9, { latencyMs: 500, tokensPerSecond: 90 })),
+    };
+    const models = ['acme/one', 'acme/two'] as const;
+    for (const provider of [{ preferred_max_latency: 1 }, { preferred_min_throughput: 50 }]) {
+      expect(two.order({ models, provider }, { records: measured })).toEqual(['quick', 'slow', 'fresh']);
+      const sticky = two
+        .plan({ models, provider }, { records: measured })
+        .steps.find((one) => one.endpoint.tag === 'slow');
+      expect(two.order({ models, provider }, { records: measured, sticky: sticky?.endpoint.id })[0]).toBe('slow');
+    }
+    const named = { preferred_max_latency: 1, order: ['slow'] };
+    expect(two.order({ models, provider: named }, { records: measured })[0]).toBe('slow');
+  });
+
   /** Nine answers out of ten at one speed and one at another. */
   function mixed(usual: Measurement, rare: Measurement): ReturnType<typeof recordMeasured> {
     return recordMeasured([...times(90, usual), ...times(10, rare)]);

@@ -16,6 +16,21 @@ function endpointWith(declaration: object, own = false): Endpoint {
 
 const priced = { price: { prompt: 2, completion: 10 } };
 
+describe('a search that the provider ran itself', () => {
+  it('counts in both members that tell of searches (gaps 5.4)', () => {
+    const [endpoint] = serving({ up: {} }).catalog.endpoints(MODEL);
+    if (endpoint === undefined) throw new Error('was declared');
+    const counted = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const estimate = { promptTokens: 1, completionTokens: 1, images: 0, at: 0 };
+    const searched = { ...counted, server_tool_use: { web_search_requests: 2 } };
+    expect(settleUsage(endpoint, searched, estimate).usage).toMatchObject({
+      server_tool_use: { web_search_requests: 2 },
+      server_tool_use_details: { web_search_requests: 2 },
+    });
+    expect(settleUsage(endpoint, counted, estimate).usage).not.toHaveProperty('server_tool_use_details');
+  });
+});
+
 describe('settled usage', () => {
   it('is priced by the endpoint', () => {
     expect(settleUsage(endpointWith(priced), COUNTS, ESTIMATE)).toEqual({

@@ -301,10 +301,22 @@ describe('options of the web plugin', () => {
     [{ exclude_domains: ['*'] }, 'plugins[0].exclude_domains[0] must be a domain'],
     [{ max_result: 3 }, 'did you mean "max_results"?'],
     [{ user_location: { type: 'exact' } }, 'plugins[0].user_location.type must be'],
+    [{ user_location: { city: 'Wien' } as never }, 'plugins[0].user_location.type'],
+    [{ x_search: { handles: ['a'] } as never }, 'plugins[0].x_search'],
   ])('that are wrong are a 400: %j', async (options, message) => {
     const [status, said] = await refused(bench().router.chat(asking(options)));
     expect([status, said]).toEqual([400, expect.stringContaining(message)]);
     expect(server.requests).toHaveLength(0);
+  });
+});
+
+describe('options that are newer', () => {
+  it('are accepted: a search of X', async () => {
+    const options = {
+      x_search: { allowed_x_handles: ['a'], from_date: '2026-01-01', enable_image_understanding: true },
+    };
+    const { choices } = await bench().router.chat(asking(options));
+    expect(choices).toHaveLength(1);
   });
 });
 

@@ -48,7 +48,13 @@ function message(text: string) {
     content: [{ type: 'text', text }],
     stop_reason: 'end_turn',
     stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 5, service_tier: 'batch' },
+    usage: {
+      input_tokens: 10,
+      output_tokens: 5,
+      service_tier: 'batch',
+      speed: 'standard',
+      iterations: [{ type: 'message', input_tokens: 10, output_tokens: 5 }],
+    },
   };
 }
 
@@ -91,7 +97,14 @@ describe('the Message Batches API', () => {
       provider: 'Anthropic',
       expires_at: Date.parse(BATCH.expires_at) / 1_000,
       request_counts: { total: 5, completed: 2, failed: 3 },
-      usage: { prompt_tokens: 20, completion_tokens: 10, cost: 0.00002 },
+      usage: {
+        prompt_tokens: 20,
+        completion_tokens: 10,
+        cost: 0.00002,
+        service_tier: 'batch',
+        speed: 'standard',
+        iterations: [{ type: 'message', input_tokens: 20, output_tokens: 10 }],
+      },
     });
     const said = (text: string): object =>
       endpoint === '/v1/messages'

@@ -131,13 +131,6 @@ const QUIRKS: readonly (readonly [
     {},
   ],
   [
-    'cache marks at the top',
-    { cacheMarks: 'cache_control' },
-    { cache_control: { type: 'ephemeral', ttl: '1h' } },
-    { cache_control: { type: 'ephemeral', ttl: '1h' } },
-    {},
-  ],
-  [
     'cache marks on tools',
     { cacheMarks: 'cache_control' },
     { tools: [{ ...tool('f'), cache_control: { type: 'ephemeral' } } as never] },
@@ -367,7 +360,7 @@ describe('reasoning', () => {
     const { dialect } = VENDOR_PRESETS.openrouter;
     for (const effort of EFFORTS)
       expect(encoded({ reasoning: { effort } }, dialect)).toEqual({ reasoning: { effort } });
-    const rich = { max_tokens: 2_000, exclude: true, summary: 'auto', context: 'all_turns', mode: 'pro' } as const;
+    const rich = { max_tokens: 2_000, exclude: true, summary: 'auto', context: 'all_turns', mode: 'standard' } as const;
     expect(encoded({ reasoning: rich }, dialect)).toEqual({ reasoning: rich });
     expect(encoded({ include_reasoning: false }, dialect)).toEqual({ reasoning: { exclude: true } });
   });
@@ -414,5 +407,35 @@ describe('reasoning', () => {
       reasoning_effort: 'high',
     });
     expect(encoded({ reasoning: { exclude: true, summary: 'auto' } })).toEqual({});
+  });
+});
+
+describe('a cache mark for the whole request', () => {
+  const HOUR = { type: 'ephemeral', ttl: '1h' } as const;
+  const IMAGE = { type: 'image_url', image_url: { url: 'https://a.example/b.png' } } as const;
+
+  it.each([
+    ['cache_control', { cache_control: HOUR }],
+    ['prompt_cache_breakpoint', { prompt_cache_breakpoint: { mode: 'explicit' } }],
+  ] as const)('is put on its last block that can be cached (%s)', (cacheMarks, mark) => {
+    const messages = [
+      { role: 'user', content: 'First' },
+      { role: 'user', content: [{ type: 'text', text: 'Last' }, IMAGE] },
+      { role: 'assistant', content: null, tool_calls: [] },
+    ] as const;
+    const body = encodedWhole({ cache_control: HOUR, messages }, { cacheMarks });
+    expect(body['cache_control']).toBeUndefined();
+    expect(body['messages']).toMatchObject([
+      { content: 'First' },
+      { content: [{ type: 'text', text: 'Last', ...mark }, IMAGE] },
+      { role: 'assistant', content: '' },
+    ]);
+    expect(encodedWhole({ cache_control: HOUR }, { cacheMarks })['messages']).toMatchObject([
+      { content: [{ type: 'text', ...mark }] },
+    ]);
+  });
+
+  it('is left out where nobody knows marks', () => {
+    expect(JSON.stringify(encodedWhole({ cache_control: HOUR }, {}))).not.toMatch(/cache_control|breakpoint/);
   });
 });

@@ -149,6 +149,75 @@ describe('a batch', () => {
     expect([first.calls.length, second.calls.length]).toEqual([0, 6]);
   });
 
+  it('has one model, also for a request that names others to fall back to', async () => {
+    const other = { models: { 'acme/two': {} } };
+    const [up, down] = [
+      batchProvider('up', undefined, other),
+      batchProvider('down', () => failing('invalid_request', 400)),
+    ];
+    const scene = batchScene({ providers: [down, up] });
+    const { id } = await scene.router.batches.create({
+      endpoint: '/v1/chat/completions',
+      model: 'acme/one',
+      requests: [{ custom_id: 'a', body: { models: ['acme/two'], messages: [{ role: 'user', content: 'Hi' }] } }],
+    });
+    await scene.router.batches.tick();
+    expect(down.calls).toHaveLength(1);
+    expect(up.calls).toHaveLength(0);
+    expect(await scene.router.batches.retrieve(id)).toMatchObject({
+      status: 'completed',
+      request_counts: { failed: 1 },
+    });
+  });
+
+  it('is served by endpoints that are for batches, before all others', async () => {
+    const half = { variant: 'batch', price: { prompt: 500, completion: 500 } } as const;
+    const whole = { price: { prompt: 1_000, completion: 1_000 } };
+    const both = batchProvider('both', undefined, { models: { 'acme/one': [whole, half] } });
+    const scene = batchScene({ providers: [both] });
+    for (const model of ['acme/one', 'acme/one:batch']) {
+      const { id } = await scene.router.batches.create(chatBatch(3, { model }));
+      await scene.router.batches.tick();
+      const [result] = await all(scene.router.batches.results(id));
+      expect(await scene.router.batches.retrieve(id)).toMatchObject({ model, status: 'completed' });
+      // 15 tokens at 500 USD per million.
+      expect(result?.response?.body).toMatchObject({ usage: { cost: 0.0075 } });
+    }
+    expect(both.calls.map(({ endpoint }) => endpoint.variant)).toEqual(Array.from({ length: 6 }, () => 'batch'));
+    await scene.router.chat({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] });
+    expect(both.calls.at(-1)?.endpoint.variant).toBeUndefined();
+  });
+
+  it('may be of a model that serves nothing else', async () => {
+    const only = batchProvider('only', undefined, { models: { 'acme/one': { variant: 'batch' } } });
+    const scene = batchScene({ providers: [only] });
+    const { id } = await scene.router.batches.create(chatBatch(1));
+    await scene.router.batches.tick();
+    expect(await scene.router.batches.retrieve(id)).toMatchObject({ status: 'completed', provider: 'ONLY' });
+    const chat = scene.router.chat({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] });
+    await expect(chat).rejects.toMatchObject({ status: 400, availability: { code: 'wrong_endpoint' } });
+  });
+
+  it('names the provider that ran all of it, and none where several did', async () => {
+    const alone = batchScene({ providers: [batchProvider('up')] });
+    const { id } = await alone.router.batches.create(chatBatch(3));
+    await alone.router.batches.tick();
+    expect(await alone.router.batches.retrieve(id)).toMatchObject({ status: 'completed', provider: 'UP' });
+    const refusing = batchProvider('a', ({ text }) =>
+      text === 'r1' ? failing('unsupported_parameter', 400) : answer('ok'),
+    );
+    const two = batchScene({ providers: [refusing, batchProvider('b')] });
+    const mixed = await two.router.batches.create({
+      ...chatBatch(0),
+      requests: ['r0', 'r1'].map((text) => ({
+        custom_id: text,
+        body: { provider: { order: ['a'] }, messages: [{ role: 'user' as const, content: text }] },
+      })),
+    });
+    await two.router.batches.tick();
+    expect(await two.router.batches.retrieve(mixed.id)).toMatchObject({ status: 'completed', provider: null });
+  });
+
   it('counts requests that fail, and says why', async () => {
     const provider = batchProvider('up', ({ text }) =>
       text === 'r1' ? failing('invalid_request', 400) : answer('ok'),

@@ -1,0 +1,81 @@
+import { createRouter, openaiCompatible } from 'signalbox';
+import { describe, expect, it } from 'vitest';
+import { mostCost } from '../../src/core/limits/most-cost.ts';
+import { serving } from '../support/requests.ts';
+import { type UpstreamHandler, answerWith, sendJson, startUpstream } from '../support/upstream.ts';
+
+const DEAR = { prompt: 2_000, completion: 2_000 };
+const CHEAP = { prompt: 1_000, completion: 1_000 };
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+/** Fails for whoever asks for priority, and answers the others in a tier of that name. */
+function withoutPriority(served?: string): UpstreamHandler {
+  return (request, response, raw) => {
+    if (request.body['service_tier'] === 'priority') sendJson(response, 503, { error: { message: 'no capacity' } });
+    else if (served === undefined) answerWith('Hello', USAGE)(request, response, raw);
+    else {
+      sendJson(response, 200, {
+        service_tier: served,
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+        usage: USAGE,
+      });
+    }
+  };
+}
+
+describe('priority that is not to be had', () => {
+  it.each(['openai', 'plain'])('falls back to the default tier, at its price (%s)', async (dialect) => {
+    await using upstream = await startUpstream(withoutPriority());
+    const router = createRouter({
+      providers: [
+        openaiCompatible({
+          slug: 'acme',
+          baseURL: upstream.baseURL,
+          dialect: { serviceTiers: ['default', 'priority', 'flex'] },
+          models: {
+            'acme/one':
+              dialect === 'plain' ? [{}, { tier: 'priority' }] : [{ price: CHEAP }, { price: DEAR, tier: 'priority' }],
+          },
+        }),
+      ],
+      on: { warning: () => {} },
+    });
+    const result = await router.chat({
+      model: 'acme/one',
+      service_tier: 'priority',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    expect(result.choices[0]?.message.content).toBe('Hello');
+    expect(upstream.requests.map(({ body }) => body['service_tier'])).toEqual(['priority', undefined]);
+    if (dialect !== 'plain') expect(result.usage?.cost).toBe(0.015);
+    await router.close();
+  });
+
+  it('reserves of a budget what the tier of the endpoint costs', () => {
+    const scene = serving({ acme: [{ price: CHEAP }, { price: DEAR, tier: 'priority' }] });
+    const request = scene.request({ service_tier: 'priority', max_tokens: 10 });
+    const reserved = scene
+      .plan({ service_tier: 'priority', max_tokens: 10 })
+      .steps.map(({ endpoint }) => [endpoint.tier, mostCost(request, endpoint, 10, 10)?.nanoUsd]);
+    expect(reserved).toEqual([
+      ['priority', 40_000_000],
+      ['default', 20_000_000],
+    ]);
+  });
+});
+
+describe('a tier that a provider calls standard', () => {
+  it('is the default one', async () => {
+    await using upstream = await startUpstream(withoutPriority('standard'));
+    const router = createRouter({
+      providers: [openaiCompatible({ slug: 'acme', baseURL: upstream.baseURL, models: { 'acme/one': {} } })],
+      on: { warning: () => {} },
+    });
+    const request = { model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] } as const;
+    expect((await router.chat(request)).service_tier).toBe('default');
+    const tiers = [];
+    for await (const chunk of router.stream(request)) if ('service_tier' in chunk) tiers.push(chunk.service_tier);
+    expect(tiers).toEqual(['default']);
+    await router.close();
+  });
+});
