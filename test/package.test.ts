@@ -100,7 +100,7 @@ describe('the package', () => {
       .map((file) => file.path)
       .filter(
         (path) =>
-          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/[a-z-]+\.md|dist\/openapi\.json|package\.json|README\.md|LICENSE|llms\.txt)$/.test(
+          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/(?:decisions\/)?[A-Za-z-]+\.md|dist\/openapi\.json|package\.json|README\.md|LICENSE|llms\.txt)$/.test(
             path,
           ),
       );
