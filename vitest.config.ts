@@ -4,7 +4,7 @@ import { SERVERS } from './test/support/servers.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Tests of stores whose server is not on this machine are left out, and said to be. */
+/** Tests whose server is not on this machine are left out, and said to be. */
 const missing = SERVERS.filter(({ find }) => find() === undefined);
 if (missing.length > 0) {
   const names = missing.map(({ name }) => name).join(' and ');

@@ -52,6 +52,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/platform/environment-variables.ts',
     'src/providers/transport',
     'src/platform/environment.ts',
+    'src/platform/wait.ts',
     'src/platform/secret.ts',
     ...CONTRACTS,
   ],

@@ -25,6 +25,7 @@ import { ROUTER_OPTIONS } from './router-options.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../protocol/limits.ts';
+import { readEnvironment } from '../platform/environment-variables.ts';
 import { providersFromEnvironment } from '../providers/from-environment.ts';
 import type { Provider } from '../contracts/provider.ts';
 import { simulated } from '../providers/simulated/provider.ts';
@@ -32,7 +33,7 @@ import { type Environment, systemEnvironment } from '../platform/environment.ts'
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from '../runtime/chat/call-watch.ts';
-import type { Authenticate } from '../contracts/authenticate.ts';
+import type { AnonymousCallers, Authenticate } from '../contracts/authenticate.ts';
 import { memoryStore } from '../storage/memory.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import type { Brand, Cors, KeepAlive, Partially, RouterConfig } from './router-config.ts';
@@ -54,7 +55,9 @@ export interface ResolvedConfig {
   readonly serverTools: readonly ServerToolDefinition[];
   readonly policy: RoutingPolicy;
   readonly authenticate: Authenticate | undefined;
-  readonly allowAnonymous: boolean;
+  readonly anonymous: AnonymousCallers;
+  /** True when a program in production has not said who may call over HTTP. */
+  readonly callersUnsaid: boolean;
   readonly cors: Cors | undefined;
   readonly brand: Brand;
   readonly limits: RequestLimits;
@@ -119,7 +122,7 @@ export function resolveConfig(given: RouterConfig): ResolvedConfig {
     defaultModel: config.defaultModel,
     policy: config.policy ?? {},
     authenticate: config.authenticate,
-    allowAnonymous: config.allowAnonymous ?? false,
+    ...anonymousCallers(config),
     cors: config.cors,
     brand: config.brand ?? 'router',
     limits,
@@ -177,6 +180,18 @@ function attempt<Part>(read: () => Part, otherwise: Part, faults: ConfigProblem[
   }
 }
 
+/**
+ * A proxy on this machine may look like a caller on it, so in production nobody is answered until the program says who.
+ */
+function anonymousCallers({
+  authenticate,
+  allowAnonymous,
+}: RouterConfig): Pick<ResolvedConfig, 'anonymous' | 'callersUnsaid'> {
+  if (allowAnonymous === true) return { anonymous: 'anybody', callersUnsaid: false };
+  if (readEnvironment('NODE_ENV') !== 'production') return { anonymous: 'local', callersUnsaid: false };
+  return { anonymous: 'nobody', callersUnsaid: authenticate === undefined && allowAnonymous === undefined };
+}
+
 /** Who answers: those of the configuration, those of the environment, and in the end nobody real. */
 function chooseProviders(
   configured: readonly Provider[] | undefined,
@@ -207,6 +222,12 @@ function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]):
   yield* corsProblems(config.cors);
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   yield* aliasLoops(config.aliases);
+  if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {
+    yield {
+      path: 'limits.bytesInHand',
+      problem: 'must be at least twice limits.bodyBytes: one account gets half of it',
+    };
+  }
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
   }

@@ -62,11 +62,14 @@ export interface RouterConfig<Providers extends readonly Provider[] = readonly P
   /** Routing rules for everybody; accounts and requests can only tighten them. */
   readonly policy?: RoutingPolicy | undefined;
   /**
-   * Who may call over HTTP: `apiKeys([...])` or a function of your own. Without it, HTTP is served on loopback
-   * connections only, and in-process calls always work.
+   * Who may call over HTTP: `apiKeys([...])` or a function of your own. Without it, HTTP is answered for callers on this
+   * machine only, and with `NODE_ENV=production` for nobody; in-process calls always work.
    */
   readonly authenticate?: Authenticate | undefined;
-  /** True: callers need no credentials, wherever they are. Default false. */
+  /**
+   * True: callers over HTTP need no credentials, wherever they are. Default false. With `NODE_ENV=production` and without
+   * `authenticate`, say `false` to do without the warning that nobody is answered over HTTP.
+   */
   readonly allowAnonymous?: boolean | undefined;
   /** Sites whose pages may call from a browser. Default: none. */
   readonly cors?: Cors | undefined;

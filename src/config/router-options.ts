@@ -135,6 +135,8 @@ const batchLimits = group<BatchLimits>({
   bytes: positive,
   requests: positive,
   uploads: positive,
+  uploadsPerAccount: positive,
+  uploadBytesPerSecond: count,
   uploadMs: positive,
   perBatch: positive,
   perProvider: positive,
@@ -157,8 +159,11 @@ const fallback = group<FallbackPolicy>({
 
 const limits = group<RequestLimits>({
   bodyBytes: count,
+  bytesInHand: count,
+  compressionRatio: positive,
   depth: count,
   nodes: count,
+  names: count,
   messages: count,
   tools: count,
   toolSchemaLength: count,

@@ -7,12 +7,13 @@ import type { OpenedChat, Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
-import { negotiate, readJsonBody, spell, type Spelling } from './body.ts';
+import { negotiate, spell, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { ChatFrameWriter, StreamFrames } from './stream-frames.ts';
+import { receive } from './receive.ts';
 import { type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
@@ -88,12 +89,9 @@ function unexpected({ name, message, stack = '' }: Error): WarningEvent {
 }
 
 async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
-  const { config, admission } = router.internals;
+  const { config } = router.internals;
   const { dialect, spelling, wantsMetadata } = context;
-  // Who sends slowly holds no place; who would find none is not made to send.
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
+  const { body, slot } = await receive(router.internals, call, account);
   const answerContext = ({ id }: OpenedChat): DialectContext => dialectContext(body, id, config.environment, spelling);
   let opened: OpenedChat | undefined;
   try {
@@ -144,10 +142,8 @@ async function embeddings(
   account: Account,
   context: ErrorReplyContext,
 ): Promise<HttpReply> {
-  const { config, admission } = router.internals;
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
+  const { embeddingInputs, embeddingTokens } = router.internals.config.limits;
+  const { body, slot } = await receive(router.internals, call, account, embeddingInputs + embeddingTokens);
   try {
     const result = await router.embed(body as EmbeddingRequest, {
       account,

@@ -3,10 +3,12 @@ import { type CacheControl, cacheControlSchema, type TextPart } from './content-
 import { identifier, jsonObject, mapOf, nullish } from './fields.ts';
 import {
   MAX_FALLBACK_MODELS,
+  MAX_LOGIT_BIASES,
   MAX_METADATA_KEY_LENGTH,
   MAX_METADATA_PAIRS,
   MAX_METADATA_VALUE_LENGTH,
   MAX_MODEL_SLUG_LENGTH,
+  MAX_OUTPUT_TOKENS,
   MAX_SERVER_TOOL_STEPS,
   MAX_SESSION_ID_LENGTH,
   MAX_STOP_SEQUENCES,
@@ -151,11 +153,17 @@ export const chatRequestSchema = z.looseObject({
   frequency_penalty: penalty,
   presence_penalty: penalty,
   repetition_penalty: nullish(z.number().gt(0).max(2)),
-  logit_bias: nullish(mapOf(z.number().min(-100).max(100))),
+  logit_bias: nullish(
+    mapOf(z.number().min(-100).max(100), {
+      pairs: MAX_LOGIT_BIASES,
+      key: /^\d{1,10}$/,
+      keys: 'ids of tokens, such as "1234"',
+    }),
+  ),
   logprobs: nullish(z.boolean()),
   top_logprobs: nullish(z.int().min(0).max(MAX_TOP_LOGPROBS)),
-  max_completion_tokens: nullish(z.int().min(1)),
-  max_tokens: nullish(z.int().min(1)),
+  max_completion_tokens: nullish(z.int().min(1).max(MAX_OUTPUT_TOKENS)),
+  max_tokens: nullish(z.int().min(1).max(MAX_OUTPUT_TOKENS)),
   seed: nullish(z.int()),
   stop: nullish(z.union([stopSequence, z.array(stopSequence).max(MAX_STOP_SEQUENCES)])),
   user: nullish(identifier(0, MAX_USER_LENGTH)),

@@ -77,7 +77,29 @@ export const cacheMarks = {
 export const mediaUrl = z
   .string()
   .min(1)
-  .refine((url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)), 'must be an http(s) URL or a data URL');
+  .refine((url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)), 'must be an http(s) URL or a data URL')
+  .refine((url) => !/^data:/i.test(url.slice(0, 5)) || isDataUrl(url), 'must be a data URL with valid base64 in it');
+
+/** Characters of a data URL before its data. */
+const MAX_DATA_URL_HEAD = 512;
+
+/** Whether a data URL has data. Without the mark of base64 it may be any text. */
+function isDataUrl(url: string): boolean {
+  const comma = url.slice(0, MAX_DATA_URL_HEAD).indexOf(',');
+  if (comma < 0 || comma === url.length - 1) return false;
+  return !/;\s*base64\s*$/i.test(url.slice(0, comma)) || isBase64(url, comma + 1);
+}
+
+/** Base64 in either alphabet; lines may be broken, and the padding left out. One look at each character. */
+function isBase64(text: string, from: number): boolean {
+  NOT_BASE64.lastIndex = from;
+  const end = NOT_BASE64.exec(text)?.index ?? text.length;
+  if (text.length - end > 2 || text.slice(end).replaceAll('=', '') !== '') return false;
+  // One character alone says nothing, and neither does one too many.
+  return (end - from) % 4 !== 1 || /\s/.test(text.slice(from, end));
+}
+
+const NOT_BASE64 = /[^A-Za-z0-9+/_\s-]/g;
 
 const textPartSchema = z.looseObject({ type: z.literal('text'), text: z.string(), ...cacheMarks });
 
@@ -112,7 +134,7 @@ const filePartSchema = z.looseObject({
 const refusalPartSchema = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 
 /** Content of system and developer messages: text only. */
-export const textContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPartSchema]))]);
+export const textContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPartSchema])).min(1)]);
 
 const anyPart = [
   textPartSchema,
@@ -123,8 +145,11 @@ const anyPart = [
   filePartSchema,
 ] as const;
 
-/** Content of user and tool messages. */
-export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
+/** Content of user messages. */
+export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart)).min(1)]);
+
+/** Content of tool messages: a tool may have nothing to say. */
+export const toolContentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', anyPart))]);
 
 /** Parts of an input that is to be embedded. */
 export const embeddedContentSchema = z.array(z.discriminatedUnion('type', anyPart)).min(1);

@@ -48,13 +48,19 @@ function unknownMember(name: string, known: readonly string[]): string {
 interface MapLimits {
   readonly pairs?: number;
   readonly keyLength?: number;
+  /** What keys look like, and what they are, in words. */
+  readonly key?: RegExp;
+  readonly keys?: string;
 }
 
 /**
  * An object whose keys are the caller's own. Nothing behind the first wrong member is looked at, so that an object with
  * a hundred thousand of them costs no more than one.
  */
-export function mapOf(value: z.ZodType, { pairs = Infinity, keyLength = Infinity }: MapLimits = {}): typeof jsonObject {
+export function mapOf(
+  value: z.ZodType,
+  { pairs = Infinity, keyLength = Infinity, key: form, keys = '' }: MapLimits = {},
+): typeof jsonObject {
   return jsonObject.check((context) => {
     const entries = Object.entries(context.value);
     const report = (message: string): void => {
@@ -63,6 +69,7 @@ export function mapOf(value: z.ZodType, { pairs = Infinity, keyLength = Infinity
     if (entries.length > pairs) return report(`must have at most ${pairs} pairs, not ${entries.length}`);
     for (const [key, member] of entries) {
       if (key.length > keyLength) return report(`has a key of more than ${keyLength} characters: "${echoKey(key)}"`);
+      if (form?.test(key) === false) return report(`must have ${keys} as its keys, not "${echoKey(key)}"`);
       const { error } = value.safeParse(member);
       const [first] = error?.issues ?? [];
       if (first === undefined) continue;

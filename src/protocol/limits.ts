@@ -38,6 +38,10 @@ export const MAX_FUSION_TOOLS = 8;
 export const MAX_FUSION_TOOL_CALLS = 16;
 /** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
 export const MAX_SERVER_TOOL_STEPS = 30;
+/** Pairs in `logit_bias`. */
+export const MAX_LOGIT_BIASES = 1_024;
+/** `max_tokens` and its relatives: more than any model will ever write, and a number that every provider can read. */
+export const MAX_OUTPUT_TOKENS = 2_147_483_647;
 /** Numbers in one embedding vector, in `dimensions`. */
 export const MAX_DIMENSIONS = 65_536;
 /** Characters in `input_type`. */
@@ -50,10 +54,20 @@ export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 export interface RequestLimits {
   /** Bytes in the body of a request, after decompression. Default 32,000,000. */
   readonly bodyBytes: number;
+  /**
+   * Bytes of all bodies over HTTP that the process holds at the same time: what came, what it was unpacked to, and what
+   * was read from it, until its request is answered. One account gets half of them at most; more is a 503. At least
+   * twice `bodyBytes`. Default 256,000,000.
+   */
+  readonly bytesInHand: number;
+  /** Times that a compressed body may grow when it is unpacked. Default 100. */
+  readonly compressionRatio: number;
   /** Nesting depth of the body. Default 64. */
   readonly depth: number;
   /** JSON values in the body, containers included. Default 200,000. */
   readonly nodes: number;
+  /** Different names of members in the body. Default 20,000. */
+  readonly names: number;
   /** Items in `messages`. Default 10,000. */
   readonly messages: number;
   /** Items in `tools`. Default 512. */
@@ -75,8 +89,11 @@ export interface RequestLimits {
 /** The defaults of {@link RequestLimits}. */
 export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
   bodyBytes: 32_000_000,
+  bytesInHand: 256_000_000,
+  compressionRatio: 100,
   depth: 64,
   nodes: 200_000,
+  names: 20_000,
   messages: 10_000,
   tools: 512,
   toolSchemaLength: 1_000_000,

@@ -8,6 +8,7 @@ import {
   type RefusalPart,
   textContentSchema,
   type TextPart,
+  toolContentSchema,
 } from './content-part.ts';
 import { identifier, jsonObject, nullish } from './fields.ts';
 import type { ToolCallExtra } from './chat-result.ts';
@@ -121,7 +122,7 @@ export const messageSchema = z.discriminatedUnion('role', [
   assistantSchema,
   z.looseObject({
     role: z.literal('tool'),
-    content: contentSchema,
+    content: toolContentSchema,
     tool_call_id: identifier(1, 512),
     name,
     ...cacheMark,

@@ -21,6 +21,7 @@ import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { buildServices } from './build-services.ts';
 import { createBatches } from './create-batches.ts';
 import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
+import { ByteBudget } from '../runtime/chat/byte-budget.ts';
 import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { answerEmbeddings } from '../runtime/chat/embed.ts';
 import type { CacheWish } from '../core/limits/cache-rule.ts';
@@ -55,6 +56,7 @@ export function createRouter<
   const { environment, facts, limits, endUsers, records, events } = services;
   listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  if (resolved.callersUnsaid) warn(events, NO_CALLERS);
   if (noteCopy() > 1) warn(events, LOADED_TWICE);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
@@ -163,13 +165,13 @@ export function createRouter<
       const { source, cache } = await openStream(prepared, body, options);
       return { type: 'stream', id, stream: source, cache };
     }
-    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
+    const execution = await begin(prepared, body, options.signal ?? neverAborted(), options.cache);
     return { type: 'whole', id, answer: answerWhole(services, execution), cache: reportOf(execution) };
   }
 
   async function chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const prepared = await admitted(await prepare(body, options, false));
-    const execution = await begin(prepared, body, options.signal ?? NEVER, options.cache);
+    const execution = await begin(prepared, body, options.signal ?? neverAborted(), options.cache);
     const { result } = await answerWhole(services, execution);
     return result;
   }
@@ -202,7 +204,7 @@ export function createRouter<
 
   async function embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
     const request = await services.rates.admit(await prepareEmbeddings(body, options));
-    return answerEmbeddings(services, request, options.signal ?? NEVER);
+    return answerEmbeddings(services, request, options.signal ?? neverAborted());
   }
 
   async function explain(body: unknown, options: CallOptions = {}): Promise<Explanation> {
@@ -253,7 +255,7 @@ export function createRouter<
       await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
-    internals: { config: resolved, services, admission },
+    internals: { config: resolved, services, admission, bytesInHand: new ByteBudget(limits.bytesInHand) },
   };
 }
 
@@ -262,6 +264,13 @@ const SIMULATED = {
   message:
     'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
     'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+} as const;
+
+const NO_CALLERS = {
+  code: 'no_callers',
+  message:
+    'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. Pass ' +
+    'authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
 } as const;
 
 const LOADED_TWICE = {
@@ -275,5 +284,10 @@ function reportOf(execution: Execution): OpenedChat['cache'] {
   return () => (execution instanceof CachedExecution ? execution.report : undefined);
 }
 
-/** A signal that is never aborted, for calls without one. */
-const NEVER = new AbortController().signal;
+/**
+ * A signal that is never aborted, for calls without one. Made for each of them: Workers refuse to make one while modules
+ * are loaded, and to use in one request what was made in another.
+ */
+function neverAborted(): AbortSignal {
+  return new AbortController().signal;
+}

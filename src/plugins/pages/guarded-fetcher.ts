@@ -90,7 +90,9 @@ export function htmlReader(readingMs = READING_MS): { readonly read: HtmlReader;
           return { title: read.title === '' ? undefined : read.title, content: read.content };
         }
       }
-      return readHtml(html, url);
+      const page = await readHtml(html, url);
+      signal.throwIfAborted();
+      return page;
     },
     close: () => worker.close(),
   };

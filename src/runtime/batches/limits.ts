@@ -4,8 +4,15 @@ export interface BatchLimits {
   readonly bytes: number;
   /** Requests in one batch that comes over HTTP. Default 5,000. In-process callers may send any number. */
   readonly requests: number;
-  /** Bodies that are received at the same time; more are a 503. Default 2. */
+  /** Bodies that are received at the same time; more are a 503. Default 8. */
   readonly uploads: number;
+  /** Those of one account among them. Default 2. */
+  readonly uploadsPerAccount: number;
+  /**
+   * Bytes a second that a body must come with on average, as they are sent, after ten seconds of waiting for it; slower
+   * ones are a 408. Default 16,000.
+   */
+  readonly uploadBytesPerSecond: number;
   /** Time for the whole body. Between two pieces of it, `limits.bodyTimeoutMs` may pass. Default 600,000. */
   readonly uploadMs: number;
   /** Requests of one batch that run at the same time. Default 8. */
@@ -36,7 +43,9 @@ const HOUR = 3_600_000;
 export const DEFAULT_BATCH_LIMITS: Omit<BatchLimits, 'keepFree'> = {
   bytes: 200_000_000,
   requests: 5_000,
-  uploads: 2,
+  uploads: 8,
+  uploadsPerAccount: 2,
+  uploadBytesPerSecond: 16_000,
   uploadMs: 600_000,
   perBatch: 8,
   perProvider: 16,
