@@ -7,7 +7,7 @@ import { STORMS_ARE_FULL } from './test/support/storms.ts';
 const root = fileURLToPath(new URL('.', import.meta.url));
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Tests of stores whose server is not on this machine are left out, and said to be. */
+/** Tests whose server is not on this machine are left out, and said to be. */
 const missing = SERVERS.filter(({ find }) => find() === undefined);
 if (missing.length > 0) {
   const names = missing.map(({ name }) => name).join(' and ');

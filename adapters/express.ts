@@ -49,8 +49,15 @@ export function expressRouter(router: Router): ExpressHandlers {
 
 /** What a body parser of Express complained about, if that is what it was. */
 function bodyParserProblem(error: unknown): { status: number; message: string } | undefined {
-  const { type, status, limit } = (error ?? {}) as { type?: unknown; status?: unknown; limit?: unknown };
-  if (typeof type !== 'string' || typeof status !== 'number') return undefined;
+  const { type, status, limit, code } = (error ?? {}) as Readonly<
+    Record<'type' | 'status' | 'limit' | 'code', unknown>
+  >;
+  if (typeof status !== 'number') return undefined;
+  // What the parsers of Node say of a broken compression has no type.
+  if (status === 400 && typeof code === 'string' && /^(?:Z_|ERR__ERROR_FORMAT|ERR_BROTLI)/.test(code)) {
+    return { status, message: 'The request body is not compressed as its content-encoding says' };
+  }
+  if (typeof type !== 'string') return undefined;
   switch (type) {
     case 'entity.parse.failed':
     case 'entity.verify.failed':

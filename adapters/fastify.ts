@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { locate, nodeCall, writeReply } from './node-exchange.ts';
@@ -27,6 +27,7 @@ export interface FastifyReplyLike {
 export interface FastifyErrorLike {
   readonly message: string;
   readonly statusCode?: number | undefined;
+  readonly code?: string | undefined;
 }
 
 /** The parts of a Fastify instance that are needed; satisfied by Fastify 5. */
@@ -61,12 +62,48 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
     const path = locate(request.url, instance.prefix)?.path;
     return send(request, reply, replyOfError(error, path));
   });
+  answerBadUrls(instance);
   instance.all('/*', async (request, reply) => {
     const location = locate(request.url, instance.prefix);
     const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
     return answer === undefined ? reply.callNotFound() : send(request, reply, answer);
   });
   return Promise.resolve();
+}
+
+/** Answers what Fastify refuses before it looks for a route. */
+type FrameworkErrors = (error: FastifyErrorLike, request: FastifyRequestLike, reply: FastifyReplyLike) => unknown;
+
+/**
+ * Below the prefix, an address that cannot be decoded gets an error like all others. Fastify takes a handler for it only
+ * as an option of the whole server, so it is put there, in front of the app's own; where that option cannot be found,
+ * Fastify's own answer stays.
+ */
+function answerBadUrls(instance: FastifyInstanceLike): void {
+  const options = optionsOf(instance);
+  if (options === undefined) return;
+  const { prefix } = instance;
+  const others = options.frameworkErrors;
+  options.frameworkErrors = (error, request, reply) => {
+    const location = locate(request.raw.url ?? '/', prefix);
+    if (location !== undefined && error.statusCode === 400) {
+      return send(request, reply, errorReplyOf(400, 'The path cannot be decoded', location.path));
+    }
+    if (others !== undefined) return others(error, request, reply);
+    const { statusCode = 500, code, message } = error;
+    const body = JSON.stringify({ error: STATUS_CODES[statusCode], code, message, statusCode });
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    return reply.raw.writeHead(statusCode, headers).end(body);
+  };
+}
+
+function optionsOf(instance: object): { frameworkErrors?: FrameworkErrors | undefined } | undefined {
+  for (let owner: object | null = instance; owner !== null; owner = Object.getPrototypeOf(owner) as object | null) {
+    const symbol = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'fastify.options');
+    const options: unknown = symbol === undefined ? undefined : Reflect.get(owner, symbol);
+    if (typeof options === 'object' && options !== null && !Object.isFrozen(options)) return options;
+  }
+  return undefined;
 }
 
 /** What hooks of the app refuse keeps its status and its words; what fails in them is nobody's business outside. */

@@ -12,6 +12,10 @@ export interface NextHandlers {
   readonly GET: (request: Request) => Promise<Response>;
   readonly POST: (request: Request) => Promise<Response>;
   readonly DELETE: (request: Request) => Promise<Response>;
+  /** Nothing here takes it; with it in the route, callers are told what is taken instead. */
+  readonly PUT: (request: Request) => Promise<Response>;
+  /** Like {@link NextHandlers.PUT}. */
+  readonly PATCH: (request: Request) => Promise<Response>;
   /** Answers browsers that ask before they call; only needed where pages of other sites may, see the option `cors`. */
   readonly OPTIONS: (request: Request) => Promise<Response>;
 }
@@ -22,10 +26,17 @@ export interface NextHandlers {
  * @example
  * ```ts
  * // app/api/v1/[...path]/route.ts
- * export const { GET, POST, DELETE } = nextRouter(router, { basePath: '/api/v1' });
+ * export const { GET, POST, DELETE, PUT, PATCH } = nextRouter(router, { basePath: '/api/v1' });
  * ```
  */
 export function nextRouter(router: Router, { basePath = '/api/v1' }: NextRouterOptions = {}): NextHandlers {
   const signalbox = fetchRouter(router, { basePath });
-  return { GET: signalbox, POST: signalbox, DELETE: signalbox, OPTIONS: signalbox };
+  return {
+    GET: signalbox,
+    POST: signalbox,
+    DELETE: signalbox,
+    PUT: signalbox,
+    PATCH: signalbox,
+    OPTIONS: signalbox,
+  };
 }

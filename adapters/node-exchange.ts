@@ -43,11 +43,13 @@ export function nodeCall(
     body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
+    httpVersion: request.httpVersion,
   };
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
+  // HTTP/2 has the host in a header of its own.
+  const value = request.headers[name] ?? (name === 'host' ? request.headers[':authority'] : undefined);
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
@@ -68,7 +70,7 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
 function unreadBody(request: IncomingMessage): UnreadBody {
   return {
     type: 'unread',
-    collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
+    collect: (maxBytes, timeoutMs, onBytes) => collect(request, maxBytes, timeoutMs, onBytes),
     chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
   };
 }
@@ -109,7 +111,12 @@ function moreOf(request: IncomingMessage, idleMs: number): Promise<void> {
   });
 }
 
-function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+function collect(
+  request: IncomingMessage,
+  maxBytes: number,
+  timeoutMs: number,
+  onBytes: (bytes: number) => void = ignore,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     // Read by somebody else, or gone with its client: nothing will come any more.
     if (request.readableEnded || request.destroyed) return reject(new BodyError('incomplete'));
@@ -118,12 +125,17 @@ function collect(request: IncomingMessage, maxBytes: number, timeoutMs: number):
     const timer = setTimeout(() => settle(new BodyError('timeout')), timeoutMs);
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > maxBytes) settle(new BodyError('too_large'));
-      else chunks.push(chunk);
+      if (length > maxBytes) return settle(new BodyError('too_large'));
+      try {
+        onBytes(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        settle(error as Error);
+      }
     };
     const onEnd = (): void => settle(undefined);
     const onCut = (): void => settle(new BodyError('incomplete'));
-    const settle = (error: BodyError | undefined): void => {
+    const settle = (error: Error | undefined): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut);
       if (error === undefined) return resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));

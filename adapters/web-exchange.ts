@@ -7,7 +7,7 @@ export interface WebCallOptions {
 
 /** A Web request as the router sees it; undefined when it is not below the base path. */
 export function webCall(request: Request, basePath: string, { remoteAddress }: WebCallOptions): HttpCall | undefined {
-  const { pathname, search } = new URL(request.url);
+  const { pathname, search, host } = new URL(request.url);
   if (!pathname.startsWith(basePath)) return undefined;
   const path = pathname.slice(basePath.length);
   if (path !== '' && !path.startsWith('/')) return undefined;
@@ -15,10 +15,11 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
     method: request.method,
     path: path === '' ? '/' : path,
     query: search.slice(1),
-    header: (name) => request.headers.get(name) ?? undefined,
+    // Some runtimes tell the host in the address only.
+    header: (name) => request.headers.get(name) ?? (name === 'host' ? host : undefined),
     body: {
       type: 'unread',
-      collect: (maxBytes, timeoutMs) => collect(request, maxBytes, timeoutMs),
+      collect: (maxBytes, timeoutMs, onBytes) => collect(request, maxBytes, timeoutMs, onBytes),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: request.signal,
@@ -26,7 +27,12 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
   };
 }
 
-async function collect(request: Request, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+async function collect(
+  request: Request,
+  maxBytes: number,
+  timeoutMs: number,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<Uint8Array> {
   const reader = request.body?.getReader();
   if (reader === undefined) return new Uint8Array();
   let timedOut = false;
@@ -35,10 +41,10 @@ async function collect(request: Request, maxBytes: number, timeoutMs: number): P
     void reader.cancel();
   }, timeoutMs);
   try {
-    const bytes = await readAll(reader, maxBytes);
+    const bytes = await readAll(reader, maxBytes, onBytes);
     if (!timedOut) return bytes;
   } catch (error) {
-    if (!timedOut) throw error instanceof BodyError ? error : new BodyError('incomplete');
+    if (!timedOut) throw error;
   } finally {
     clearTimeout(timer);
   }
@@ -81,16 +87,25 @@ async function nextOf(
   }
 }
 
-async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+  onBytes: (bytes: number) => void,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => {
+      throw new BodyError('incomplete');
+    });
     if (done) break;
     length += value.byteLength;
-    if (length > maxBytes) {
+    try {
+      if (length > maxBytes) throw new BodyError('too_large');
+      onBytes(value.byteLength);
+    } catch (error) {
       void reader.cancel();
-      throw new BodyError('too_large');
+      throw error;
     }
     chunks.push(value);
   }
@@ -132,7 +147,7 @@ export function webResponse(request: Request, reply: HttpReply): Response {
         if (done === true || request.signal.aborted) return controller.close();
         controller.enqueue(encoder.encode(value));
         stalled = setTimeout(() => {
-          controller.error(new DOMException('The client does not read on', 'TimeoutError'));
+          controller.error(stalledError());
           void frames.return?.();
         }, stallMs);
       },
@@ -144,4 +159,12 @@ export function webResponse(request: Request, reply: HttpReply): Response {
     { highWaterMark: 0 },
   );
   return new Response(body, { status, headers });
+}
+
+/** Hosts print what ends a response. It is nobody's mistake, so there is nothing to see in a stack. */
+function stalledError(): Error {
+  const error = new Error('The client does not read on');
+  error.name = 'TimeoutError';
+  error.stack = `${error.name}: ${error.message}`;
+  return error;
 }

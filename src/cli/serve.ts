@@ -100,7 +100,7 @@ function greeting(
     `Providers: ${providers}`,
     `Batches: ${kept}`,
     ...(config.simulatedByDefault ? ['Answers are simulated: set a key such as OPENAI_API_KEY for real ones.'] : []),
-    ...(config.authenticate === undefined && !config.allowAnonymous
+    ...(config.authenticate === undefined && config.anonymous === 'local'
       ? ['Callers: this machine only, without credentials']
       : []),
     `Try: curl ${url}/chat/completions -H 'content-type: application/json' -d '${body}'`,

@@ -16,11 +16,13 @@ import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
+import { readEnvironment } from '../platform/environment-variables.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Cors, RouterConfig } from './router-config.ts';
 import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
+import type { AnonymousCallers } from '../contracts/authenticate.ts';
 import { memoryStore } from '../storage/memory.ts';
 
 /** Options that the router keeps in another form than they are given in. */
@@ -33,13 +35,17 @@ type Reshaped =
   | 'responseCache'
   | 'batches'
   | 'webhooks'
-  | 'identitySecret';
+  | 'identitySecret'
+  | 'allowAnonymous';
 
 /** A configuration in which nothing is missing. */
 export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped> {
   /** True when answers are simulated because no provider is configured. */
   readonly simulatedByDefault: boolean;
   readonly catalog: CatalogFacts;
+  readonly anonymous: AnonymousCallers;
+  /** True when a program in production has not said who may call over HTTP. */
+  readonly callersUnsaid: boolean;
   readonly health: HealthPolicy;
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
@@ -86,13 +92,22 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
   const environment = config.environment ?? systemEnvironment();
   const state = config.state ?? memoryStore({ now: environment.now });
   const sharesState = config.state !== undefined;
-  const { breaker, maxCooldownMs, rateLimits, budgets, responseCache, ...filled } = fill(ROUTER, config);
+  const {
+    breaker,
+    maxCooldownMs,
+    rateLimits,
+    budgets,
+    responseCache,
+    allowAnonymous: _,
+    ...filled
+  } = fill(ROUTER, config);
   const resolved: ResolvedConfig = {
     ...filled,
     ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
     catalog,
     plugins: config.plugins ?? lists.plugins(),
     serverTools: config.serverTools ?? lists.serverTools(),
+    ...anonymousCallers(config),
     health: { breaker, maxCooldownMs },
     state,
     sharesState,
@@ -132,6 +147,18 @@ function attempt<Part>(read: () => Part, otherwise: Part, faults: ConfigProblem[
   }
 }
 
+/**
+ * A proxy on this machine may look like a caller on it, so in production nobody is answered until the program says who.
+ */
+function anonymousCallers({
+  authenticate,
+  allowAnonymous,
+}: RouterConfig): Pick<ResolvedConfig, 'anonymous' | 'callersUnsaid'> {
+  if (allowAnonymous === true) return { anonymous: 'anybody', callersUnsaid: false };
+  if (readEnvironment('NODE_ENV') !== 'production') return { anonymous: 'local', callersUnsaid: false };
+  return { anonymous: 'nobody', callersUnsaid: authenticate === undefined && allowAnonymous === undefined };
+}
+
 /** The providers of the configuration, else those of the default lists, else the one that simulates. */
 function chooseProviders(
   configured: readonly Provider[] | undefined,
@@ -158,6 +185,12 @@ function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]):
   yield* corsProblems(config.cors);
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   yield* aliasLoops(config.aliases);
+  if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {
+    yield {
+      path: 'limits.bytesInHand',
+      problem: 'must be at least twice limits.bodyBytes: one account gets half of it',
+    };
+  }
   if (config.timeouts.totalMs < config.timeouts.firstTokenMs) {
     yield { path: 'timeouts.totalMs', problem: 'must not be shorter than timeouts.firstTokenMs' };
   }

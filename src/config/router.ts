@@ -80,11 +80,14 @@ export const ROUTER = {
   /** Routing rules for everybody; accounts and requests can only tighten them. Default: none. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
   /**
-   * Who may call over HTTP: `apiKeys([...])` or a function of your own. In-process calls always work. Default: HTTP is
-   * served on loopback connections only.
+   * Who may call over HTTP: `apiKeys([...])` or a function of your own. In-process calls always work. Default: clients
+   * on this machine only, and with `NODE_ENV=production` none.
    */
   authenticate: option.callable<Authenticate>('Authenticate'),
-  /** True: callers need no credentials, wherever they are. Default false. */
+  /**
+   * True: clients over HTTP need no credentials, wherever they are. With `NODE_ENV=production` and without
+   * `authenticate`, `false` does without the warning that every request over HTTP gets a 401. Default false.
+   */
   allowAnonymous: option.flag({ default: false }),
   /** Sites whose pages may call from a browser. Default: none. */
   cors: option.object<Cors>(CORS),

@@ -14,3 +14,8 @@ export interface Credentials {
  * a way in.
  */
 export type Authenticate = (credentials: Credentials) => MaybePromise<Account | undefined>;
+
+/**
+ * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request can tell.
+ */
+export type AnonymousCallers = 'anybody' | 'local' | 'nobody';

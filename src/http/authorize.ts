@@ -1,17 +1,18 @@
-import type { Authenticate, Credentials } from '../contracts/authenticate.ts';
+import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
 import type { Cors } from '../config/router-config.ts';
 import { type Account, ANONYMOUS, hasScope, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';
 import { type EventHub, warn } from '../runtime/chat/events.ts';
 import type { HttpCall } from './exchange.ts';
+import { isLocalCaller } from './local-caller.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */
 export interface AuthorizeOptions {
   readonly config: {
     readonly authenticate: Authenticate | undefined;
-    /** True when calls without authentication are allowed from anywhere. */
-    readonly allowAnonymous: boolean;
+    /** Who is answered without authentication. */
+    readonly anonymous: AnonymousCallers;
     readonly cors: Cors | undefined;
     readonly environment: Environment;
   };
@@ -37,36 +38,19 @@ export async function authorize(call: HttpCall, scope: Scope, options: Authorize
 }
 
 /** Without authentication, only this machine may call: a forgotten option must not open a router to the world. */
-function anonymous(call: HttpCall, { allowAnonymous, cors }: AuthorizeOptions['config']): Account {
-  if (allowAnonymous || (isLocal(call) && isLocalPage(call.header('origin'), cors))) return ANONYMOUS;
+function anonymous(call: HttpCall, { anonymous: who, cors }: AuthorizeOptions['config']): Account {
+  if (who === 'anybody' || (who === 'local' && isLocalCaller(call, cors))) return ANONYMOUS;
   throw new RouterError({
     status: 401,
     errorType: 'authentication',
-    message:
-      'This router has no authentication set up, so it answers callers on its own machine only. ' +
-      'Pass authenticate, or allowAnonymous: true, to createRouter.',
+    message: `This router has no authentication set up, so ${ANSWERED[who]}. Pass authenticate, or allowAnonymous: true, to createRouter.`,
   });
 }
 
-/** Headers that tell of a proxy: behind one, the nearest address says nothing about the caller. */
-const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-real-ip', 'via', 'cf-connecting-ip'];
-
-function isLocal({ remoteAddress, header }: HttpCall): boolean {
-  if (remoteAddress === undefined || PROXY_HEADERS.some((name) => header(name) !== undefined)) return false;
-  return isLoopback(remoteAddress);
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address);
-}
-
-/** Pages of any site can make a browser on this machine call; only its own pages may, and those of named sites. */
-function isLocalPage(origin: string | undefined, cors: Cors | undefined): boolean {
-  if (origin === undefined || (cors !== undefined && cors.origins !== '*' && cors.origins.includes(origin)))
-    return true;
-  const host = URL.canParse(origin) ? new URL(origin).hostname : '';
-  return host === 'localhost' || host === '[::1]' || host.endsWith('.localhost') || isLoopback(host);
-}
+const ANSWERED = {
+  local: 'it answers callers on its own machine only, and none behind a proxy',
+  nobody: 'it answers nobody in production',
+} as const;
 
 async function checked(
   authenticate: Authenticate,

@@ -55,25 +55,29 @@ export async function answerBatches(
 }
 
 async function create(router: Router, call: HttpCall, account: Account): Promise<object> {
-  const { config } = router.internals;
+  const { config, bytesInHand } = router.internals;
   const { limits, storage } = config.batches;
   let state = STATES.get(router);
   if (state === undefined) {
-    state = { uploads: new Concurrency(limits.uploads, 'uploads of batches'), warned: false };
+    state = { uploads: new Concurrency(limits.uploads, 'uploads of batches', limits.uploadsPerAccount), warned: false };
     STATES.set(router, state);
   }
   if (!storage.durable && !state.warned) {
     state.warned = true;
     warn(router.internals.services.events, NOT_DURABLE);
   }
-  const place = state.uploads.enter();
+  const place = state.uploads.enter(account.id);
+  const hold = bytesInHand.open(account.id);
   let upload: Upload | undefined;
   try {
-    const { environment, limits: requests } = config;
-    upload = await readUpload(call, { batches: limits, requests, environment });
+    const { environment } = config;
+    const { embeddingInputs, embeddingTokens, nodes } = config.limits;
+    const requests = { ...config.limits, nodes: nodes + embeddingInputs + embeddingTokens };
+    upload = await readUpload(call, { batches: limits, requests, environment, hold });
     return await router.batches.create(upload.batch, { account, idempotencyKey: call.header('idempotency-key') });
   } finally {
     await upload?.close();
+    hold.release();
     place.leave();
   }
 }

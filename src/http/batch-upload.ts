@@ -3,24 +3,36 @@ import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
 import { echo, faultAt } from '../protocol/fault.ts';
 import { nameOf } from '../protocol/issues.ts';
+import { inspectJson } from '../protocol/inspect-json.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
 import type { BatchLimits } from '../config/tables/batch-limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
+import type { ByteHold } from '../runtime/chat/byte-budget.ts';
 import type { Environment } from '../platform/environment.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { checkContentType, errorOfBody, formatOf, isPlain, tooLarge } from './body.ts';
+import {
+  type BodyContentLimits,
+  checkContentType,
+  checkRatio,
+  errorOfBody,
+  formatOf,
+  isPlain,
+  tooLarge,
+} from './body.ts';
 import type { HttpCall, UnreadBody } from './exchange.ts';
 import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';
 
 /** What an upload is held to. */
 export interface UploadLimits {
-  readonly batches: Pick<BatchLimits, 'bytes' | 'requests' | 'uploadMs'>;
-  readonly requests: Pick<RequestLimits, 'bodyBytes' | 'depth' | 'bodyTimeoutMs'>;
+  readonly batches: Pick<BatchLimits, 'bytes' | 'requests' | 'uploadMs' | 'uploadBytesPerSecond'>;
+  readonly requests: Pick<RequestLimits, 'bodyBytes' | 'bodyTimeoutMs' | 'compressionRatio'> & BodyContentLimits;
   readonly environment: Environment;
+  /** Is told how many bytes are in hand, all the time. */
+  readonly hold: ByteHold;
 }
 
 /** A batch that is still coming. */
@@ -42,8 +54,8 @@ const BITE = 64 * 1024;
 export async function readUpload(call: HttpCall, limits: UploadLimits): Promise<Upload> {
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.batches.bytes) throw tooLarge(limits.batches.bytes);
+  checkContentType(call);
   if (call.body.type === 'parsed') return { batch: parsedBatch(call.body.value, limits), close: nothing };
-  checkContentType(call.header('content-type'));
   const parts = readParts(bitesOf(call, call.body, limits), limits);
   const close = (): Promise<unknown> => parts.return(undefined);
   try {
@@ -79,7 +91,7 @@ function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record
 }
 
 /** A body that the host has parsed: nothing is left to be saved, so the order of its members does not matter. */
-function parsedBatch(value: unknown, { batches }: UploadLimits): NewBatch {
+function parsedBatch(value: unknown, limits: UploadLimits): NewBatch {
   if (!isJsonObject(value))
     throw errorOfFault(faultAt('', `must be a JSON object with "requests", not ${nameOf(value)}`));
   const { requests, ...fields } = value;
@@ -88,8 +100,37 @@ function parsedBatch(value: unknown, { batches }: UploadLimits): NewBatch {
   const parsed = parseBatchFields(fields);
   if (!parsed.ok) throw errorOfFault(parsed.fault);
   if (!Array.isArray(requests)) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
-  if (requests.length > batches.requests) throw tooMany(batches.requests);
-  return { ...parsed.value, requests: requests as readonly BatchRequest[] };
+  if (requests.length > limits.batches.requests) throw tooMany(limits.batches.requests);
+  return { ...parsed.value, requests: givenRequests(requests, limits) };
+}
+
+/** Requests that the host has parsed. What they hold is counted: their bytes are not known any more. */
+async function* givenRequests(
+  requests: readonly unknown[],
+  { batches, requests: limits, hold }: UploadLimits,
+): AsyncGenerator<BatchRequest, void> {
+  let length = 0;
+  let unrested = 0;
+  for (const [index, request] of requests.entries()) {
+    const found = inspectJson(request, limits);
+    const path = `requests[${index}]`;
+    if (!found.ok) throw errorOfFault(faultAt(found.path === '' ? path : `${path}.${found.path}`, found.problem));
+    // Each value has a comma or a bracket; marks and escapes come on top, so this is never too much.
+    const bytes = found.characters + found.nodes;
+    length += bytes;
+    if (length > batches.bytes) throw tooLarge(batches.bytes);
+    if (bytes > limits.bodyBytes) throw itemTooLarge(path, limits.bodyBytes);
+    hold.add(bytes);
+    yield request as BatchRequest;
+    unrested += bytes;
+    if (unrested < BITE) continue;
+    unrested = 0;
+    await nextTurn();
+  }
+}
+
+function itemTooLarge(path: string, limit: number): RouterError {
+  return errorOfFault(faultAt(path, `must not be larger than ${limit.toLocaleString('en-US')} bytes`, 413));
 }
 
 async function* requestsOf(
@@ -106,21 +147,33 @@ async function* requestsOf(
 }
 
 async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits): AsyncGenerator<JsonPart, void> {
-  const { depth, bodyBytes } = limits.requests;
+  const { depth, nodes, names, bodyBytes } = limits.requests;
   const stream = new JsonStream({
     fields: BATCH_FIELDS,
     array: 'requests',
     member: 'body',
     depth,
+    nodes,
+    names,
     itemBytes: bodyBytes,
   });
   try {
-    for await (const bite of bites) yield* stream.write(bite);
+    for await (const bite of bites) {
+      const before = stream.pending;
+      limits.hold.set(before + bite.byteLength);
+      const parts = stream.write(bite);
+      // An item that has become complete stays in hand until somebody wants the next one.
+      limits.hold.set(before + bite.byteLength + stream.pending);
+      yield* parts;
+    }
     stream.end();
   } catch (error) {
     throw error instanceof JsonStreamError ? errorOfStream(error) : errorOfBody(error, limits.batches.bytes);
   }
 }
+
+/** Milliseconds that are waited for a body before it is asked how fast it comes. */
+const RATE_GRACE_MS = 10_000;
 
 /** The body in small pieces, unpacked, within its size and its time. */
 async function* bitesOf(call: HttpCall, body: UnreadBody, limits: UploadLimits): AsyncGenerator<Uint8Array, void> {
@@ -128,19 +181,41 @@ async function* bitesOf(call: HttpCall, body: UnreadBody, limits: UploadLimits):
   const { bytes, uploadMs } = batches;
   const endsAt = environment.now() + uploadMs;
   const coding = call.header('content-encoding');
-  const raw = body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, uploadMs);
+  const sent = { bytes: 0 };
+  const raw = paced(body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, uploadMs), limits, sent);
   let length = 0;
   for await (const chunk of isPlain(coding) ? raw : unpacked(raw, coding)) {
     length += chunk.byteLength;
     if (length > bytes) throw tooLarge(bytes);
-    if (environment.now() > endsAt) {
-      throw new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
-    }
+    if (!isPlain(coding)) checkRatio(length, sent.bytes, requests.compressionRatio);
+    if (environment.now() > endsAt) throw tooSlow();
     for (let start = 0; start < chunk.byteLength; start += BITE) {
       yield chunk.subarray(start, start + BITE);
       await nextTurn();
     }
   }
+}
+
+/** Counts what is sent, and ends what comes so slowly that it only keeps a place. Time in which nobody reads is free. */
+async function* paced(
+  raw: AsyncIterable<Uint8Array>,
+  { environment, batches }: UploadLimits,
+  sent: { bytes: number },
+): AsyncGenerator<Uint8Array, void> {
+  let waitedMs = 0;
+  let asked = environment.now();
+  for await (const chunk of raw) {
+    waitedMs += environment.now() - asked;
+    sent.bytes += chunk.byteLength;
+    const late = waitedMs - RATE_GRACE_MS;
+    if (late > 0 && sent.bytes * 1_000 < late * batches.uploadBytesPerSecond) throw tooSlow();
+    yield chunk;
+    asked = environment.now();
+  }
+}
+
+function tooSlow(): RouterError {
+  return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
 }
 
 async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {

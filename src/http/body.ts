@@ -1,42 +1,103 @@
 import { RouterError } from '../protocol/router-error.ts';
+import { faultAt } from '../protocol/fault.ts';
+import { inspectJson } from '../protocol/inspect-json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
+import { scanJson } from '../protocol/scan-json.ts';
+import type { ByteHold } from '../runtime/chat/byte-budget.ts';
+import { nextTurn } from '../platform/wait.ts';
+import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router-config.ts';
 
+/** What may be in a body. */
+export type BodyContentLimits = Pick<RequestLimits, 'depth' | 'nodes' | 'names'>;
+
+/** What the reader of a body is held to. */
+type BodyLimits = BodyContentLimits & Pick<RequestLimits, 'bodyBytes' | 'bodyTimeoutMs' | 'compressionRatio'>;
+
+/** Bytes that one parsed value takes in memory besides its text, roughly. */
+const BYTES_PER_NODE = 32;
+
+/** A body of this many bytes is parsed before anybody could notice, whatever is in it. */
+const QUICK = 64 * 1024;
+
+/** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
+const LARGE = 1_000_000;
+
 /**
  * Reads the JSON body of a call, or takes the one that the host has parsed already.
  *
- * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, 408 for a body that comes too slowly, 413 for one
- * that is too large, 415 for another content type or coding.
+ * @param hold - Is told how many bytes are in hand, all the time. What the body holds stays counted.
+ * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
+ * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
  */
-export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promise<unknown> {
+export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): Promise<unknown> {
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
-  if (call.body.type === 'parsed') return call.body.value;
-  checkContentType(call.header('content-type'));
-  const bytes = await collect(call.body, limits);
-  return parseJson(decode(await decompress(bytes, call.header('content-encoding'), limits)));
+  checkContentType(call);
+  if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
+  const packed = await collect(call.body, limits, hold);
+  const bytes = await decompress(packed, call.header('content-encoding'), limits, hold);
+  const isLarge = bytes.byteLength > LARGE;
+  if (isLarge) await nextTurn();
+  if (bytes.byteLength > QUICK) {
+    const found = scanJson(bytes, limits);
+    if (!found.ok) throw errorOfFault(faultAt('', found.problem));
+    hold.add(BYTES_PER_NODE * found.nodes);
+  }
+  if (isLarge) await nextTurn();
+  const value = parseJson(decode(bytes));
+  if (isLarge) await nextTurn();
+  return value;
 }
 
-/** @throws {@link RouterError} 415 for a body that says that it is something else than JSON. */
-export function checkContentType(type: string | undefined): void {
-  if (type === undefined || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return;
-  throw new RouterError({
-    status: 415,
-    errorType: 'invalid_request',
-    message: `The content type must be application/json, not "${type.slice(0, 100)}"`,
-  });
+/** A body that the host has parsed is counted before anything is made of it. */
+async function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): Promise<unknown> {
+  const found = inspectJson(value, limits);
+  if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
+  hold.set(found.characters + BYTES_PER_NODE * found.nodes);
+  if (found.characters > LARGE) await nextTurn();
+  return value;
+}
+
+/**
+ * A body must say that it is JSON, also where the host has parsed it: pages of other sites can send forms, and bodies
+ * without a type, with the cookies of their reader and without asking first.
+ *
+ * @throws {@link RouterError} 415
+ */
+export function checkContentType({ header }: HttpCall): void {
+  const type = header('content-type');
+  if (type === undefined && header('origin') === undefined) return;
+  const [isJson, charset] =
+    /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;.*?\bcharset\s*=\s*"?([^";\s]*)|;|$)/i.exec(type ?? '') ?? [];
+  if (isJson === undefined) {
+    throw unsupported(
+      `The content type must be application/json${type === undefined ? '' : `, not "${type.slice(0, 100)}"`}`,
+    );
+  }
+  // JSON is UTF-8 by definition. A type that says something else comes from a client that writes something else.
+  if (charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset)) return;
+  throw unsupported(`The charset of the request body must be utf-8, not "${charset.slice(0, 50)}"`);
+}
+
+function unsupported(message: string): RouterError {
+  return new RouterError({ status: 415, errorType: 'invalid_request', message });
 }
 
 async function collect(
   body: Extract<HttpCall['body'], { type: 'unread' }>,
-  limits: RequestLimits,
+  { bodyBytes, bodyTimeoutMs }: BodyLimits,
+  hold: ByteHold,
 ): Promise<Uint8Array> {
   try {
-    return await body.collect(limits.bodyBytes, limits.bodyTimeoutMs);
+    const bytes = await body.collect(bodyBytes, bodyTimeoutMs, (count) => hold.add(count));
+    // Hosts need not tell of every piece.
+    hold.set(bytes.byteLength);
+    return bytes;
   } catch (error) {
-    throw errorOfBody(error, limits.bodyBytes);
+    throw errorOfBody(error, bodyBytes);
   }
 }
 
@@ -49,7 +110,12 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
 }
 
 /** Undoes a compression of the body. The size limit holds for what comes out. */
-async function decompress(bytes: Uint8Array, coding: string | undefined, limits: RequestLimits): Promise<Uint8Array> {
+async function decompress(
+  bytes: Uint8Array,
+  coding: string | undefined,
+  { bodyBytes, compressionRatio }: BodyLimits,
+  hold: ByteHold,
+): Promise<Uint8Array> {
   if (isPlain(coding)) return bytes;
   const format = formatOf(coding);
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
@@ -58,13 +124,27 @@ async function decompress(bytes: Uint8Array, coding: string | undefined, limits:
   try {
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
       length += chunk.byteLength;
-      if (length > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
+      if (length > bodyBytes) throw tooLarge(bodyBytes);
+      checkRatio(length, bytes.byteLength, compressionRatio);
+      hold.add(chunk.byteLength);
       chunks.push(chunk);
     }
   } catch (error) {
     throw RouterError.isInstance(error) ? error : invalid(`The request body is not valid ${format}`);
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  const whole = new Uint8Array(await new Blob(chunks).arrayBuffer());
+  hold.set(length);
+  return whole;
+}
+
+/** Bytes that may come out of any compressed body. */
+const SMALL = 64 * 1024;
+
+/** @throws {@link RouterError} 413 for a body that was made to be much larger than it looks. */
+export function checkRatio(unpacked: number, packed: number, limit: number): void {
+  if (unpacked <= Math.max(SMALL, packed * limit)) return;
+  const message = `The request body must not be more than ${limit.toLocaleString('en-US')} times as large as its compressed form`;
+  throw new RouterError({ status: 413, errorType: 'payload_too_large', message });
 }
 
 /** True for a body that is not compressed. */
@@ -77,7 +157,7 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
   const format = coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase();
   if (format === 'gzip' || format === 'deflate') return format;
   const message = `The content encoding must be gzip, deflate or identity, not "${coding.slice(0, 50)}"`;
-  throw new RouterError({ status: 415, errorType: 'invalid_request', message });
+  throw unsupported(message);
 }
 
 /** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */
@@ -92,10 +172,10 @@ function decode(bytes: Uint8Array): string {
 const FATAL_DECODER = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
-  if (text.trim() === '') throw invalid('The request body is empty; it must be a JSON object');
   try {
     return JSON.parse(text);
   } catch {
+    if (text.trim() === '') throw invalid('The request body is empty; it must be a JSON object');
     // The engine's own message would repeat the body.
     const mistake = mistakeInJson(text);
     throw invalid(`The request body is not valid JSON${mistake === undefined ? '' : `: ${mistake}`}`);

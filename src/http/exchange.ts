@@ -4,9 +4,11 @@ export interface UnreadBody {
   /**
    * Collects the body.
    *
+   * @param onBytes - Is told of every piece, so that bytes are counted while they come; what it throws ends the reading.
+   * Hosts that cannot tell leave it alone.
    * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
    */
-  collect(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+  collect(maxBytes: number, timeoutMs: number, onBytes?: (bytes: number) => void): Promise<Uint8Array>;
   /**
    * Reads the body piece by piece: nothing is taken from the connection while the reader is busy with a piece. Ending
    * early leaves the rest unread. Left out by hosts that only have whole bodies.
@@ -38,6 +40,8 @@ export interface HttpCall {
   readonly signal: AbortSignal;
   /** Address of the other end of the connection, where the host knows it. */
   readonly remoteAddress?: string | undefined;
+  /** Version of HTTP that the other end speaks, such as `1.1`, where the host knows it. */
+  readonly httpVersion?: string | undefined;
 }
 
 /** Header names and values. */

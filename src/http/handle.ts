@@ -4,11 +4,12 @@ import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, readJsonBody, type Spelling } from './body.ts';
+import { negotiate, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
+import { receive } from './receive.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
@@ -61,7 +62,14 @@ function perform(
 ): Promise<HttpReply> {
   if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
   const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
-  return inSlot(router, call, context, (body) => answer(router, { call, account, context, body }));
+  const tokens = operation.name === 'chat' ? 0 : mostNumbers(router);
+  return inSlot(router, call, { account, context, tokens }, (body) => answer(router, { call, account, context, body }));
+}
+
+/** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
+function mostNumbers({ internals }: Router): number {
+  const { embeddingInputs, embeddingTokens } = internals.config.limits;
+  return embeddingInputs + embeddingTokens;
 }
 
 /** What reads and writes batches is loaded by the first request that is about one. */
@@ -74,14 +82,14 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
 async function inSlot(
   router: Router,
   call: HttpCall,
-  context: ErrorReplyContext,
+  {
+    account,
+    context,
+    tokens,
+  }: { readonly account: Account; readonly context: ErrorReplyContext; readonly tokens: number },
   work: (body: unknown) => Promise<ModelReply>,
 ): Promise<HttpReply> {
-  const { config, admission } = router.internals;
-  // A client that sends slowly occupies no place, and one for which there is none need not send.
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
+  const { body, slot } = await receive(router.internals, call, account, tokens);
   const reply = await replyTo(router, context, () => work(body));
   onceSent(reply, slot.leave);
   return reply;

@@ -81,6 +81,11 @@ export class ItemSplitter {
     this.#name = new TextEncoder().encode(JSON.stringify(options.member));
   }
 
+  /** Bytes of an item that is not complete. */
+  get pending(): number {
+    return this.#length;
+  }
+
   get ended(): boolean {
     return this.#place === 'end';
   }

@@ -1,4 +1,5 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
+import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { ItemSplitter, type RawItem, SplitError } from './item-splitter.ts';
 
 /** What was read of a JSON object that holds one large array. */
@@ -28,6 +29,10 @@ export interface JsonStreamOptions {
   readonly member: string;
   /** Nesting within an item. */
   readonly depth: number;
+  /** Values within an item. */
+  readonly nodes: number;
+  /** Different names of members within an item. */
+  readonly names: number;
   /** Bytes of one item. */
   readonly itemBytes: number;
 }
@@ -61,6 +66,9 @@ export class UnknownField extends JsonStreamError {
 /** Bytes of a member from which its text is kept: short texts wait longer, and bytes cost less while they wait. */
 const LONG = 64 * 1024;
 
+/** An item of this many bytes is parsed before anybody could notice, whatever is in it. */
+const QUICK = 64 * 1024;
+
 /** Bytes of everything before the array. */
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -93,6 +101,11 @@ export class JsonStream {
       this.#watch(parsed.token, parsed.value);
       this.#parser.write(parsed);
     };
+  }
+
+  /** Bytes of the item that is still coming. */
+  get pending(): number {
+    return this.#splitter.pending;
   }
 
   /** True once the object is complete. */
@@ -146,6 +159,8 @@ export class JsonStream {
   #item({ bytes, member }: RawItem): void {
     const text = (from: number, to: number): string => this.#decoder.decode(bytes.subarray(from, to));
     const index = this.#items;
+    const found: Scan = bytes.byteLength > QUICK ? scanJson(bytes, this.#options) : { ok: true, nodes: 0 };
+    if (!found.ok) throw new JsonStreamError('shape', this.#place(), found.problem);
     if (member === undefined) {
       this.#parts.push({ type: 'item', index, value: JSON.parse(text(0, bytes.byteLength)) as unknown });
     } else {

@@ -8,10 +8,12 @@ import { type CacheControl, cacheControlSchema, type TextPart } from './content-
 import { identifier } from './fields.ts';
 import {
   MAX_FALLBACK_MODELS,
+  MAX_LOGIT_BIASES,
   MAX_METADATA_KEY_LENGTH,
   MAX_METADATA_PAIRS,
   MAX_METADATA_VALUE_LENGTH,
   MAX_MODEL_SLUG_LENGTH,
+  MAX_OUTPUT_TOKENS,
   MAX_SERVER_TOOL_STEPS,
   MAX_SESSION_ID_LENGTH,
   MAX_STOP_SEQUENCES,
@@ -156,11 +158,16 @@ export const chatRequestFields = {
   frequency_penalty: penalty,
   presence_penalty: penalty,
   repetition_penalty: nullish(number({ above: 0, most: 2 })),
-  logit_bias: nullish(mapOf(number({ least: -100, most: 100 }))),
+  logit_bias: nullish(
+    mapOf(number({ least: -100, most: 100 }), {
+      pairs: MAX_LOGIT_BIASES,
+      key: [/^\d{1,10}$/, 'ids of tokens, such as "1234"'],
+    }),
+  ),
   logprobs: nullish(flag),
   top_logprobs: nullish(integer({ least: 0, most: MAX_TOP_LOGPROBS })),
-  max_completion_tokens: nullish(integer({ least: 1 })),
-  max_tokens: nullish(integer({ least: 1 })),
+  max_completion_tokens: nullish(integer({ least: 1, most: MAX_OUTPUT_TOKENS })),
+  max_tokens: nullish(integer({ least: 1, most: MAX_OUTPUT_TOKENS })),
   seed: nullish(integer()),
   stop: nullish(either([stopSequence, list(stopSequence, { most: MAX_STOP_SEQUENCES })])),
   user: nullish(identifier(0, MAX_USER_LENGTH)),

@@ -76,10 +76,37 @@ export const cacheMarks = {
 };
 
 /** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
-export const mediaUrl = ruled(text({ least: 1 }), {
-  test: (url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)),
-  says: 'must be an http(s) URL or a data URL',
-});
+export const mediaUrl = ruled(
+  ruled(text({ least: 1 }), {
+    test: (url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)),
+    says: 'must be an http(s) URL or a data URL',
+  }),
+  {
+    test: (url) => !/^data:/i.test(url.slice(0, 5)) || isDataUrl(url),
+    says: 'must be a data URL with valid base64 in it',
+  },
+);
+
+/** Characters of a data URL before its data. */
+const MAX_DATA_URL_HEAD = 512;
+
+/** Whether a data URL has data. Without the mark of base64 it may be any text. */
+function isDataUrl(url: string): boolean {
+  const comma = url.slice(0, MAX_DATA_URL_HEAD).indexOf(',');
+  if (comma < 0 || comma === url.length - 1) return false;
+  return !/;\s*base64\s*$/i.test(url.slice(0, comma)) || isBase64(url, comma + 1);
+}
+
+const NOT_BASE64 = /[^A-Za-z0-9+/_\s-]/g;
+
+/** Base64 in either alphabet; lines may be broken, and the padding left out. One look at each character. */
+function isBase64(data: string, from: number): boolean {
+  NOT_BASE64.lastIndex = from;
+  const end = NOT_BASE64.exec(data)?.index ?? data.length;
+  if (data.length - end > 2 || data.slice(end).replaceAll('=', '') !== '') return false;
+  // One character alone says nothing, and neither does one too many.
+  return (end - from) % 4 !== 1 || /\s/.test(data.slice(from, end));
+}
 
 const textPartSchema = loose({ type: constant('text'), text: text(), ...cacheMarks });
 
@@ -115,7 +142,7 @@ const filePartSchema = loose({
 const refusalPartSchema = loose({ type: constant('refusal'), refusal: text() });
 
 /** Content of system and developer messages: text only. */
-export const textContentSchema = either([text(), list(tagged('type', [textPartSchema]))]);
+export const textContentSchema = either([text(), list(tagged('type', [textPartSchema]), { least: 1 })]);
 
 const anyPart = [
   textPartSchema,
@@ -126,8 +153,11 @@ const anyPart = [
   filePartSchema,
 ] as const;
 
-/** Content of user and tool messages. */
-export const contentSchema = either([text(), list(tagged('type', anyPart))]);
+/** Content of user messages. */
+export const contentSchema = either([text(), list(tagged('type', anyPart), { least: 1 })]);
+
+/** Content of tool messages: a tool may have nothing to say. */
+export const toolContentSchema = either([text(), list(tagged('type', anyPart))]);
 
 /** Parts of an input that is to be embedded. */
 export const embeddedContentSchema = list(tagged('type', anyPart), { least: 1 });

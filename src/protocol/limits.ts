@@ -41,6 +41,10 @@ export const MAX_FUSION_TOOLS = 8;
 export const MAX_FUSION_TOOL_CALLS = 16;
 /** Steps of the server-side tool loop: default and maximum of `max_tool_calls`. */
 export const MAX_SERVER_TOOL_STEPS = 30;
+/** Pairs in `logit_bias`. */
+export const MAX_LOGIT_BIASES = 1_024;
+/** `max_tokens` and its relatives: more than any model will ever write, and a number that every provider can read. */
+export const MAX_OUTPUT_TOKENS = 2_147_483_647;
 /** Numbers in one embedding vector, in `dimensions`. */
 export const MAX_DIMENSIONS = 65_536;
 /** Characters in `input_type`. */

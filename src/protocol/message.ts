@@ -13,6 +13,7 @@ import {
   type RefusalPart,
   textContentSchema,
   type TextPart,
+  toolContentSchema,
 } from './content-part.ts';
 import { identifier } from './fields.ts';
 import type { ToolCallExtra } from './chat-result.ts';
@@ -122,7 +123,7 @@ export const messageSchema = tagged('role', [
   assistantSchema,
   loose({
     role: constant('tool'),
-    content: contentSchema,
+    content: toolContentSchema,
     tool_call_id: identifier(1, 512),
     name,
     ...cacheMark,

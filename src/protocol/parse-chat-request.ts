@@ -96,7 +96,8 @@ function hasUpdate(message: Message | undefined): boolean {
 
 function checkReasoning({ reasoning, reasoning_effort: short }: ChatRequest): RequestFault | undefined {
   if (short != null && reasoning?.effort != null && short !== reasoning.effort) {
-    return faultAt('reasoning_effort', `must not differ from reasoning.effort ("${short}" and "${reasoning.effort}")`);
+    const problem = `must not differ from reasoning.effort ("${short}" and "${reasoning.effort}")`;
+    return faultAt('reasoning_effort', problem, 422);
   }
   if (reasoning?.max_tokens != null && (reasoning.effort ?? short) != null) {
     return faultAt('reasoning', 'must have either an effort or max_tokens, not both');

@@ -8,6 +8,10 @@ export interface SseEvent {
 
 /** Characters of one event; a stream with a longer one is ended early. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
+/**
+ * Lines of one event, beside comments. However short, each costs a parser memory, and putting them together costs time.
+ */
+const MAX_EVENT_LINES = 100_000;
 /** Characters without an event, also of lines that mean nothing and are not kept. */
 const MAX_SILENT_LENGTH = 8 * MAX_EVENT_LENGTH;
 
@@ -20,6 +24,9 @@ export class SseReader {
   readonly #parser: EventSourceParser;
   #tooLong = false;
   #silentLength = 0;
+  /** Lines without an event, besides comments and blank ones. */
+  #silentLines = 0;
+  #line: 'begins' | 'counts' | 'comment' = 'begins';
   #hasSpoken = false;
 
   constructor(onEvent: (event: SseEvent) => void) {
@@ -49,10 +56,28 @@ export class SseReader {
     if (this.#tooLong) return false;
     this.#hasSpoken = false;
     this.#parser.feed(text);
-    this.#silentLength = this.#hasSpoken ? 0 : this.#silentLength + text.length;
-    this.#tooLong ||= this.#silentLength > MAX_SILENT_LENGTH;
+    if (this.#hasSpoken) {
+      this.#silentLength = 0;
+      this.#silentLines = 0;
+      this.#line = 'begins';
+      return !this.#tooLong;
+    }
+    this.#silentLength += text.length;
+    this.#countLines(text);
+    this.#tooLong ||= this.#silentLength > MAX_SILENT_LENGTH || this.#silentLines > MAX_EVENT_LINES;
     return !this.#tooLong;
+  }
+
+  #countLines(text: string): void {
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === LINE_FEED || code === CARRIAGE_RETURN) {
+        if (this.#line === 'counts') this.#silentLines += 1;
+        this.#line = 'begins';
+      } else if (this.#line === 'begins') this.#line = code === COLON ? 'comment' : 'counts';
+    }
   }
 }
 
+const [LINE_FEED, CARRIAGE_RETURN, COLON] = [10, 13, 58] as const;
 const STREAMED = { stream: true } as const;

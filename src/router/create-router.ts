@@ -1,3 +1,4 @@
+import { ByteBudget } from '../runtime/chat/byte-budget.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
@@ -29,6 +30,7 @@ export function routerWith<
   const { environment, events } = services;
   listen(events, resolved.on);
   if (resolved.simulatedByDefault) warn(events, SIMULATED);
+  if (resolved.callersUnsaid) warn(events, NO_CALLERS);
   if (noteCopy() > 1) warn(events, LOADED_TWICE);
   const { catalog, catalogMaxAgeDays, providers } = resolved;
   const slugs = providers.map((provider) => provider.slug);
@@ -62,7 +64,7 @@ export function routerWith<
       await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();
     },
-    internals: { config: resolved, services, admission },
+    internals: { config: resolved, services, admission, bytesInHand: new ByteBudget(resolved.limits.bytesInHand) },
   };
 }
 
@@ -83,6 +85,13 @@ const SIMULATED = {
   message:
     'No providers are configured, so answers are simulated. To get real ones, set OPENAI_API_KEY, ANTHROPIC_API_KEY, ' +
     'GROQ_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers to createRouter.',
+} as const;
+
+const NO_CALLERS = {
+  code: 'no_callers',
+  message:
+    'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. Pass ' +
+    'authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
 } as const;
 
 const LOADED_TWICE = {

@@ -11,6 +11,7 @@ import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
+import type { ByteBudget } from '../runtime/chat/byte-budget.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
@@ -118,4 +119,6 @@ export interface RouterInternals {
   readonly services: RuntimeServices;
   /** Places for requests that are handled at the same time. */
   readonly admission: Concurrency;
+  /** Room for the bodies of requests. */
+  readonly bytesInHand: ByteBudget;
 }

@@ -16,8 +16,8 @@ const provider = fedProvider({
 });
 const router = createRouter({ providers: [provider], allowAnonymous: true });
 
-function post(fields: Record<string, unknown> = {}, init: RequestInit = {}): Request {
-  return new Request('http://host/v1/chat/completions', {
+function post(fields: Record<string, unknown> = {}, init: RequestInit = {}, host = 'host'): Request {
+  return new Request(`http://${host}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(chatBody(fields)),
@@ -59,9 +59,11 @@ describe('a fetch handler', () => {
 
   it('answers nobody without authentication unless the runtime tells where they are', async () => {
     const closed = createRouter({ providers: [provider] });
-    expect((await fetchRouter(closed)(post())).status).toBe(401);
-    expect((await fetchRouter(closed, { remoteAddress: () => '127.0.0.1' })(post())).status).toBe(200);
-    expect((await fetchRouter(closed, { remoteAddress: () => '10.0.0.1' })(post())).status).toBe(401);
+    const local = (): Request => post({}, {}, 'localhost:3000');
+    expect((await fetchRouter(closed)(local())).status).toBe(401);
+    expect((await fetchRouter(closed, { remoteAddress: () => '127.0.0.1' })(local())).status).toBe(200);
+    expect((await fetchRouter(closed, { remoteAddress: () => '127.0.0.1' })(post())).status).toBe(401);
+    expect((await fetchRouter(closed, { remoteAddress: () => '10.0.0.1' })(local())).status).toBe(401);
   });
 
   it('stops the provider when the response is cancelled', async () => {

@@ -1,9 +1,18 @@
-import { type Authenticate, type RouterConfig, type WarningEvent, RouterError, apiKeys, createRouter } from 'signalbox';
+import {
+  type Authenticate,
+  type RouterConfig,
+  type WarningEvent,
+  RouterError,
+  apiKeys,
+  createRouter,
+  handle,
+} from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PROXY_HEADERS } from '../../src/http/local-caller.ts';
 import { type FedProvider, fedProvider } from '../support/fed-provider.ts';
-import { type Answered, type CallInit, chatBody, send } from '../support/http-call.ts';
+import { type Answered, type CallInit, chatBody, httpCall, send } from '../support/http-call.ts';
 
 const KEY = 'key-of-ada-0123456789';
 
@@ -22,7 +31,8 @@ async function ask(config: Partial<RouterConfig>, init: CallInit = {}): Promise<
   const onRead = (): void => {
     bodyRead = true;
   };
-  const answer = await send(router, { body: chatBody(), onRead, ...init });
+  const headers = { 'content-type': 'application/json', ...init.headers };
+  const answer = await send(router, { body: chatBody(), onRead, ...init, headers });
   return { answer, provider, warnings, bodyRead };
 }
 
@@ -228,19 +238,84 @@ describe('a router without authentication', () => {
     const { answer, bodyRead } = await ask({}, { remoteAddress });
     expect(answer.status).toBe(401);
     expect(answer.error.message).toBe(
-      'This router has no authentication set up, so it answers callers on its own machine only. ' +
-        'Pass authenticate, or allowAnonymous: true, to createRouter.',
+      'This router has no authentication set up, so it answers callers on its own machine only, and none behind a ' +
+        'proxy. Pass authenticate, or allowAnonymous: true, to createRouter.',
     );
     expect(bodyRead).toBe(false);
   });
 
-  it.each(['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-real-ip', 'via', 'cf-connecting-ip'])(
-    'answers nobody behind a proxy, which %s tells of',
-    async (name) => {
-      expect(await statusOf({ headers: { [name]: '127.0.0.1' } })).toBe(401);
-      expect(await statusOf({ headers: { [name]: '' } })).toBe(401);
+  it.each([...PROXY_HEADERS])('answers nobody behind a proxy, which %s tells of', async (name) => {
+    expect(await statusOf({ headers: { [name]: '127.0.0.1' } })).toBe(401);
+    expect(await statusOf({ headers: { [name]: '' } })).toBe(401);
+  });
+
+  it.each([
+    ['nginx', ['x-real-ip', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port']],
+    ['Caddy and Go', ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'via']],
+    ['Traefik', ['x-forwarded-server', 'x-real-ip', 'x-forwarded-port']],
+    ['Envoy', ['x-envoy-external-address', 'x-envoy-expected-rq-timeout-ms', 'x-forwarded-client-cert']],
+    ['Cloudflare', ['cf-connecting-ip', 'cf-ray', 'cf-visitor', 'cf-ipcountry', 'cdn-loop']],
+    ['load balancers', ['x-amzn-trace-id', 'x-cloud-trace-context', 'x-azure-clientip', 'true-client-ip']],
+  ])('knows the headers of %s', (_name, headers) => {
+    expect(PROXY_HEADERS).toEqual(expect.arrayContaining(headers));
+  });
+
+  it.each(['localhost', 'localhost:8787', 'LOCALHOST:1', '127.0.0.1', '127.8.9.10:80', '[::1]', '[::1]:65535'])(
+    'answers who calls it by a name of its machine: %s',
+    async (host) => {
+      expect(await statusOf({ headers: { host } })).toBe(200);
     },
   );
+
+  it.each([
+    'evil.example',
+    'api.example.com:443',
+    'localhost.evil.example',
+    'localhost@evil.example',
+    'evil.example:localhost',
+    '127.0.0.1.nip.io',
+    '127.evil.example',
+    '10.0.0.7:8787',
+    '[::2]',
+    '::1',
+    '',
+  ])('answers no proxy that keeps another name, and no name that was bent to this machine: %s', async (host) => {
+    expect(await statusOf({ headers: { host } })).toBe(401);
+  });
+
+  it('answers nobody who says no name', async () => {
+    const provider = fedProvider({ script: (call) => call.answer('Hi') });
+    const call = httpCall({ body: chatBody() });
+    const header = (name: string): string | undefined => (name === 'host' ? undefined : call.header(name));
+    expect((await handle(createRouter({ providers: [provider] }), { ...call, header }))?.status).toBe(401);
+  });
+
+  it.each(['/batches', '/batches/batch_1'])(
+    'shows no batches to a name that was bent to this machine: GET %s',
+    async (path) => {
+      expect(await statusOf({ method: 'GET', path, headers: { host: 'evil.example' } })).toBe(401);
+    },
+  );
+
+  it.each([
+    ['1.1', 200],
+    ['2.0', 200],
+    ['1.0', 401],
+    ['0.9', 401],
+  ])('answers HTTP/1.1 and newer, for what comes by an older one has passed nginx: %s', async (httpVersion, status) => {
+    expect(await statusOf({ httpVersion })).toBe(status);
+    expect(await statusOf({ httpVersion, headers: { connection: 'close' } })).toBe(status);
+  });
+
+  it('takes a connection that ends after its request for an older one, where the host tells no version', async () => {
+    const provider = fedProvider({ script: (call) => call.answer('Hi') });
+    const router = createRouter({ providers: [provider] });
+    const statusWith = async (connection: string): Promise<number | undefined> =>
+      (await handle(router, { ...httpCall({ body: chatBody(), headers: { connection } }), httpVersion: undefined }))
+        ?.status;
+    expect(await statusWith('keep-alive')).toBe(200);
+    expect(await statusWith('Close')).toBe(401);
+  });
 
   it.each(['https://evil.example', 'http://127.evil.example', 'http://localhost.evil.example', 'null', 'file://', ''])(
     'answers no page of another site in a browser on this machine: %s',
@@ -266,6 +341,51 @@ describe('a router without authentication', () => {
   it('answers everybody when it is told to', async () => {
     const headers = { 'x-forwarded-for': '8.8.8.8', origin: 'https://evil.example' };
     expect(await statusOf({ headers, remoteAddress: '8.8.8.8' }, { allowAnonymous: true })).toBe(200);
+  });
+
+  describe('in production', () => {
+    beforeEach(() => vi.stubEnv('NODE_ENV', 'production'));
+    afterEach(() => vi.unstubAllEnvs());
+
+    it('answers nobody, because a proxy on this machine may look like a caller, and says so when it is made', async () => {
+      const { answer, warnings, bodyRead } = await ask({});
+      expect(answer.status).toBe(401);
+      expect(answer.error.message).toBe(
+        'This router has no authentication set up, so it answers nobody in production. ' +
+          'Pass authenticate, or allowAnonymous: true, to createRouter.',
+      );
+      expect(bodyRead).toBe(false);
+      expect(warnings).toEqual([
+        {
+          code: 'no_callers',
+          message:
+            'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. ' +
+            'Pass authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
+        },
+      ]);
+    });
+
+    it('answers everybody when it is told to, and warns of nothing', async () => {
+      const { answer, warnings } = await ask({ allowAnonymous: true }, { remoteAddress: '8.8.8.8' });
+      expect([answer.status, warnings]).toEqual([200, []]);
+    });
+
+    it('warns of nothing when it is told to answer nobody', async () => {
+      const { answer, warnings } = await ask({ allowAnonymous: false });
+      expect([answer.status, warnings]).toEqual([401, []]);
+    });
+
+    it('answers who has a key, and warns of nothing', async () => {
+      const { answer, warnings } = await ask({ authenticate: apiKeys([{ key: KEY, id: 'ada' }]) }, bearer(KEY));
+      expect([answer.status, warnings]).toEqual([200, []]);
+    });
+
+    it('answers calls within the process', async () => {
+      const provider = fedProvider({ script: (call) => call.answer('Hi') });
+      const router = createRouter({ providers: [provider], on: { warning: () => undefined } });
+      const answer = await router.chat({ model: 'acme/one', messages: [{ role: 'user', content: 'Hello' }] });
+      expect(answer.choices[0]?.message?.content).toBe('Hi');
+    });
   });
 
   it('names nobody in errors', async () => {

@@ -37,8 +37,25 @@ describe('the content type', () => {
     expect(await messageOf(VALID, { 'content-type': type })).toBe('200');
   });
 
-  it('may be left out', async () => {
+  it('may be left out by programs, and not by pages: those can send cookies with it unasked', async () => {
     expect(await messageOf(VALID, {})).toBe('200');
+    expect(await messageOf(VALID, { origin: 'http://localhost:3000' })).toBe(
+      '415 The content type must be application/json',
+    );
+    expect(await messageOf(VALID, { ...JSON_TYPE, origin: 'http://localhost:3000' })).toBe('200');
+  });
+
+  it.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-32"', 'utf-7'])(
+    'may name no charset but UTF-8: %s',
+    async (name) => {
+      expect(await messageOf(VALID, { 'content-type': `application/json; charset=${name}` })).toBe(
+        `415 The charset of the request body must be utf-8, not "${name.replaceAll('"', '')}"`,
+      );
+    },
+  );
+
+  it.each(['utf8', '"utf-8"', 'US-ASCII', 'utf-8; version=1'])('may name UTF-8: %s', async (name) => {
+    expect(await messageOf(VALID, { 'content-type': `application/json; version="1"; charset=${name}` })).toBe('200');
   });
 
   it.each([

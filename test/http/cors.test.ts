@@ -83,7 +83,8 @@ describe('a page of a named site', () => {
     ['a wrong method', { method: 'DELETE' }, 405],
     ['the models', { method: 'GET', path: '/models' }, 200],
   ])('may read %s and the headers that matter', async (_name, init, status) => {
-    const answer = await call(cors, { ...init, headers: { origin: SITE } });
+    const headers = { origin: SITE, 'content-type': 'application/json' };
+    const answer = await call(cors, { ...init, headers });
     expect(answer.status).toBe(status);
     expect(corsHeadersOf(answer)).toEqual({
       vary: 'Origin',

@@ -2,7 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonPart, JsonStream, JsonStreamError } from '../../src/http/json-stream.ts';
 
-const OPTIONS = { fields: ['endpoint', 'model'], array: 'requests', member: 'body', depth: 8, itemBytes: 1_000_000 };
+const OPTIONS = {
+  fields: ['endpoint', 'model'],
+  array: 'requests',
+  member: 'body',
+  depth: 8,
+  nodes: 200_000,
+  names: 20_000,
+  itemBytes: 1_000_000,
+};
 
 /** Reads a text in pieces of these sizes, over and over. */
 function read(

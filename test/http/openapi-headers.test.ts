@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { type HttpCall, createRouter, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
+import { PROXY_HEADERS } from '../../src/http/local-caller.ts';
 import { openApiDocument } from '../../src/http/openapi/text.ts';
 import { chatBody, httpCall, read as readReply, send } from '../support/http-call.ts';
 import { neutralHeader, openApiFault } from '../support/openapi.ts';
@@ -34,9 +35,9 @@ const BODIES: Readonly<Record<string, object>> = {
   },
 };
 
-/** Headers that any HTTP server reads, those of browsers and proxies, and those that the security schemes name. */
+/** Headers that any HTTP server reads, those of browsers, and those that the security schemes name. */
 const OF_HTTP =
-  /^(?:content-(?:type|length|encoding)|origin|authorization|x-api-key|access-control-.*|(?:x-)?forwarded.*|x-real-ip|via|cf-connecting-ip)$/;
+  /^(?:host|connection|content-(?:type|length|encoding)|origin|authorization|x-api-key|access-control-.*)$/;
 
 /** Names of the headers that the router looks for in one call. */
 async function headersRead(method: string, path: string): Promise<ReadonlySet<string>> {
@@ -58,7 +59,9 @@ async function headersRead(method: string, path: string): Promise<ReadonlySet<st
 }
 
 function ours(names: Iterable<string>): readonly string[] {
-  return [...new Set([...names].filter((name) => !OF_HTTP.test(name)).map(neutralHeader))].sort();
+  return [
+    ...new Set([...names].filter((name) => !OF_HTTP.test(name) && !PROXY_HEADERS.includes(name)).map(neutralHeader)),
+  ].sort();
 }
 
 const documentedHeaders = new Set(

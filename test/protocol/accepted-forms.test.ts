@@ -14,7 +14,6 @@ const FORMS: Readonly<Record<string, readonly Body[]>> = {
   'content as text or as parts': [
     bodyOfContent('Hello'),
     bodyOfContent(''),
-    bodyOfContent([]),
     bodyOfContent([{ type: 'text', text: '' }]),
     { messages: [{ role: 'system', content: [{ type: 'text', text: 'a' }] }] },
     { messages: [CALLING, { role: 'tool', tool_call_id: 'c1', content: [IMAGE] }] },

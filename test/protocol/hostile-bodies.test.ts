@@ -99,10 +99,26 @@ describe('the number of values', () => {
   });
 
   it('is bounded for members of objects too', () => {
+    // A hundred objects with the same names: the names are bounded by themselves.
+    const members = (count: number): unknown => {
+      const objects = Array.from({ length: 100 }, (): Record<string, string> => ({}));
+      for (let at = 0; at < count - 106; at += 1) (objects[at % 100] ?? {})[`k${Math.floor(at / 100)}`] = '';
+      return smallBody({ many: objects });
+    };
+    expect(faultOf(members(200_000))).toBe('');
+    expect(faultOf(members(200_001))).toBe('400 The request body must not hold more than 200,000 JSON values.');
+  });
+});
+
+describe('the number of different names', () => {
+  it('is bounded, because each new one costs a parser and everybody after it ten times as much', () => {
     const members = (count: number): unknown =>
       smallBody({ many: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, ''])) });
-    expect(faultOf(members(199_994))).toBe('');
-    expect(faultOf(members(199_995))).toBe('400 The request body must not hold more than 200,000 JSON values.');
+    // Besides "messages", "role", "content" and "many".
+    expect(faultOf(members(19_996))).toBe('');
+    expect(faultOf(members(19_997))).toBe(
+      '400 The request body must not hold more than 20,000 different names of members.',
+    );
   });
 });
 

@@ -24,6 +24,13 @@ describe('a text of a provider', () => {
     ['Perplexity', 'pplx-ab3def6hij9klmno'],
     ['NVIDIA', 'nvapi-Ab3dEf6hIj9kLmNo'],
     ['AWS', 'AKIAIOSFODNN7EXAMPLE'],
+    ['AWS, for a session', 'ASIAIOSFODNN7EXAMPLE'],
+    ['GitHub', 'ghp_Ab3dEf6hIj9kLmNoPqRs'],
+    ['GitHub, of an app', 'ghs_Ab3dEf6hIj9kLmNoPqRs'],
+    ['GitHub, fine-grained', 'github_pat_11ABCDEFG0_Ab3dEf6hIj9kLmNoPqRs'],
+    ['GitLab', 'glpat-Ab3dEf6hIj9kLmNo'],
+    ['Slack', 'xoxb-123456789012-Ab3dEf6hIj9k'],
+    ['Slack, of a user', 'xoxp-123456789012-Ab3dEf6hIj9k'],
     ['a token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
   ])('loses a key in the form of %s', (_name, key) => {
     for (const text of [
@@ -191,5 +198,44 @@ describe('a failure', () => {
     expect(failureOfResponse(400, () => undefined, '{ "\\u0061" : 1 }', contextOf()).raw).toBe('{"a":1}');
     const deep = `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
     expect(failureOfResponse(400, () => undefined, deep, contextOf()).kind).toBe('invalid_request');
+  });
+});
+
+describe('a key of ours in another encoding', () => {
+  const keys = ['Zq7-own.key+0123/456', "a&b<c>'d'0123456789", OWN_KEY];
+  const encodings: Readonly<Record<string, (key: string) => string>> = {
+    base64: (key) => Buffer.from(key).toString('base64'),
+    base64url: (key) => Buffer.from(key).toString('base64url'),
+    'base64 behind a user': (key) => Buffer.from(`u:${key}`).toString('base64'),
+    'base64 behind a name': (key) => Buffer.from(`api:${key}`).toString('base64'),
+    'base64 within a text': (key) => Buffer.from(`{"k":"${key}","x":1}`).toString('base64'),
+    'base64url within a text': (key) => Buffer.from(`key ${key} is wrong`).toString('base64url'),
+    'hexadecimal digits': (key) => Buffer.from(key).toString('hex'),
+    'capital hexadecimal digits': (key) => Buffer.from(key).toString('hex').toUpperCase(),
+    'escaped bytes': (key) =>
+      Array.from(Buffer.from(key), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
+    'bytes with colons': (key) => Array.from(Buffer.from(key), (byte) => byte.toString(16).padStart(2, '0')).join(':'),
+    'decimal references of HTML': (key) => Array.from(key, (one) => `&#${one.charCodeAt(0)};`).join(''),
+    'hexadecimal references of HTML': (key) =>
+      Array.from(key, (one) => `&#x${one.charCodeAt(0).toString(16)};`).join(''),
+    'names of HTML': (key) =>
+      key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll("'", '&#39;'),
+  };
+
+  it.each(Object.entries(encodings))('is taken out: %s', (_name, encode) => {
+    for (const key of keys) {
+      const encoded = encode(key);
+      const shown = presentable(`The key ${encoded}, was refused`, [key]) ?? '';
+      expect(shown).toContain('[redacted]');
+      // What is left at the edges says nothing of the key.
+      const middle = encoded.slice(Math.floor(encoded.length / 3), Math.ceil((2 * encoded.length) / 3));
+      expect(shown).not.toContain(middle);
+      expect(shown.endsWith(', was refused')).toBe(true);
+    }
+  });
+
+  it('leaves other texts alone', () => {
+    const text = 'Zm9vYmFyYmF6 and 666f6f are no keys, and neither is &amp;';
+    expect(presentable(text, keys)).toBe(text);
   });
 });

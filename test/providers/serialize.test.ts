@@ -74,3 +74,13 @@ describe('a request body', () => {
 function repaired(text: string): string {
   return Array.from(text, (character) => (/^[\ud800-\udfff]$/.test(character) ? '\uFFFD' : character)).join('');
 }
+
+describe('a large body', () => {
+  it('with half a character is serialised as fast as any other, however many escapes are in it', () => {
+    const before = process.threadCpuUsage();
+    const text = serialize({ text: `${'"'.repeat(8_000_000)}\ud800` });
+    const { user, system } = process.threadCpuUsage(before);
+    expect(text.endsWith('\\"\uFFFD"}')).toBe(true);
+    expect((user + system) / 1_000).toBeLessThan(400);
+  });
+});

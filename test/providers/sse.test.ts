@@ -81,6 +81,32 @@ describe('an event stream', () => {
     expect(accepted).toBeLessThan(17 * 1024 * 1024);
   });
 
+  it.each(['data:\n', 'data: x\r\n', 'data\r', 'nonsense\n', 'id: 1\n'])(
+    'refuses an event of endless short lines before they cost memory: %j',
+    (line) => {
+      const reader = new SseReader(() => expect.fail('no event is complete'));
+      const chunk = encoder.encode(line.repeat(1_000));
+      let lines = 0;
+      while (lines < 10_000_000 && reader.push(chunk)) lines += 1_000;
+      expect(lines).toBeGreaterThanOrEqual(49_000);
+      expect(lines).toBeLessThanOrEqual(101_000);
+    },
+  );
+
+  it('takes events of many lines, as many as there are', () => {
+    let events = 0;
+    const reader = new SseReader(() => (events += 1));
+    const chunk = encoder.encode(`${'data: x\n'.repeat(90_000)}\n`);
+    for (let round = 0; round < 3; round += 1) expect(reader.push(chunk)).toBe(true);
+    expect(events).toBe(3);
+  });
+
+  it.each([': still here\n\n', ':\n', ': x\r\n\r\n'])('may have any number of comments: %j', (comment) => {
+    const reader = new SseReader(() => undefined);
+    const chunk = encoder.encode(comment.repeat(1_000));
+    for (let round = 0; round < 500; round += 1) expect(reader.push(chunk)).toBe(true);
+  });
+
   it('may have comments without end', () => {
     let events = 0;
     const reader = new SseReader(() => (events += 1));

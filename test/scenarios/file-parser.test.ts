@@ -356,7 +356,12 @@ describe('a file that cannot be used', () => {
       400,
       ' is image/jpeg; what can be read here are PDFs and plain texts',
     ],
-    ['is no base64', { file_data: 'data:application/pdf;base64,!!!!' }, 400, 'file_data must hold base64'],
+    [
+      'is no base64',
+      { file_data: 'data:application/pdf;base64,!!!!' },
+      400,
+      'file_data must be a data URL with valid base64 in it, not "data:application/pdf;base64,!!!!".',
+    ],
     [
       'is an upload, and there are none',
       { file_id: 'file-1' },

@@ -10,6 +10,7 @@ export interface CallInit {
   readonly body?: unknown;
   /** Default: loopback. */
   readonly remoteAddress?: string | undefined;
+  readonly httpVersion?: string;
   readonly signal?: AbortSignal;
   /** Called when somebody begins to read the body. */
   readonly onRead?: () => void;
@@ -46,7 +47,9 @@ export class Answered {
 /** A call as a mount would hand it on. */
 export function httpCall(init: CallInit = {}): HttpCall {
   const { body, onRead } = init;
-  const headers = new Map(Object.entries(init.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const headers = new Map(
+    Object.entries({ host: 'localhost:8787', ...init.headers }).map(([name, value]) => [name.toLowerCase(), value]),
+  );
   const bytes =
     body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
   return {
@@ -63,6 +66,7 @@ export function httpCall(init: CallInit = {}): HttpCall {
     },
     signal: init.signal ?? new AbortController().signal,
     remoteAddress: 'remoteAddress' in init ? init.remoteAddress : '127.0.0.1',
+    httpVersion: init.httpVersion ?? '1.1',
   };
 }
 

@@ -18,6 +18,13 @@ export function findRedis(): { readonly url: string } | { readonly program: stri
   return folder === undefined ? undefined : { program: join(folder, 'redis-server') };
 }
 
+/** The program of nginx; undefined where it is not installed. */
+export function findNginx(): string | undefined {
+  // Debian puts it where only administrators look.
+  const folder = [...searchPath(), '/usr/sbin'].find((one) => existsSync(join(one, 'nginx')));
+  return folder === undefined ? undefined : join(folder, 'nginx');
+}
+
 function searchPath(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
@@ -29,4 +36,5 @@ function searchPath(): readonly string[] {
 export const SERVERS = [
   { name: 'PostgreSQL', tests: 'postgres-', starts: 'startPostgres(', find: findPostgres },
   { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
+  { name: 'nginx', tests: 'nginx-', starts: 'startNginx(', find: findNginx },
 ] as const;

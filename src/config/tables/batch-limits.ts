@@ -6,8 +6,15 @@ export const BATCH_LIMITS = {
   bytes: option.whole(1, { default: 200_000_000, unit: 'bytes' }),
   /** Requests in one batch that comes over HTTP. In-process callers may send any number. Default 5,000. */
   requests: option.whole(1, { default: 5_000 }),
-  /** Bodies that are received at the same time; more are a 503. Default 2. */
-  uploads: option.whole(1, { default: 2 }),
+  /** Bodies that are received at the same time; more are a 503. Default 8. */
+  uploads: option.whole(1, { default: 8 }),
+  /** Those of one account among them. Default 2. */
+  uploadsPerAccount: option.whole(1, { default: 2 }),
+  /**
+   * Bytes a second that a body must come with on average, as they are sent, after ten seconds of waiting for it; slower
+   * ones are a 408. Default 16,000.
+   */
+  uploadBytesPerSecond: option.whole(0, { default: 16_000, unit: 'bytes' }),
   /** Time for the whole body. Between two pieces of it, `limits.bodyTimeoutMs` may pass. Default 600,000. */
   uploadMs: option.whole(1, { default: 600_000, unit: 'milliseconds' }),
   /** Requests of one batch that run at the same time. Default 8. */

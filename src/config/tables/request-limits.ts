@@ -4,10 +4,20 @@ import { option, type OptionTable, type ResolvedOf } from '../option.ts';
 export const REQUEST_LIMITS = {
   /** Bytes in the body of a request, after decompression. Default 32,000,000. */
   bodyBytes: option.whole(0, { default: 32_000_000, unit: 'bytes' }),
+  /**
+   * Bytes of all bodies over HTTP that the process holds at the same time: what came, what it was unpacked to, and what
+   * was read from it, until its request is answered. One account gets half of them at most; more is a 503. At least
+   * twice `bodyBytes`. Default 256,000,000.
+   */
+  bytesInHand: option.whole(0, { default: 256_000_000, unit: 'bytes' }),
+  /** Times that a compressed body may grow when it is unpacked. Default 100. */
+  compressionRatio: option.whole(1, { default: 100 }),
   /** Nesting depth of the body. Default 64. */
   depth: option.whole(0, { default: 64 }),
   /** JSON values in the body, containers included. Default 200,000. */
   nodes: option.whole(0, { default: 200_000 }),
+  /** Different names of members in the body. Default 20,000. */
+  names: option.whole(0, { default: 20_000 }),
   /** Items in `messages`. Default 10,000. */
   messages: option.whole(0, { default: 10_000 }),
   /** Items in `tools`. Default 512. */

@@ -10,9 +10,9 @@ export function fewestTokens(characters: number): number {
   return Math.floor(characters / 8);
 }
 
-/** The likely number of tokens in a prompt of which only the floor is known, for prices and estimates. */
+/** The likely number of tokens in a prompt of which only the floor is known, for prices and estimates; never none. */
 export function likelyPromptTokens(fewest: number): number {
-  return fewest * 2;
+  return Math.max(1, fewest * 2);
 }
 
 /** The likely number of tokens in a text, for usage that a provider did not report. */

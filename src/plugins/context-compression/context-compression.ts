@@ -9,6 +9,7 @@ import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, countMessage, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
+import { sampledCount } from './sampled-count.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Options of {@link contextCompression}. */
@@ -62,18 +63,19 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
   /** Messages are frozen while plugins run, so what was counted once stays right. */
   const estimates = new WeakMap<Message, CountedMessage>();
 
-  function estimated(message: Message): CountedMessage {
+  function estimated(message: Message, count: TokenCounter): CountedMessage {
     const known = estimates.get(message);
     if (known !== undefined) return known;
-    const counted = countMessage(message, mostTokens, imageTokens);
+    const counted = countMessage(message, count, imageTokens);
     estimates.set(message, counted);
     return counted;
   }
 
   /** How the prompt fits endpoints by estimate, in tokens of the estimate. */
   function fitOf(request: NormalizedRequest, because: PluginCause): PromptFit {
-    const sizes = request.messages.map(estimated);
-    const beside = tokensBesideMessages(request, mostTokens);
+    const count = sampledCount(mostTokens, request);
+    const sizes = request.messages.map((message) => estimated(message, count));
+    const beside = tokensBesideMessages(request, count);
     return {
       tokens: sumOf(sizes),
       least: leastTokens(request.messages, sizes),
@@ -108,9 +110,11 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const fit = fitOf(request, context.because);
       const tooMany = messages.length > mostMessages;
       if (!tooMany && fit.tokens <= fit.roomAt(endpoint).whole) return undefined;
-      const count = (await options.countTokens?.()) ?? mostTokens;
-      const sizes =
-        count === mostTokens ? messages.map(estimated) : messages.map((one) => countMessage(one, count, imageTokens));
+      const exact = await options.countTokens?.();
+      const count = sampledCount(exact ?? mostTokens, request);
+      const sizes = messages.map((one) =>
+        exact === undefined ? estimated(one, count) : countMessage(one, count, imageTokens),
+      );
       const factor = tokenFactor(endpoint);
       const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
       const before = sumOf(sizes);

@@ -90,7 +90,9 @@ export function htmlReader(readingMs = READING_MS): { readonly read: HtmlReader;
         }
       }
       const { readHtml } = await import('./html-text.ts');
-      return readHtml(html, url);
+      const page = await readHtml(html, url);
+      signal.throwIfAborted();
+      return page;
     },
     close: () => worker.close(),
   };

@@ -1,4 +1,5 @@
 import { decodeEntities } from './html-entities.ts';
+import { nextTurn } from '../../platform/wait.ts';
 
 /** What a page says, without what it looks like. */
 export interface ReadablePage {
@@ -19,22 +20,30 @@ const BLOCKS = new Set([
 ]);
 const HEADING = /^h([1-6])$/;
 const MAX_TITLE_LENGTH = 300;
+/** Characters of one paragraph. */
+const MAX_PARAGRAPH = 200_000;
+/** What a piece of a paragraph counts besides its characters. */
+const PIECE = 10;
 
 /**
  * Reads a page without a parser: scripts, styles and what is around the content are left out, headings, lists, links
- * and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it.
+ * and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it, and lets everything
+ * else have a turn every few milliseconds.
  */
-export function readHtml(html: string, baseURL: string): ReadablePage {
+export async function readHtml(html: string, baseURL: string): Promise<ReadablePage> {
   const writer = new TextWriter(baseURL);
   const content = contentOf(html);
   let title = '';
   let inTitle = false;
   let around = 0;
+  const work = new Work();
   for (const token of htmlTokens(html.slice(0, content.start))) {
+    if (work.isEnough(token)) await nextTurn();
     if (token.type === 'text' && inTitle) title ||= token.text;
     inTitle = token.type === 'open' && token.name === 'title';
   }
   for (const token of htmlTokens(html.slice(content.start, content.end))) {
+    if (work.isEnough(token)) await nextTurn();
     if (token.type === 'text') {
       if (inTitle) title ||= token.text;
       else if (around === 0) writer.text(token.text);
@@ -51,7 +60,7 @@ export function readHtml(html: string, baseURL: string): ReadablePage {
   }
   const text = writer.finish();
   // A page that puts everything into what usually is around the content is read as a whole.
-  const whole = text === '' && content.end > content.start ? bareText(html) : text;
+  const whole = text === '' && content.end > content.start ? await bareText(html) : text;
   return {
     title: decodeEntities(title).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_LENGTH) || undefined,
     content: whole,
@@ -75,14 +84,32 @@ function lastMatch(text: string, pattern: RegExp): number {
   return last;
 }
 
-function bareText(html: string): string {
+async function bareText(html: string): Promise<string> {
   const texts: string[] = [];
   let inTitle = false;
+  const work = new Work();
   for (const token of htmlTokens(html)) {
-    if (token.type === 'text' && !inTitle) texts.push(token.text);
+    if (work.isEnough(token)) await nextTurn();
+    if (token.type === 'text' && !inTitle) texts.push(decodeEntities(token.text).replaceAll(/\s+/g, ' ').trim());
     inTitle = token.type === 'open' && token.name === 'title';
   }
-  return decodeEntities(texts.join(' ')).replaceAll(/\s+/g, ' ').trim();
+  return texts.filter((text) => text !== '').join(' ');
+}
+
+/** Work that is done before others have their turn: a tag counts as so many characters of text. */
+const WORK_IN_A_TURN = 200_000;
+const WORK_OF_A_TAG = 100;
+
+/** Says when others should have a turn. */
+class Work {
+  #done = 0;
+
+  isEnough(token: HtmlToken): boolean {
+    this.#done += WORK_OF_A_TAG + (token.type === 'text' ? token.text.length : 0);
+    if (this.#done <= WORK_IN_A_TURN) return false;
+    this.#done = 0;
+    return true;
+  }
 }
 
 /** Puts texts together as lines of Markdown. */
@@ -90,6 +117,8 @@ class TextWriter {
   readonly #lines: string[] = [];
   readonly #baseURL: string;
   #line: string[] = [];
+  /** Characters of the texts in it. */
+  #length = 0;
   #prefix = '';
   #preformatted = 0;
   /** Target of the link that is open, and where in the line its text begins. */
@@ -101,8 +130,14 @@ class TextWriter {
 
   text(raw: string): void {
     const text = decodeEntities(raw);
-    if (this.#preformatted > 0) this.#line.push(text);
-    else this.#line.push(text.replaceAll(/\s+/g, ' '));
+    this.#push(this.#preformatted > 0 ? text : text.replaceAll(/\s+/g, ' '));
+  }
+
+  /** Text without any paragraph gets some, so that none is too long to be tidied at once. */
+  #push(text: string): void {
+    this.#length += PIECE + text.length;
+    if (this.#length > MAX_PARAGRAPH) this.block();
+    this.#line.push(text);
   }
 
   open(name: string, attributes: string): void {
@@ -113,13 +148,13 @@ class TextWriter {
     } else if (name === 'li') {
       this.block();
       this.#prefix = '- ';
-    } else if (name === 'br') this.#line.push('\n');
-    else if (name === 'td' || name === 'th') this.#line.push(' | ');
+    } else if (name === 'br') this.#push('\n');
+    else if (name === 'td' || name === 'th') this.#push(' | ');
     else if (name === 'pre') {
       this.block();
       this.#preformatted += 1;
     } else if (name === 'a') this.#link = this.#linkTo(attributeOf(attributes, 'href'));
-    else if (name === 'img') this.#line.push(attributeOf(attributes, 'alt') ?? '');
+    else if (name === 'img') this.#push(attributeOf(attributes, 'alt') ?? '');
   }
 
   close(name: string): void {
@@ -134,8 +169,9 @@ class TextWriter {
   block(): void {
     this.#endLink();
     const joined = this.#line.join('');
-    const text = this.#preformatted > 0 ? joined.replace(/^\n+|\s+$/g, '') : tidy(joined);
+    const text = this.#preformatted > 0 ? joined.trimEnd().replace(/^\n+/, '') : tidy(joined);
     this.#line = [];
+    this.#length = 0;
     if (text === '') return;
     const line = this.#preformatted > 0 ? `\`\`\`\n${text}\n\`\`\`` : `${this.#prefix}${text}`;
     const follows = this.#prefix === '- ' && this.#lines.at(-1)?.startsWith('- ') === true;
@@ -182,6 +218,8 @@ type HtmlToken =
 
 /** Elements whose content is not markup; it goes on until their own end. */
 const RAW = new Set(['script', 'style', 'textarea', 'title', 'noscript', 'iframe', 'template', 'svg', 'math', 'xmp']);
+/** Characters of text that are given at once. */
+const MAX_TEXT = 32_000;
 /** Characters of one tag; what is longer is an attack or an embedded image, and its attributes are not needed. */
 const MAX_ATTRIBUTES = 4_000;
 
@@ -191,31 +229,50 @@ const MAX_ATTRIBUTES = 4_000;
  */
 export function* htmlTokens(html: string): Generator<HtmlToken> {
   let at = 0;
+  /** False once a quote was found that never closes: looking for its end again and again would take for ever. */
+  let heedsQuotes = true;
+  const tagAt = (start: number): Tag => {
+    const tag = readTag(html, start, heedsQuotes);
+    heedsQuotes &&= tag.closed;
+    return tag;
+  };
   while (at < html.length) {
     const open = html.indexOf('<', at);
-    if (open < 0) return void (yield { type: 'text', text: html.slice(at) });
-    if (open > at) yield { type: 'text', text: html.slice(at, open) };
+    yield* textsIn(html, at, open < 0 ? html.length : open);
+    if (open < 0) return;
     const next = html.charCodeAt(open + 1);
     if (html.startsWith('<!--', open)) {
       at = after(html, '-->', open + 4);
     } else if (next === EXCLAMATION || next === QUESTION) {
       at = after(html, '>', open + 2);
     } else if (isLetter(next)) {
-      const { name, end, attributes } = readTag(html, open + 1);
+      const { name, end, attributes } = tagAt(open + 1);
       yield { type: 'open', name, attributes };
       at = end;
       if (!RAW.has(name) || attributes.endsWith('/')) continue;
       const close = endOfRaw(html, name, at);
-      if (name === 'title' || name === 'textarea') yield { type: 'text', text: html.slice(at, close) };
+      if (name === 'title') yield { type: 'text', text: html.slice(at, Math.min(close, at + MAX_TEXT)) };
+      else if (name === 'textarea') yield* textsIn(html, at, close);
       at = close;
     } else if (next === SLASH && isLetter(html.charCodeAt(open + 2))) {
-      const { name, end } = readTag(html, open + 2);
+      const { name, end } = tagAt(open + 2);
       yield { type: 'close', name };
       at = end;
     } else {
       yield { type: 'text', text: '<' };
       at = open + 1;
     }
+  }
+}
+
+/** A text in pieces, none of which ends within a reference such as `&amp;`. */
+function* textsIn(html: string, from: number, to: number): Generator<HtmlToken> {
+  for (let at = from; at < to;) {
+    let end = Math.min(to, at + MAX_TEXT);
+    const mark = end === to ? -1 : html.lastIndexOf('&', end);
+    if (mark > end - 16 && mark > at) end = mark;
+    yield { type: 'text', text: html.slice(at, end) };
+    at = end;
   }
 }
 
@@ -238,27 +295,38 @@ function attribute(name: string): RegExp {
   return new RegExp(`(?:^|\\s)${name}\\s{0,9}=\\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i');
 }
 
+interface Tag {
+  readonly name: string;
+  readonly end: number;
+  readonly attributes: string;
+  /** False when a quote of it never closes. */
+  readonly closed: boolean;
+}
+
 /** A `>` within quotes does not end a tag. */
-function readTag(
-  html: string,
-  start: number,
-): { readonly name: string; readonly end: number; readonly attributes: string } {
+function readTag(html: string, start: number, heedsQuotes: boolean): Tag {
   let end = start;
   while (end < html.length && !NAME_END.has(html.charCodeAt(end))) end += 1;
   const name = html.slice(start, Math.min(end, start + 64)).toLowerCase();
   const attributesFrom = end;
+  end = heedsQuotes ? endBeyondQuotes(html, end) : firstEnd(html, end);
+  // A quote that never closes would swallow the page.
+  const closed = !heedsQuotes || end < html.length;
+  if (!closed) end = firstEnd(html, attributesFrom);
+  const attributes = html.slice(attributesFrom, Math.min(end, attributesFrom + MAX_ATTRIBUTES));
+  return { name, end: Math.min(end + 1, html.length), attributes, closed };
+}
+
+function endBeyondQuotes(html: string, from: number): number {
   let quote = 0;
-  for (; end < html.length; end += 1) {
-    const code = html.charCodeAt(end);
+  for (let at = from; at < html.length; at += 1) {
+    const code = html.charCodeAt(at);
     if (quote !== 0) {
       if (code === quote) quote = 0;
     } else if (code === QUOTE || code === APOSTROPHE) quote = code;
-    else if (code === MORE) break;
+    else if (code === MORE) return at;
   }
-  // A quote that never closes would swallow the page.
-  if (end === html.length) end = firstEnd(html, attributesFrom);
-  const attributes = html.slice(attributesFrom, Math.min(end, attributesFrom + MAX_ATTRIBUTES));
-  return { name, end: Math.min(end + 1, html.length), attributes };
+  return html.length;
 }
 
 function firstEnd(html: string, from: number): number {

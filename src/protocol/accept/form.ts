@@ -44,6 +44,8 @@ export interface MapLimits {
   readonly pairs?: number;
   /** Most characters of a key. */
   readonly keyLength?: number;
+  /** What keys have to look like, and what they are, in words. */
+  readonly key?: readonly [RegExp, string];
 }
 
 /** What an object does with members that it does not know: keeps them, refuses them, or takes them out. */

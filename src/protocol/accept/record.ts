@@ -55,7 +55,7 @@ export const jsonObject: Schema<Pairs<unknown>> = record(anything);
  * a hundred thousand of them costs no more than one.
  */
 export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<unknown>> {
-  const { pairs: most = Infinity, keyLength = Infinity } = limits;
+  const { pairs: most = Infinity, keyLength = Infinity, key: wanted = ANY_KEY } = limits;
   return {
     form: { kind: 'map', value, ...limits },
     isOptional: false,
@@ -65,23 +65,26 @@ export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<un
       let count = 0;
       for (const key in pairs) {
         count += 1;
-        if (count > most || key.length > keyLength || value.accept(pairs[key]) === REFUSED) return REFUSED;
+        if (count > most || key.length > keyLength || !wanted[0].test(key)) return REFUSED;
+        if (value.accept(pairs[key]) === REFUSED) return REFUSED;
       }
       return pairs;
     },
     parse: (given, issues) => {
       const from = issues.length;
       const pairs = parsePairs(given, issues);
-      if (issues.length === from) checkPairs(pairs, value, { pairs: most, keyLength }, issues);
+      if (issues.length === from) checkPairs(pairs, value, { pairs: most, keyLength, key: wanted }, issues);
       return pairs;
     },
   };
 }
 
+const ANY_KEY: readonly [RegExp, string] = [/(?:)/, ''];
+
 function checkPairs(
   given: Pairs<unknown>,
   value: AnySchema,
-  { pairs, keyLength }: Required<MapLimits>,
+  { pairs, keyLength, key: [form, keys] }: Required<MapLimits>,
   issues: Issue[],
 ): void {
   const entries = Object.entries(given);
@@ -91,6 +94,7 @@ function checkPairs(
   if (entries.length > pairs) return report(`must have at most ${pairs} pairs, not ${entries.length}`);
   for (const [key, member] of entries) {
     if (key.length > keyLength) return report(`has a key of more than ${keyLength} characters: "${echoKey(key)}"`);
+    if (!form.test(key)) return report(`must have ${keys} as its keys, not "${echoKey(key)}"`);
     const found: Issue[] = [];
     value.parse(member, found);
     const [first] = found;

@@ -91,7 +91,12 @@ function objectOf({ shape, strangers, says }: Extract<Form, { kind: 'object' }>)
   });
 }
 
-function mapOf({ value, pairs = Infinity, keyLength = Infinity }: Extract<Form, { kind: 'map' }>): z.ZodType {
+function mapOf({
+  value,
+  pairs = Infinity,
+  keyLength = Infinity,
+  key: wanted,
+}: Extract<Form, { kind: 'map' }>): z.ZodType {
   const member = zodOf(value);
   return z.record(z.string(), z.unknown()).check((context) => {
     const entries = Object.entries(context.value);
@@ -101,6 +106,7 @@ function mapOf({ value, pairs = Infinity, keyLength = Infinity }: Extract<Form, 
     if (entries.length > pairs) return report(`must have at most ${pairs} pairs, not ${entries.length}`);
     for (const [key, one] of entries) {
       if (key.length > keyLength) return report(`has a key of more than ${keyLength} characters: "${echoKey(key)}"`);
+      if (wanted?.[0].test(key) === false) return report(`must have ${wanted[1]} as its keys, not "${echoKey(key)}"`);
       const [first] = member.safeParse(one).error?.issues ?? [];
       if (first === undefined) continue;
       context.issues.push({ ...first, path: [key, ...first.path], input: one } as z.core.$ZodRawIssue);

@@ -32,7 +32,7 @@ export interface CreateBatchOptions {
 /** What creating a batch depends on. */
 export interface CreateBatchPorts extends Pick<
   BatchPorts,
-  'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'wake' | 'failPoint'
+  'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'spending' | 'wake' | 'failPoint'
 > {
   readonly checkAccount: CheckAccount;
   /** True when the accounts of batches can be found again, with their keys. */
@@ -47,7 +47,7 @@ const MAX_KEY_LENGTH = 255;
  * Creates a batch: its requests are written into a draft while they are read, and the draft becomes a batch in one
  * step. Nothing is left of it when anything is wrong.
  *
- * @throws {@link RouterError} 400 with the place of what is wrong; 422 for a key that came with another batch; 503 for
+ * @throws {@link RouterError} 400 with the place of what is wrong; 402 for an account with nothing left to spend; 422 for a key that came with another batch; 503 for
  * an account whose limits mean nothing.
  */
 export async function createBatch(
@@ -60,6 +60,8 @@ export async function createBatch(
   ports.checkAccount(account);
   mustBeFound(ports, account);
   checkKey(idempotencyKey);
+  // Otherwise every request would be accepted and fail.
+  await ports.spending.check(account);
   const id = `batch_${environment.randomText(24)}`;
   await store.openDraft(account.id, id);
   try {

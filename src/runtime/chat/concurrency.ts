@@ -12,14 +12,20 @@ export interface Slot {
 export class Concurrency {
   readonly #limit: number;
   readonly #what: string;
+  readonly #limitPerOwner: number;
+  readonly #owners = new Map<string, number>();
   #inside = 0;
   /** Called when a place becomes free, for those who wait for one. */
   onFree: () => void = () => {};
 
-  /** @param what - What there are places for, as the error says it. */
-  constructor(limit: number, what = 'requests') {
+  /**
+   * @param what - What there are places for, as the error says it.
+   * @param limitPerOwner - Places that one owner may have.
+   */
+  constructor(limit: number, what = 'requests', limitPerOwner = Infinity) {
     this.#limit = limit;
     this.#what = what;
+    this.#limitPerOwner = limitPerOwner;
   }
 
   get inside(): number {
@@ -28,23 +34,29 @@ export class Concurrency {
 
   /** @throws {@link RouterError} 503 when no place is free. */
   check(): void {
-    if (this.#inside < this.#limit) return;
-    throw new RouterError({
-      status: 503,
-      errorType: 'provider_overloaded',
-      message: `The router handles ${this.#limit} ${this.#what} at a time and has no place free`,
-      retryAfterMs: 1_000,
-    });
+    if (this.#inside >= this.#limit) throw noPlace(`${this.#limit} ${this.#what}`);
   }
 
   /**
    * Takes a place.
    *
+   * @param owner - Who has it, where one may have so many only.
    * @throws {@link RouterError} 503 when none is free.
    */
-  enter(): Slot {
+  enter(owner?: string): Slot {
     this.check();
-    return this.#take();
+    if (owner === undefined) return this.#take();
+    const own = this.#owners.get(owner) ?? 0;
+    if (own >= this.#limitPerOwner) throw noPlace(`${this.#limitPerOwner} ${this.#what} of one account`);
+    const { leave } = this.#take(() => this.#count(owner, -1));
+    this.#count(owner, 1);
+    return { leave };
+  }
+
+  #count(owner: string, more: number): void {
+    const own = (this.#owners.get(owner) ?? 0) + more;
+    if (own === 0) this.#owners.delete(owner);
+    else this.#owners.set(owner, own);
   }
 
   /**
@@ -56,7 +68,7 @@ export class Concurrency {
     return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
   }
 
-  #take(): Slot {
+  #take(onLeave?: () => void): Slot {
     this.#inside += 1;
     let left = false;
     return {
@@ -64,10 +76,20 @@ export class Concurrency {
         if (left) return;
         left = true;
         this.#inside -= 1;
+        onLeave?.();
         this.onFree();
       },
     };
   }
+}
+
+function noPlace(what: string): RouterError {
+  return new RouterError({
+    status: 503,
+    errorType: 'provider_overloaded',
+    message: `The router handles ${what} at a time and has no place free`,
+    retryAfterMs: 1_000,
+  });
 }
 
 /** Holds the process-wide budget of repetitions. */

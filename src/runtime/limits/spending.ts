@@ -56,6 +56,18 @@ export class Spending {
     return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);
   }
 
+  /**
+   * Looks whether anything is left to spend. Nothing stays reserved. Accounts that pay providers themselves are not
+   * asked.
+   *
+   * @throws {@link RouterError} 402
+   */
+  async check(account: Account): Promise<void> {
+    if (!this.holds(account) || Object.keys(account.providerKeys ?? {}).length > 0) return;
+    const claim = { account: account.id, budgets: this.#budgetsOf(account), nanoUsd: 1 };
+    this.settle(ticketOf(await this.#keeper.reserve(claim), NOTHING), 0);
+  }
+
   /** Replaces a reservation by what was spent. Nobody waits for it. */
   settle(ticket: BudgetTicket, nanoUsd: number): void {
     void this.#told(async () => this.#keeper.settle(ticket, nanoUsd));

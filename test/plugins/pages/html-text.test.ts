@@ -2,8 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { htmlTokens, readHtml } from '../../../src/plugins/pages/html-text.ts';
 import { cpuClock } from '../../support/cpu-clock.ts';
+import { watchTurns } from '../../support/longest-turn.ts';
 
-const read = (html: string): string => readHtml(html, 'https://example.com/a/b').content;
+const read = async (html: string): Promise<string> => (await readHtml(html, 'https://example.com/a/b')).content;
+
+/** Milliseconds of the processor in one turn. */
+const LONGEST_TURN_MS = 100;
 
 const PARTS = [
   ...'<p> </p> <a href=" "> \' " <!-- --> <script> </script> <pre> <li> <td> & &# <main> </main> <nav> </nav> <h1> < > /'.split(
@@ -17,13 +21,13 @@ const PARTS = [
 ];
 
 describe('the simple reader of HTML', () => {
-  it('makes Markdown of headings, lists, links, tables, code and line breaks', () => {
+  it('makes Markdown of headings, lists, links, tables, code and line breaks', async () => {
     const html = `<html><head><title> A  &amp; B </title></head><body><h1>Top</h1><p>One <b>two</b>
       three<br>four</p><ul><li>first</li><li>second <a href="../c?x=1&amp;y=2">link</a></li></ul>
       <table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table><pre>  if (a &lt; b) {
     c
   }</pre><p><img src=x alt="A picture"> after</p></body></html>`;
-    expect(readHtml(html, 'https://example.com/a/b')).toEqual({
+    expect(await readHtml(html, 'https://example.com/a/b')).toEqual({
       title: 'A & B',
       content: [
         '# Top',
@@ -44,28 +48,30 @@ describe('the simple reader of HTML', () => {
     });
   });
 
-  it('leaves out scripts, styles, comments and what stands around the content', () => {
+  it('leaves out scripts, styles, comments and what stands around the content', async () => {
     const html = `<header>Header</header><nav><ul><li>Menu</li></ul></nav><p>Content</p><script>if (a<b) "</p>"</script>
       <style>p{}</style><!-- <p>hidden</p> --><template><p>hidden</p></template><noscript>hidden</noscript>
       <svg><text>hidden</text></svg><aside>Ad</aside><footer>Footer</footer>`;
-    expect(read(html)).toBe('Content');
+    expect(await read(html)).toBe('Content');
   });
 
-  it('reads the one part that says it is the content', () => {
-    expect(read('<div>Around</div><main><header>Title</header><p>Inside</p></main><div>Around</div>')).toBe('Inside');
-    expect(read('<article>One</article><article>Two</article>')).toBe('One\n\nTwo');
-    expect(read('<div>Around</div><main>never closed')).toBe('Around\n\nnever closed');
+  it('reads the one part that says it is the content', async () => {
+    expect(await read('<div>Around</div><main><header>Title</header><p>Inside</p></main><div>Around</div>')).toBe(
+      'Inside',
+    );
+    expect(await read('<article>One</article><article>Two</article>')).toBe('One\n\nTwo');
+    expect(await read('<div>Around</div><main>never closed')).toBe('Around\n\nnever closed');
   });
 
-  it('reads a page that is all frame as a whole', () => {
-    expect(read('<form><p>All <b>in</b> a form</p></form>')).toBe('All in a form');
+  it('reads a page that is all frame as a whole', async () => {
+    expect(await read('<form><p>All <b>in</b> a form</p></form>')).toBe('All in a form');
   });
 
-  it('keeps links that lead to pages, and only those', () => {
-    expect(read('<a href="#x">a</a> <a href="javascript:x()">b</a> <a href="mailto:c@d.e">c</a> <a>d</a>')).toBe(
+  it('keeps links that lead to pages, and only those', async () => {
+    expect(await read('<a href="#x">a</a> <a href="javascript:x()">b</a> <a href="mailto:c@d.e">c</a> <a>d</a>')).toBe(
       'a b c d',
     );
-    expect(read('<a href=/x>one <p>two</a>')).toBe('[one](https://example.com/x)\n\ntwo');
+    expect(await read('<a href=/x>one <p>two</a>')).toBe('[one](https://example.com/x)\n\ntwo');
   });
 
   it.each([
@@ -81,15 +87,15 @@ describe('the simple reader of HTML', () => {
     ['</', '</'],
     ['<!--', ''],
     ['<script>', ''],
-  ])('reads %j as %j', (html, text) => {
-    expect(read(html)).toBe(text);
+  ])('reads %j as %j', async (html, text) => {
+    expect(await read(html)).toBe(text);
   });
 
-  it('does not throw and shows no tags, whatever it gets', () => {
+  it('does not throw and shows no tags, whatever it gets', async () => {
     const part = fc.constantFrom(...PARTS);
-    fc.assert(
-      fc.property(fc.array(part, { maxLength: 60 }), (parts) => {
-        const { content, title = '' } = readHtml(parts.join(''), 'https://example.com/');
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 60 }), async (parts) => {
+        const { content, title = '' } = await readHtml(parts.join(''), 'https://example.com/');
         expect(content).not.toMatch(/<\/?(?:p|script|pre|li|td|main|nav)>/);
         expect(title.length).toBeLessThanOrEqual(300);
       }),
@@ -97,17 +103,17 @@ describe('the simple reader of HTML', () => {
     );
   });
 
-  it('loses no text between tags', () => {
+  it('loses no text between tags', async () => {
     const words = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 20 });
-    fc.assert(
-      fc.property(words, fc.constantFrom('p', 'div', 'li', 'td', 'span', 'h2'), (said, name) => {
+    await fc.assert(
+      fc.asyncProperty(words, fc.constantFrom('p', 'div', 'li', 'td', 'span', 'h2'), async (said, name) => {
         const html = said.map((word) => `<${name}>${word}</${name}>`).join(' ');
-        expect(read(html).match(/[a-z]+/g)).toEqual(said);
+        expect((await read(html)).match(/[a-z]+/g)).toEqual(said);
       }),
     );
   });
 
-  it('takes time in proportion to the length of a page, however it is made', () => {
+  it('takes time in proportion to the length of a page, however it is made', async () => {
     const traps = [
       '<div>',
       '<a href=x>',
@@ -128,14 +134,43 @@ describe('the simple reader of HTML', () => {
     for (const trap of traps) {
       const html = trap.repeat(Math.ceil(500_000 / trap.length));
       const cpuMs = cpuClock();
-      read(html);
+      await read(html);
       expect([trap, cpuMs() < 2_000]).toEqual([trap, true]);
     }
   }, 60_000);
 });
 
+describe('five megabytes of a page', () => {
+  it.each([
+    '<',
+    '</',
+    '<div>',
+    '<p>a',
+    '<a ">"',
+    '<a \'>\'<b ">"',
+    '<li><a href=/x>y</a>',
+    '&lt;',
+    'a  b ',
+    '<b>a',
+    '<td>',
+    '<title>',
+    '<br>',
+  ])('hold nobody up, whatever is in them: %j', async (trap) => {
+    const html = trap.repeat(Math.ceil(5_000_000 / trap.length));
+    const watch = watchTurns();
+    await read(html);
+    expect(watch.stop()).toBeLessThan(LONGEST_TURN_MS);
+  });
+
+  it.each(['<pre>', '<p>'])('hold nobody up when they are white space and an end: %s', async (tag) => {
+    const watch = watchTurns();
+    expect(await read(`${tag}${' '.repeat(5_000_000)}x`)).toContain('x');
+    expect(watch.stop()).toBeLessThan(LONGEST_TURN_MS);
+  });
+});
+
 describe('tokens of HTML', () => {
-  it('together make the page, apart from comments and declarations', () => {
+  it('together make the page, apart from comments and declarations', async () => {
     const tokens = [...htmlTokens('a<b c=d>e</b><script>x</script><title>t</title>')];
     expect(tokens).toEqual([
       { type: 'text', text: 'a' },

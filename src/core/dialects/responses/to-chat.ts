@@ -214,7 +214,7 @@ function chatText(content: string | readonly MessagePart[] | null | undefined): 
   return content.flatMap((part) => (part.type === 'input_text' ? [{ ...part, type: 'text' as const }] : []));
 }
 
-/** One part in the chat form; nothing for an image that only its own provider can find. */
+/** One part in the chat form; an empty text for an image that only its own provider can find. */
 function chatParts(part: InputPart): readonly ContentPart[] {
   const { type: _, ...rest } = part;
   const marks = {
@@ -227,7 +227,7 @@ function chatParts(part: InputPart): readonly ContentPart[] {
     case 'input_image': {
       const { image_url: url, detail } = part;
       return url == null
-        ? []
+        ? [{ type: 'text', text: '' }]
         : [{ type: 'image_url', image_url: { url, ...(detail == null ? {} : { detail }) }, ...marks }];
     }
     case 'input_file': {

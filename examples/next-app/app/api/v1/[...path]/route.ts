@@ -7,4 +7,4 @@ const router = createRouter({
   allowAnonymous: true,
 });
 
-export const { GET, POST, DELETE } = nextRouter(router, { basePath: '/api/v1' });
+export const { GET, POST, DELETE, PUT, PATCH } = nextRouter(router, { basePath: '/api/v1' });

@@ -1,0 +1,149 @@
+import type { Cors } from '../config/router-config.ts';
+import type { HttpCall } from './exchange.ts';
+
+/**
+ * True when the caller is a program or a page on this machine, as far as the request can tell: it came over loopback, by
+ * HTTP/1.1 or newer, to a name of this machine, past no proxy, and from no page of another site (contract:
+ * authentication). A proxy that hides all of this looks the same; see docs/security.md.
+ */
+export function isLocalCaller(call: HttpCall, cors: Cors | undefined): boolean {
+  const { remoteAddress, header } = call;
+  return (
+    remoteAddress !== undefined &&
+    isLoopback(remoteAddress) &&
+    isModern(call) &&
+    namesLoopback(header('host')) &&
+    PROXY_HEADERS.every((name) => header(name) === undefined) &&
+    isLocalPage(header('origin'), cors)
+  );
+}
+
+/**
+ * nginx speaks HTTP/1.0 to what is behind it unless it is told otherwise. Hosts that do not tell the version show it by
+ * the header that nginx sends with it.
+ */
+function isModern({ httpVersion, header }: HttpCall): boolean {
+  if (httpVersion === undefined) return header('connection')?.toLowerCase() !== 'close';
+  return Number.parseFloat(httpVersion) >= 1.1;
+}
+
+/**
+ * Any other name was sent by a proxy that keeps it, or by a browser that was told that a foreign name is this machine
+ * (DNS rebinding).
+ */
+function namesLoopback(host: string | undefined): boolean {
+  const name = /^(?:(\[::1\])|([^:]*))(?::\d{0,5})?$/.exec(host ?? '');
+  if (name === null) return false;
+  return name[1] !== undefined || name[2]?.toLowerCase() === 'localhost' || isLoopback(name[2] ?? '');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address);
+}
+
+/** Pages of any site can make a browser on this machine call; only its own pages may, and those of named sites. */
+function isLocalPage(origin: string | undefined, cors: Cors | undefined): boolean {
+  if (origin === undefined || (cors !== undefined && cors.origins !== '*' && cors.origins.includes(origin)))
+    return true;
+  const host = URL.canParse(origin) ? new URL(origin).hostname : '';
+  return host === 'localhost' || host === '[::1]' || host.endsWith('.localhost') || isLoopback(host);
+}
+
+/**
+ * Headers that reverse proxies, load balancers, content networks and tunnels add, and programs that call by themselves
+ * do not: behind one of them, the nearest address says nothing about the caller.
+ */
+export const PROXY_HEADERS: readonly string[] = [
+  // The standard ones, and what most proxies send.
+  'forwarded',
+  'via',
+  'cdn-loop',
+  'x-forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-forwarded-by',
+  'x-forwarded-scheme',
+  'x-forwarded-ssl',
+  'x-forwarded-prefix',
+  'x-forwarded-path',
+  'x-forwarded-uri',
+  'x-forwarded-method',
+  'x-forwarded-user',
+  'x-forwarded-client-cert',
+  'x-forwarded-tls-client-cert',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-original-uri',
+  'x-original-url',
+  'x-real-ip',
+  'x-real-port',
+  'x-scheme',
+  'x-url-scheme',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-proxyuser-ip',
+  'x-host',
+  'x-nginx-proxy',
+  'x-varnish',
+  'client-ip',
+  'true-client-ip',
+  'proxy-client-ip',
+  'wl-proxy-client-ip',
+  'front-end-https',
+  'ssl-client-verify',
+  'surrogate-capability',
+  // Cloudflare.
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'cf-ray',
+  'cf-visitor',
+  'cf-ipcountry',
+  'cf-worker',
+  // Amazon: load balancers and CloudFront.
+  'x-amzn-trace-id',
+  'x-amz-cf-id',
+  'cloudfront-viewer-address',
+  'cloudfront-forwarded-proto',
+  // Google.
+  'x-cloud-trace-context',
+  'x-appengine-remote-addr',
+  'x-appengine-user-ip',
+  // Azure: Front Door, App Service.
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-azure-fdid',
+  'x-azure-ref',
+  'x-arr-ssl',
+  'x-arr-log-id',
+  'x-client-port',
+  // Envoy and what is made of it.
+  'x-envoy-external-address',
+  'x-envoy-expected-rq-timeout-ms',
+  'x-envoy-internal',
+  'x-envoy-original-path',
+  // Akamai, Fastly, Imperva, Sucuri.
+  'akamai-origin-hop',
+  'x-akamai-edgescape',
+  'fastly-client-ip',
+  'fastly-ssl',
+  'fastly-ff',
+  'incap-client-ip',
+  'x-sucuri-clientip',
+  // DigitalOcean, Fly, Netlify, Railway, Render, Vercel.
+  'do-connecting-ip',
+  'fly-client-ip',
+  'fly-forwarded-port',
+  'fly-region',
+  'x-nf-client-connection-ip',
+  'x-railway-edge',
+  'rndr-id',
+  'x-vercel-id',
+  'x-vercel-forwarded-for',
+  'x-vercel-ip-country',
+];
