@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROUTER_OPTIONS } from '../src/config/router-options.ts';
+import { ROUTER_OPTIONS } from '../src/config/router.ts';
 import { readProjectFile } from './support/source-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -1,52 +1,15 @@
-import type { Account } from '../core/account.ts';
+import { BATCHES, type BatchesOptions, type ResolvedBatches, type WebhooksOptions } from './batches.ts';
+import { fill } from './option.ts';
+import { BATCH_LIMITS } from './tables/batch-limits.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import type { GuardedTransportFactory, OutboundOptions } from '../net/outbound.ts';
 import { localQueue } from '../queue/local.ts';
-import type { TaskQueueFactory } from '../contracts/task-queue.ts';
-import { NO_FAIL_POINT, type ReachFailPoint } from '../runtime/batches/ports.ts';
-import { type BatchLimits, DEFAULT_BATCH_LIMITS } from '../runtime/batches/limits.ts';
+import { NO_FAIL_POINT } from '../runtime/batches/ports.ts';
 import { Secret } from '../platform/secret.ts';
 import { bytesOfSecret } from '../runtime/batches/verify-webhook.ts';
-import type { BatchStore } from '../contracts/batch-store.ts';
 import { memoryStorage } from '../storage/memory-storage.ts';
-import type { MaybePromise } from '../contracts/state-store.ts';
 
-/** Options of batches. */
-export interface BatchesOptions {
-  /** Where batches live. Default: the memory of this process, which is only good for tests and demonstrations. */
-  readonly storage?: BatchStore | undefined;
-  /** What decides when and where they run. Default: `localQueue()`. */
-  readonly queue?: TaskQueueFactory | undefined;
-  /**
-   * Finds an account by its id when a batch of it runs, with its policy and its own provider keys. Default: an account
-   * with the policy that it had when it created the batch. Keys are never stored, so without this accounts that have any
-   * cannot create batches.
-   */
-  readonly accountOf?: ((accountId: string) => MaybePromise<Account | undefined>) | undefined;
-  readonly limits?: { readonly [Name in keyof BatchLimits]?: BatchLimits[Name] | undefined } | undefined;
-  /** Called at every named place in the life of a batch where a process might die. For crash tests. */
-  readonly failPoint?: ReachFailPoint | undefined;
-}
-
-/** Options of webhooks. */
-export interface WebhooksOptions extends OutboundOptions {
-  /**
-   * Secrets that sign, each `whsec_` and the base64 of 24 to 64 random bytes. Two while receivers are moved from one to
-   * the other. Default: none, and webhooks are not signed.
-   */
-  readonly secrets?: readonly string[] | undefined;
-  /** Makes the connections. For tests. */
-  readonly createTransport?: GuardedTransportFactory | undefined;
-}
-
-/** Batches with nothing missing. */
-export interface ResolvedBatches {
-  readonly storage: BatchStore;
-  readonly queue: TaskQueueFactory;
-  readonly accountOf: BatchesOptions['accountOf'];
-  readonly limits: BatchLimits;
-  readonly failPoint: ReachFailPoint;
-}
+export type { BatchesOptions, ResolvedBatches, WebhooksOptions } from './batches.ts';
 
 /** Webhooks with nothing missing. */
 export interface ResolvedWebhooks {
@@ -60,15 +23,14 @@ export function resolveBatches(
   options: BatchesOptions = {},
   { wallClock, concurrentRequests }: { readonly wallClock: () => number; readonly concurrentRequests: number },
 ): ResolvedBatches {
-  const { storage, queue, accountOf, failPoint = NO_FAIL_POINT } = options;
-  const set = Object.entries(options.limits ?? {}).filter(([, value]) => value !== undefined);
-  const defaults = { ...DEFAULT_BATCH_LIMITS, keepFree: Math.floor(concurrentRequests / 2) };
+  const { storage, queue, accountOf, failPoint } = fill(BATCHES, options);
+  const limits = fill(BATCH_LIMITS, options.limits);
   return {
     storage: storage ?? memoryStorage({ now: wallClock }),
     queue: queue ?? localQueue(),
     accountOf,
-    limits: { ...defaults, ...(Object.fromEntries(set) as Partial<BatchLimits>) },
-    failPoint,
+    limits: { ...limits, keepFree: limits.keepFree ?? Math.floor(concurrentRequests / 2) },
+    failPoint: failPoint ?? NO_FAIL_POINT,
   };
 }
 

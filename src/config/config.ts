@@ -1,14 +1,5 @@
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
 import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
-import type { ModelInfo } from '../catalog/model.ts';
-import type { RoutingPolicy } from '../core/account.ts';
-import { DEFAULT_BACKOFF, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from '../core/fallback/retry-budget.ts';
-import { DEFAULT_BREAKER_POLICY } from '../core/fallback/breaker.ts';
-import type { HealthPolicy } from '../core/fallback/health.ts';
-import type { FallbackPolicy } from '../core/fallback/next-move.ts';
-import { MAX_RETRY_AFTER_MS } from '../core/fallback/http-date.ts';
-import type { Preset } from '../core/normalize/preset.ts';
-import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../core/selection/performance.ts';
 import {
   batchProblems,
   resolveBatches,
@@ -17,74 +8,47 @@ import {
   resolveWebhooks,
 } from './config-batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './config-limits.ts';
-import type { Plugin, PluginDefault } from '../contracts/plugin.ts';
-import { registryProblems } from '../core/pipeline/registry.ts';
-import type { ServerToolDefinition } from '../contracts/server-tool.ts';
+import { fill, type ResolvedOf } from './option.ts';
+import { ROUTER, ROUTER_OPTIONS } from './router.ts';
+import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
-import { ROUTER_OPTIONS } from './router-options.ts';
+import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
-import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../protocol/limits.ts';
 import { providersFromEnvironment } from '../providers/from-environment.ts';
 import type { Provider } from '../contracts/provider.ts';
 import { simulated } from '../providers/simulated/provider.ts';
+import type { Cors, RouterConfig } from './router-config.ts';
 import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
-import { DEFAULT_TIMEOUTS, type Timeouts } from '../runtime/chat/call-watch.ts';
-import type { Authenticate } from '../contracts/authenticate.ts';
 import { memoryStore } from '../storage/memory.ts';
-import type { StateStore } from '../contracts/state-store.ts';
-import type { Brand, Cors, KeepAlive, Partially, RouterConfig } from './router-config.ts';
+
+/** Options that the router keeps in another form than they are given in. */
+type Reshaped =
+  | 'catalog'
+  | 'breaker'
+  | 'maxCooldownMs'
+  | 'rateLimits'
+  | 'budgets'
+  | 'responseCache'
+  | 'batches'
+  | 'webhooks'
+  | 'identitySecret';
 
 /** A configuration in which nothing is missing. */
-export interface ResolvedConfig {
-  readonly providers: readonly Provider[];
-  /** True when answers are simulated because nobody said who should answer. */
+export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped> {
+  /** True when answers are simulated because no provider is configured. */
   readonly simulatedByDefault: boolean;
-  readonly models: Readonly<Record<string, ModelInfo>>;
   readonly catalog: CatalogFacts;
-  readonly catalogMaxAgeDays: number;
-  readonly aliases: Readonly<Record<string, string | readonly string[]>>;
-  readonly presets: Readonly<Record<string, Preset>>;
-  readonly defaultModel: string | undefined;
-  readonly plugins: readonly Plugin[];
-  readonly pluginDefaults: readonly PluginDefault[];
-  readonly maxPluginDepth: number;
-  readonly serverTools: readonly ServerToolDefinition[];
-  readonly policy: RoutingPolicy;
-  readonly authenticate: Authenticate | undefined;
-  readonly allowAnonymous: boolean;
-  readonly cors: Cors | undefined;
-  readonly brand: Brand;
-  readonly limits: RequestLimits;
-  readonly timeouts: Timeouts;
-  readonly fallback: FallbackPolicy;
   readonly health: HealthPolicy;
-  readonly retryBudget: RetryBudgetPolicy;
-  readonly selection: SelectionPolicy;
-  readonly stickyTtlMs: number;
-  readonly keepAlive: KeepAlive;
-  readonly state: StateStore;
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
   readonly usage: ResolvedLimits;
   readonly batches: ResolvedBatches;
   readonly webhooks: ResolvedWebhooks;
   readonly identitySecret: Secret;
-  readonly docsUrl: string;
-  readonly on: NonNullable<RouterConfig['on']>;
-  readonly environment: Environment;
 }
-
-const DEFAULT_FALLBACK: FallbackPolicy = {
-  maxAttempts: 8,
-  triesPerEndpoint: 2,
-  backoff: DEFAULT_BACKOFF,
-  maxWaitMs: 2_000,
-};
-
-const DEFAULT_KEEP_ALIVE: KeepAlive = { firstMs: 1_000, everyMs: 10_000 };
 
 /** Length of a secret that we make ourselves. */
 const SECRET_LENGTH = 43;
@@ -95,7 +59,7 @@ const SECRET_LENGTH = 43;
  * @throws {@link ConfigError} with everything that is wrong with it at once.
  */
 export function resolveConfig(given: RouterConfig): ResolvedConfig {
-  const faults = [...nodeProblems(), ...optionProblems<RouterConfig>(ROUTER_OPTIONS, given, '')];
+  const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, '')];
   const config = withoutFaults(given, faults);
   const catalog = attempt(
     () => (config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog)),
@@ -103,48 +67,22 @@ export function resolveConfig(given: RouterConfig): ResolvedConfig {
     faults,
   );
   const environment = config.environment ?? systemEnvironment();
-  const limits = over(DEFAULT_REQUEST_LIMITS, config.limits);
   const state = config.state ?? memoryStore({ now: environment.now });
+  const sharesState = config.state !== undefined;
+  const { breaker, maxCooldownMs, rateLimits, budgets, responseCache, ...filled } = fill(ROUTER, config);
   const resolved: ResolvedConfig = {
+    ...filled,
     ...attempt(() => chooseProviders(config.providers, environment), NOBODY, faults),
-    models: config.models ?? {},
     catalog,
-    catalogMaxAgeDays: config.catalogMaxAgeDays ?? 30,
-    aliases: config.aliases ?? {},
-    presets: config.presets ?? {},
     plugins: config.plugins ?? defaultPlugins(),
-    pluginDefaults: config.pluginDefaults ?? [],
-    maxPluginDepth: config.maxPluginDepth ?? 2,
     serverTools: config.serverTools ?? defaultServerTools(),
-    defaultModel: config.defaultModel,
-    policy: config.policy ?? {},
-    authenticate: config.authenticate,
-    allowAnonymous: config.allowAnonymous ?? false,
-    cors: config.cors,
-    brand: config.brand ?? 'router',
-    limits,
-    timeouts: over(DEFAULT_TIMEOUTS, config.timeouts),
-    fallback: over(DEFAULT_FALLBACK, config.fallback),
-    health: {
-      breaker: over(DEFAULT_BREAKER_POLICY, config.breaker),
-      maxCooldownMs: config.maxCooldownMs ?? MAX_RETRY_AFTER_MS,
-    },
-    retryBudget: over(DEFAULT_RETRY_BUDGET, config.retryBudget),
-    selection: over(DEFAULT_SELECTION_POLICY, config.selection),
-    stickyTtlMs: config.stickyTtlMs ?? 600_000,
-    keepAlive: over(DEFAULT_KEEP_ALIVE, config.keepAlive),
+    health: { breaker, maxCooldownMs },
     state,
-    sharesState: config.state !== undefined,
-    usage: resolveLimits(config.rateLimits, config.budgets, config.responseCache, {
-      state,
-      shared: config.state !== undefined,
-      environment,
-    }),
-    batches: resolveBatches(config.batches, { ...environment, ...limits }),
+    sharesState,
+    usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    batches: resolveBatches(config.batches, { ...environment, ...filled.limits }),
     webhooks: resolveWebhooks(config.webhooks),
     identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
-    docsUrl: config.docsUrl ?? 'docs/fallback-and-errors.md',
-    on: config.on ?? {},
     environment,
   };
   const problems = [
@@ -185,12 +123,6 @@ function chooseProviders(
   const found = configured ?? providersFromEnvironment();
   if (configured !== undefined || found.length > 0) return { providers: found, simulatedByDefault: false };
   return { providers: [simulated({ environment })], simulatedByDefault: true };
-}
-
-/** Options over defaults; an option that is undefined counts as left out. */
-function over<Options extends object>(defaults: Options, given: Partially<Options> | undefined): Options {
-  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(set) };
 }
 
 function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]): Generator<ConfigProblem> {

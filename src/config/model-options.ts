@@ -1,5 +1,4 @@
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
-import type { ModelInfo } from '../catalog/model.ts';
 import type { Price, Rates } from '../catalog/price.ts';
 import {
   amount,
@@ -9,7 +8,6 @@ import {
   group,
   listOf,
   mapOf,
-  oneOf,
   type OptionKind,
   type OptionShape,
   text,
@@ -84,24 +82,3 @@ const declaration = group(DECLARATION_OPTIONS);
 export const modelTable: OptionKind = mapOf((value, path) =>
   Array.isArray(value) ? listOf(declaration)(value, path) : declaration(value, path),
 );
-
-/** What is known about a model. */
-export const modelInfo: OptionKind = group<ModelInfo>({
-  name: text,
-  description: kindOfText,
-  created: amount,
-  family: text,
-  knowledgeCutoff: text,
-  status: oneOf<NonNullable<ModelInfo['status']>>({ alpha: true, beta: true, deprecated: true }),
-  tokenizer: text,
-  instructType: text,
-  aliases: listOf(text),
-  canonicalSlug: text,
-  scores: mapOf(amount),
-  defaultParameters: mapOf(anything),
-});
-
-/** A description may be empty. */
-function kindOfText(value: unknown, path: string): ReturnType<OptionKind> {
-  return value === '' ? [] : text(value, path);
-}

@@ -70,6 +70,13 @@ export interface Plugin<Options = unknown, State = unknown> {
    * endpoints in its place, and the plugin's {@link Plugin.onCandidates} puts real models there.
    */
   readonly models?: readonly string[] | undefined;
+  /**
+   * True: it decides where a request goes, or whether it goes at all, and changes nothing of it. A request in another
+   * API format that names it can still go to a provider of that format in the client's own words. Default false.
+   */
+  readonly onlyRoutes?: boolean | undefined;
+  /** True: its work is done by server tools, which batches do not have, so they refuse requests that name it. Default false. */
+  readonly usesServerTools?: boolean | undefined;
 
   /** Whether the plugin takes part in a request that says nothing of it. Pure. Default: never. */
   runsUnasked?(request: NormalizedRequest): boolean;
@@ -129,19 +136,7 @@ export function definePlugin<Options = {}, State = undefined>(plugin: Plugin<Opt
   return plugin;
 }
 
-/**
- * A plugin that runs although requests do not name it. In the configuration for everybody, or at an account.
- * The request's own entry wins, unless `preventOverrides` is set (gaps 5).
- */
-export interface PluginDefault {
-  readonly id: string;
-  /** Options as they would stand in a request's entry. */
-  readonly options?: Readonly<Record<string, unknown>> | undefined;
-  /** False: it does not run unless a request asks for it. Default true. */
-  readonly enabled?: boolean | undefined;
-  /** True: what a request says of this plugin is ignored. Default false. */
-  readonly preventOverrides?: boolean | undefined;
-}
+export type { PluginDefault } from '../config/tables/accounts.ts';
 
 /**
  * A pure machine that rewrites the content of an answer as it streams by. The state is a value: a step gets the last

@@ -5,7 +5,7 @@ import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './body.ts';
-import type { HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpHeaders, WholeReply } from './exchange.ts';
 import { dialectAt } from './routes.ts';
 
 /** What an error answer depends on besides the error. */
@@ -21,7 +21,7 @@ export interface ErrorReplyContext {
 }
 
 /** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
-export function errorReply(thrown: unknown, context: ErrorReplyContext): HttpReply {
+export function errorReply(thrown: unknown, context: ErrorReplyContext): WholeReply {
   const error = errorOfUnknown(thrown);
   const { status, body } = statusAndBody(error, context);
   return {
@@ -48,14 +48,14 @@ function statusAndBody(
  *
  * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
  */
-export function errorReplyOf(status: number, message: string, path?: string): HttpReply {
+export function errorReplyOf(status: number, message: string, path?: string): WholeReply {
   const error = new RouterError({ status, errorType: TYPE_OF_STATUS[status] ?? 'invalid_request', message });
   const dialect = path === undefined ? undefined : dialectAt(path);
   return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, dialect });
 }
 
 /** The answer to a request for a path that does not exist, where no host goes on. */
-export function notFoundReply(): HttpReply {
+export function notFoundReply(): WholeReply {
   return errorReplyOf(404, 'There is nothing at this path');
 }
 

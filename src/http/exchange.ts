@@ -52,9 +52,17 @@ export interface Frames extends AsyncIterableIterator<string, undefined, undefin
   readonly ended: boolean;
 }
 
+/** An answer that is sent at once. */
+export interface WholeReply {
+  readonly type: 'whole';
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly body: string;
+}
+
 /** The answer to an {@link HttpCall}. */
 export type HttpReply =
-  | { readonly type: 'whole'; readonly status: number; readonly headers: HttpHeaders; readonly body: string }
+  | WholeReply
   | {
       readonly type: 'stream';
       readonly status: number;

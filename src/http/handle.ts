@@ -1,19 +1,15 @@
 import { type Account, ANONYMOUS } from '../core/account.ts';
-import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
-import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import { RouterError } from '../protocol/router-error.ts';
-import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
-import type { OpenedChat, Router } from '../router/router.ts';
+import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import { answerBatches } from './batch-operations.ts';
-import { negotiate, readJsonBody, spell, type Spelling } from './body.ts';
+import { negotiate, readJsonBody, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
-import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
-import { ChatFrameWriter, StreamFrames } from './stream-frames.ts';
-import { type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
+import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
+import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
@@ -21,13 +17,6 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
 import { listedRouterModels } from './router-models.ts';
-
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  // Compression and proxies would hold events back.
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-} as const;
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
@@ -37,43 +26,73 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const match = matchRoute(call.method, call.path);
   if (match === undefined) return undefined;
   const { config } = router.internals;
-  const { wantsMetadata, spelling } = negotiate(call, config.brand);
   const cors = corsHeaders(config.cors, call.header('origin'));
-  const headers = { 'x-request-id': `req_${config.environment.randomText(24)}`, ...cors };
-  const context: ErrorReplyContext & {
-    account?: string;
-    dialect?: Dialect | undefined;
-    headers: Readonly<Record<string, string>>;
-  } = { spelling, wantsMetadata, headers };
-  try {
+  const context = contextOf(router, call, cors);
+  return replyTo(router, context, async () => {
     if (match.type === 'wrong_method') {
-      speak(dialectAt(call.path), context);
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, headers);
-    if (operation.name === 'openapi') return await openApiReply(spelling, headers);
-    if (operation.name === 'chat') speak(operation.dialect, context);
+    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
+    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
     const account = await authorize(call, 'inference', router.internals);
-    if (account !== ANONYMOUS) context.account = account.id;
-    if (isBatch(operation)) return await answerBatches(router, operation, call, account, headers);
-    const answer = operation.name === 'chat' ? chat : embeddings;
-    return await answer(router, call, account, context);
+    const known = account === ANONYMOUS ? context : { ...context, account: account.id };
+    return await replyTo(router, known, () => perform(router, operation, call, account, known));
+  });
+}
+
+/** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
+function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorReplyContext {
+  const { config } = router.internals;
+  const { wantsMetadata, spelling } = negotiate(call, config.brand);
+  const dialect = dialectAt(call.path);
+  const id = `req_${config.environment.randomText(24)}`;
+  const own = dialect?.requestIdHeader === undefined ? {} : { [dialect.requestIdHeader]: id };
+  return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
+}
+
+/** Does what a client asks for that may do it. */
+function perform(
+  router: Router,
+  operation: AccountOperation,
+  call: HttpCall,
+  account: Account,
+  context: ErrorReplyContext,
+): Promise<HttpReply> {
+  if (isBatch(operation)) return answerBatches(router, operation, call, account, context.headers);
+  const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
+  return inSlot(router, call, context, (body) => answer(router, { call, account, context, body }));
+}
+
+/** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */
+async function inSlot(
+  router: Router,
+  call: HttpCall,
+  context: ErrorReplyContext,
+  work: (body: unknown) => Promise<ModelReply>,
+): Promise<HttpReply> {
+  const { config, admission } = router.internals;
+  // A client that sends slowly occupies no place, and one for which there is none need not send.
+  admission.check();
+  const body = await readJsonBody(call, config.limits);
+  const slot = admission.enter();
+  const reply = await replyTo(router, context, () => work(body));
+  onceSent(reply, slot.leave);
+  return reply;
+}
+
+/** The answer that some work comes to. Its failures are answers, too. */
+async function replyTo<Reply extends HttpReply>(
+  router: Router,
+  context: ErrorReplyContext,
+  work: () => Promise<Reply>,
+): Promise<Reply | WholeReply> {
+  try {
+    return await work();
   } catch (error) {
     if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
     return errorReply(error, context);
   }
-}
-
-/** From here on, answers have the shape in which the caller asked. */
-function speak(
-  dialect: Dialect | undefined,
-  context: { dialect?: Dialect | undefined; headers: Readonly<Record<string, string>> },
-): void {
-  context.dialect = dialect;
-  const { 'x-request-id': id } = context.headers;
-  if (dialect?.requestIdHeader === undefined || id === undefined) return;
-  context.headers = { ...context.headers, [dialect.requestIdHeader]: id };
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */
@@ -85,119 +104,6 @@ function isUnexpected(error: unknown): error is Error {
 function unexpected({ name, message, stack = '' }: Error): WarningEvent {
   const [place = ''] = /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length)) ?? [];
   return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
-}
-
-async function chat(router: Router, call: HttpCall, account: Account, context: ErrorReplyContext): Promise<HttpReply> {
-  const { config, admission } = router.internals;
-  const { dialect, spelling, wantsMetadata } = context;
-  // Who sends slowly holds no place; who would find none is not made to send.
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
-  const answerContext = ({ id }: OpenedChat): DialectContext => dialectContext(body, id, config.environment, spelling);
-  let opened: OpenedChat | undefined;
-  try {
-    opened = await router.open(body, {
-      account,
-      signal: call.signal,
-      metadata: context.wantsMetadata,
-      sessionId: call.header('x-session-id'),
-      anthropicBeta: betasOf(call, dialect),
-      traceContext: traceOf(router, call),
-      dialect: dialect?.name,
-      cache: cacheWish(call),
-    });
-    const { cache } = opened;
-    const own = { ...context.headers, 'x-generation-id': opened.id };
-    if (opened.type === 'whole') {
-      const answer = await opened.answer;
-      const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
-      slot.leave();
-      const whole = dialect?.whole(answer, answerContext(opened));
-      return wholeReply(spell(whole ?? answer.result, spelling), headers);
-    }
-    const { keepAlive, environment } = config;
-    const { stream: source } = opened;
-    const writer =
-      dialect === undefined
-        ? new ChatFrameWriter({ source, spelling, wantsMetadata })
-        : new DialectFrameWriter(dialect, answerContext(opened), source, {
-            wantsMetadata,
-            requestId: context.headers['x-request-id'],
-          });
-    const frames = new StreamFrames({ source, writer, keepAlive, environment, onEnd: slot.leave });
-    await frames.open();
-    const headers = { ...own, ...cacheHeaders(cache(), call, spelling) };
-    const stallMs = config.limits.writeStallMs;
-    return { type: 'stream', status: 200, headers: { ...headers, ...STREAM_HEADERS }, frames, stallMs };
-  } catch (error) {
-    slot.leave();
-    const absorbed = opened && absorb(error, opened, answerContext(opened), context);
-    if (absorbed !== undefined) return absorbed;
-    throw error;
-  }
-}
-
-async function embeddings(
-  router: Router,
-  call: HttpCall,
-  account: Account,
-  context: ErrorReplyContext,
-): Promise<HttpReply> {
-  const { config, admission } = router.internals;
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
-  try {
-    const result = await router.embed(body as EmbeddingRequest, {
-      account,
-      signal: call.signal,
-      metadata: context.wantsMetadata,
-      sessionId: call.header('x-session-id'),
-      traceContext: traceOf(router, call),
-    });
-    return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
-  } finally {
-    slot.leave();
-  }
-}
-
-/** Where the trace of the caller stands, if anybody here wants to know. */
-function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
-  if (!internals.services.events.heard('request')) return undefined;
-  return traceContextOf(call.header('traceparent'), call.header('tracestate'));
-}
-
-/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
-function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
-  const named = call.header('x-anthropic-beta');
-  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
-}
-
-/** The answer that an error is in the caller's dialect, if it is one. */
-function absorb(
-  thrown: unknown,
-  opened: OpenedChat,
-  answer: DialectContext,
-  { dialect, wantsMetadata, headers }: ErrorReplyContext,
-): HttpReply | undefined {
-  const error = dialectError(thrown, wantsMetadata);
-  const whole = dialect?.absorb?.(error, answer);
-  if (dialect === undefined || whole === undefined) return undefined;
-  const own = { ...headers, 'x-generation-id': opened.id };
-  if (opened.type === 'whole') return wholeReply(whole, own);
-  // The stream failed before it began: all its events are known.
-  const frames = dialect.streamWriter(answer).fail(error);
-  return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
-}
-
-function wholeReply(body: object, headers: HttpHeaders): Extract<HttpReply, { type: 'whole' }> {
-  return {
-    type: 'whole',
-    status: 200,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
 }
 
 function catalogReply(
@@ -229,7 +135,7 @@ function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {
 }
 
 /** What a call says about the response cache, in either spelling (gaps 9.3). */
-function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
+export function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
   const said = (name: string): string | undefined => header(`x-router-${name}`) ?? header(`x-openrouter-${name}`);
   const seconds = Number.parseInt(said('cache-ttl') ?? '', 10);
   return {
@@ -240,7 +146,7 @@ function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
 }
 
 /** What an answer tells about the response cache (gaps 9.4). */
-function cacheHeaders(
+export function cacheHeaders(
   report: CacheReport | undefined,
   { header }: Pick<HttpCall, 'header'>,
   spelling: Spelling,

@@ -21,6 +21,9 @@ export type BatchOperation =
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation>;
 
+/** Operations that are done for an account. */
+export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
+
 /** True for an operation on batches. */
 export function isBatch(operation: Operation): operation is BatchOperation {
   return operation.name.startsWith('batch_');

@@ -13,8 +13,6 @@ interface StreamFramesOptions {
   readonly writer: FrameWriter;
   readonly keepAlive: KeepAlive;
   readonly environment: Environment;
-  /** Called once when the stream is over, however it ended. */
-  readonly onEnd: () => void;
 }
 
 type Items = readonly StreamItem[] | undefined;
@@ -29,6 +27,7 @@ export class StreamFrames implements Frames {
   #opening: string | undefined;
   #quietMs: number;
   #over = false;
+  #onEnd: () => void = () => {};
 
   constructor(options: StreamFramesOptions) {
     this.#options = options;
@@ -44,6 +43,12 @@ export class StreamFrames implements Frames {
   async open(): Promise<void> {
     const first = await this.#itemsOrComment();
     this.#opening = typeof first === 'string' ? first : this.#render(first);
+  }
+
+  /** Calls back when the stream is over, however it ended; at once when it is. */
+  onEnd(listener: () => void): void {
+    this.#onEnd = listener;
+    if (this.#over) listener();
   }
 
   get ended(): boolean {
@@ -114,7 +119,7 @@ export class StreamFrames implements Frames {
 
   #end(): void {
     this.#over = true;
-    this.#options.onEnd();
+    this.#onEnd();
   }
 }
 

@@ -1,3 +1,5 @@
+import { fill } from '../config/option.ts';
+import { OUTBOUND, type OutboundOptions } from '../config/tables/outbound.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
 import type { Environment } from '../platform/environment.ts';
 import { wait } from '../platform/wait.ts';
@@ -53,21 +55,11 @@ export interface Outbound {
   close(): Promise<void>;
 }
 
-/** What the door may do, set by the embedding program. */
-export interface OutboundOptions {
-  /** Ports that may be asked. Default 80, 443 and 8443. */
-  readonly ports?: readonly number[] | undefined;
-  /**
-   * Hosts that may be asked whatever their address, as `host:port`: a search engine in the same network, for example.
-   * Default: none.
-   */
-  readonly allowedHosts?: readonly string[] | undefined;
-}
+export type { OutboundOptions } from '../config/tables/outbound.ts';
 
 /** Makes the transport behind the door. */
 export type GuardedTransportFactory = (guard: AddressGuard) => Promise<Transport>;
 
-const DEFAULT_PORTS = [80, 443, 8443];
 /** All failures to connect take at least this many milliseconds, so that their time tells nothing. */
 const FAILURE_FLOOR_MS = 250;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -81,7 +73,7 @@ export function createOutbound(
   createTransport: GuardedTransportFactory = loadGuardedTransport,
 ): Outbound {
   const allowedHosts = new Set(options.allowedHosts);
-  const ports = new Set(options.ports ?? DEFAULT_PORTS);
+  const ports = new Set(fill(OUTBOUND, options).ports);
   const guard: AddressGuard = (host, address) => allowedHosts.has(host) || isPublicAddress(address);
   let transport: Promise<Transport> | undefined;
 

@@ -1,5 +1,6 @@
-import { group, listOf, oneOf, type OptionKind, text, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
-import type { OutboundOptions } from '../net/outbound.ts';
+import { OUTBOUND } from '../config/tables/outbound.ts';
+import { groupOf } from '../config/kind-of.ts';
+import { listOf, oneOf, type OptionKind, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
 
 /** A whole number from 0 on. */
 export const count = wholeNumber(0);
@@ -14,4 +15,4 @@ export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfRe
 /** Search engines. */
 export const enginesKind = listOf(withFunctions('a search engine, such as exa() makes one', 'search'));
 /** What may be asked at addresses that users give. */
-export const outboundKind: OptionKind = group<OutboundOptions>({ ports: listOf(positive), allowedHosts: listOf(text) });
+export const outboundKind: OptionKind = groupOf(OUTBOUND);

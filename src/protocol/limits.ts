@@ -1,3 +1,6 @@
+import { fill } from '../config/option.ts';
+import { REQUEST_LIMITS, type RequestLimits } from '../config/tables/request-limits.ts';
+
 /**
  * Every size and count that a request is held to, in one place.
  * Those marked "contract" are fixed by the contract's table of limits; the others protect the process and may be
@@ -46,43 +49,7 @@ export const MAX_INPUT_TYPE_LENGTH = 64;
 /** Characters that a hook of a plugin or a call of a server tool may add. */
 export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 
-/** Limits that the embedding program may change. */
-export interface RequestLimits {
-  /** Bytes in the body of a request, after decompression. Default 32,000,000. */
-  readonly bodyBytes: number;
-  /** Nesting depth of the body. Default 64. */
-  readonly depth: number;
-  /** JSON values in the body, containers included. Default 200,000. */
-  readonly nodes: number;
-  /** Items in `messages`. Default 10,000. */
-  readonly messages: number;
-  /** Items in `tools`. Default 512. */
-  readonly tools: number;
-  /** Characters of all tool schemas together, serialised. Default 1,000,000. */
-  readonly toolSchemaLength: number;
-  /** Items in the `input` of an embedding request. Default 2,048. */
-  readonly embeddingInputs: number;
-  /** Tokens in the `input` of an embedding request that sends tokens instead of text. Default 300,000. */
-  readonly embeddingTokens: number;
-  /** Milliseconds that a client may take to send its body. Default 30,000. */
-  readonly bodyTimeoutMs: number;
-  /** Milliseconds that a client may leave a stream unread before its connection is closed. Default 60,000. */
-  readonly writeStallMs: number;
-  /** Requests over HTTP handled at the same time, streams included. Default 1,000. */
-  readonly concurrentRequests: number;
-}
+export type { RequestLimits } from '../config/tables/request-limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
-export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
-  bodyBytes: 32_000_000,
-  depth: 64,
-  nodes: 200_000,
-  messages: 10_000,
-  tools: 512,
-  toolSchemaLength: 1_000_000,
-  embeddingInputs: 2_048,
-  embeddingTokens: 300_000,
-  bodyTimeoutMs: 30_000,
-  writeStallMs: 60_000,
-  concurrentRequests: 1_000,
-};
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = fill(REQUEST_LIMITS);

@@ -26,6 +26,9 @@ export const CONTRACT_PLUGINS: readonly string[] = [
   'fusion',
 ];
 
+/** Plugins that other fields of a request stand for: the deprecated `transforms`, and `:online` after a model. */
+export const PLUGIN_SHORT_FORMS = { transforms: 'context-compression', online: 'web' } as const;
+
 /** Schema of a {@link PluginEntry}; each plugin checks its own options. */
 export const pluginEntrySchema = z.looseObject({
   id: z.string().min(1).max(64),

@@ -1,17 +1,16 @@
 import type { ResolvedConfig } from '../config/config.ts';
 import type { Account } from '../core/account.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
-import { ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
+import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import { worldOf } from '../runtime/chat/attempt-loop.ts';
+import { endpointsNow } from '../runtime/chat/endpoints-now.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';
@@ -25,18 +24,15 @@ export function createBatches(
 ): BatchService {
   const { batches, webhooks, environment } = config;
   const { storage: store, limits, accountOf, failPoint } = batches;
-  const { events, records, providers } = services;
+  const { events, providers } = services;
   const queue = batches.queue({
     store,
     environment,
     onProblem: seldom(environment, (message) => warn(events, { code: 'batch_queue', message })),
   });
 
-  /** Endpoints in the order of the plan; those that are asked nothing at the moment come last. */
-  function route(request: NormalizedRequest | NormalizedEmbeddingRequest): readonly Endpoint[] {
-    const endpoints = planRoute(request, worldOf(services)).steps.map(({ endpoint }) => endpoint);
-    const open = endpoints.filter((endpoint) => records.admission(endpoint).ok);
-    return [...open, ...endpoints.filter((endpoint) => !open.includes(endpoint))];
+  function route(request: BatchedRequest): readonly Endpoint[] {
+    return endpointsNow(services, planRoute(request, worldOf(services)));
   }
 
   async function findAccount({ account: id, rules }: BatchRecord): Promise<Account> {
@@ -54,7 +50,7 @@ export function createBatches(
     environment,
     events,
     limits,
-    calls: new ItemCalls({ ...ordinary, route }, environment),
+    calls: new ItemCalls({ ...ordinary, route }, environment, services.registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
     webhooks: {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { ConfigError, type RouterConfig, createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { ROUTER_OPTIONS } from '../../src/config/router-options.ts';
+import { ROUTER_OPTIONS } from '../../src/config/router.ts';
 import { runs } from '../support/properties.ts';
 import { instant } from '../support/simulated.ts';
 

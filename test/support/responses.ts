@@ -18,7 +18,7 @@ export function responsesBody(fields: Readonly<Record<string, unknown>> = {}): J
 
 /** A body, understood. */
 export function understood(fields: Readonly<Record<string, unknown>>): DialectRequest {
-  const checked = RESPONSES.toChat(responsesBody(fields), DEFAULT_REQUEST_LIMITS);
+  const checked = RESPONSES.toChat(responsesBody(fields), DEFAULT_REQUEST_LIMITS, new Set(['auto-router']));
   if (!checked.ok) throw new Error(checked.fault.message);
   return checked.value;
 }

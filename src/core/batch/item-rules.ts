@@ -3,17 +3,20 @@ import { faultAt, type RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 
-/** Plugins whose work is a server tool's. */
-const SERVER_PLUGINS: ReadonlySet<unknown> = new Set(['web', 'web-fetch', 'fusion']);
-
 /** Tools that a provider runs itself where the body is one of Anthropic's. Its other typed tools are run by callers. */
 const HOSTED_TOOLS = /^(?:(?:open)?router:|web_search|web_fetch|code_execution|tool_search|mcp)/;
 
 /**
  * What requests in a batch may not ask for, although the operation itself takes it: streams, other output than text,
  * and tools that the service runs (gaps 8.4). The rest is checked by the operation's own rules.
+ *
+ * @param throughTools - Ids of the plugins whose work server tools do.
  */
-export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): RequestFault | undefined {
+export function checkItemRules(
+  endpoint: BatchEndpoint,
+  body: JsonObject,
+  throughTools: ReadonlySet<unknown>,
+): RequestFault | undefined {
   if (body['stream'] === true) {
     return faultAt('stream', 'must be false or left out: the answers of a batch are fetched when it is completed');
   }
@@ -21,7 +24,7 @@ export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): Reque
   return (
     checkOutput(body) ??
     checkTools(endpoint, body['tools']) ??
-    checkPlugins(body['plugins']) ??
+    checkPlugins(body['plugins'], throughTools) ??
     checkModel(body['model'])
   );
 }
@@ -56,10 +59,10 @@ function isServerTool(endpoint: BatchEndpoint, type: JsonValue | undefined): boo
   return endpoint !== '/v1/messages' || (typeof type === 'string' && HOSTED_TOOLS.test(type));
 }
 
-function checkPlugins(plugins: JsonValue | undefined): RequestFault | undefined {
+function checkPlugins(plugins: JsonValue | undefined, throughTools: ReadonlySet<unknown>): RequestFault | undefined {
   if (!Array.isArray(plugins)) return undefined;
   const index = (plugins as readonly JsonValue[]).findIndex(
-    (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && SERVER_PLUGINS.has(plugin['id']),
+    (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && throughTools.has(plugin['id']),
   );
   return index < 0
     ? undefined

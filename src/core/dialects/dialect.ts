@@ -91,8 +91,12 @@ export interface Dialect {
   readonly name: DialectName;
   /** A second header in which its clients look for the id of the request. */
   readonly requestIdHeader?: string | undefined;
-  /** Checks a body and translates it. Faults name paths of the dialect. */
-  toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest>;
+  /**
+   * Checks a body and translates it. Faults name paths of the dialect.
+   *
+   * @param routing - Ids of plugins that change nothing of a request. Default: none.
+   */
+  toChat(body: unknown, limits: RequestLimits, routing?: ReadonlySet<string>): Checked<DialectRequest>;
   /** Writes a whole answer. */
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */

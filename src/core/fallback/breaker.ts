@@ -1,3 +1,5 @@
+import { fill } from '../../config/option.ts';
+import { BREAKER, type BreakerPolicy } from '../../config/tables/fallback.ts';
 import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
 /**
@@ -20,28 +22,10 @@ export interface Breaker {
   readonly probedAt: number;
 }
 
-/** When a breaker opens and for how long. */
-export interface BreakerPolicy {
-  /** Opens when more than this share of the last minute's calls failed. */
-  readonly failureRatio: number;
-  /** Fewer calls than this in the last minute never open it. */
-  readonly minimumCalls: number;
-  /** Milliseconds of the first opening; each further one doubles. */
-  readonly openMs: number;
-  /** Longest opening in milliseconds. */
-  readonly maxOpenMs: number;
-  /** Probes at a time when half open. */
-  readonly probes: number;
-}
+export type { BreakerPolicy } from '../../config/tables/fallback.ts';
 
 /** Default {@link BreakerPolicy}. */
-export const DEFAULT_BREAKER_POLICY: BreakerPolicy = {
-  failureRatio: 0.5,
-  minimumCalls: 5,
-  openMs: 30_000,
-  maxOpenMs: 300_000,
-  probes: 1,
-};
+export const DEFAULT_BREAKER_POLICY: BreakerPolicy = fill(BREAKER);
 
 const SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
 const SPAN_MS = SHAPE.sliceMs * SHAPE.slices;

@@ -1,19 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { FallbackPolicy } from '../../config/tables/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { type Attempt, type FailedAttempt, failedAttempts, FAILURE_RULES } from './failure.ts';
-import { backoffMs, type BackoffPolicy } from './retry-budget.ts';
+import { backoffMs } from './retry-budget.ts';
 import type { Admission } from './health.ts';
 
-/** Bounds of the attempts for one request. There is no other place where anything is retried. */
-export interface FallbackPolicy {
-  /** Upstream calls per request, over all providers and models. Default 8. */
-  readonly maxAttempts: number;
-  /** Calls of one endpoint per request. Repetitions happen only when nothing else is left. Default 2. */
-  readonly triesPerEndpoint: number;
-  readonly backoff: BackoffPolicy;
-  /** Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Default 2,000. */
-  readonly maxWaitMs: number;
-}
+export type { FallbackPolicy } from '../../config/tables/fallback.ts';
 
 /** What the next move may depend on, besides the plan and the attempts so far. */
 export interface Situation {
@@ -56,12 +48,13 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
 
 /**
  * A model is out once a provider refused the request itself: its other providers would say the same. So are the other
- * models of a pareto router, which stand in only for one that is not there (gaps 5.9).
+ * models of a router model that stand in only for one that is not there (gaps 5.9).
  */
 function isRefused(step: PlanStep, failures: readonly FailedAttempt[]): boolean {
   return failures.some(
     ({ step: failed, outcome }) =>
-      (failed.endpoint.model === step.endpoint.model || (failed.strategy === 'pareto' && step.strategy === 'pareto')) &&
+      (failed.endpoint.model === step.endpoint.model ||
+        (failed.refusedTogether === true && step.refusedTogether === true)) &&
       FAILURE_RULES[outcome.failure.kind].next === 'model',
   );
 }

@@ -1,3 +1,6 @@
+import { fill } from '../../config/option.ts';
+import { BACKOFF, type BackoffPolicy, RETRY_BUDGET, type RetryBudgetPolicy } from '../../config/tables/fallback.ts';
+
 /**
  * A process-wide bound on repetitions, so that an outage does not multiply traffic: over the last ten seconds at most
  * a fifth of the requests plus a small floor may be repetitions. Fallbacks to other endpoints are not repetitions.
@@ -7,16 +10,10 @@ export interface RetryBudget {
   readonly seconds: readonly { readonly second: number; readonly requests: number; readonly repetitions: number }[];
 }
 
-/** Options of the budget. */
-export interface RetryBudgetPolicy {
-  /** Repetitions per request. Default 0.2. */
-  readonly ratio: number;
-  /** Repetitions that are always allowed in ten seconds. Default 5. */
-  readonly floor: number;
-}
+export type { RetryBudgetPolicy } from '../../config/tables/fallback.ts';
 
 /** Default {@link RetryBudgetPolicy}. */
-export const DEFAULT_RETRY_BUDGET: RetryBudgetPolicy = { ratio: 0.2, floor: 5 };
+export const DEFAULT_RETRY_BUDGET: RetryBudgetPolicy = fill(RETRY_BUDGET);
 
 /** A budget that has seen nothing. */
 export const FRESH_BUDGET: RetryBudget = { seconds: [] };
@@ -49,16 +46,10 @@ export function spend(budget: RetryBudget, what: 'request' | 'repetition', now: 
   return { seconds: [...budget.seconds.filter((entry) => entry.second >= second - SPAN_SECONDS), counted] };
 }
 
-/** How long to wait between tries of the same endpoint. */
-export interface BackoffPolicy {
-  /** Milliseconds before the first repetition, at most; doubles with each. Default 250. */
-  readonly baseMs: number;
-  /** Longest wait in milliseconds. Default 8,000. */
-  readonly capMs: number;
-}
+export type { BackoffPolicy } from '../../config/tables/fallback.ts';
 
 /** Default {@link BackoffPolicy}. */
-export const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 250, capMs: 8_000 };
+export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
 
 /**
  * Full jitter: anything between nothing and an exponentially growing bound, so that many callers do not come back at

@@ -1,18 +1,8 @@
+import type { BudgetPeriod } from '../../config/tables/spending.ts';
 import { unixSecondsOfDay } from '../../catalog/price-at.ts';
 
-/** How long a budget lasts before it begins anew, by the calendar and UTC. Weeks begin on Monday. */
-export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
-
-/** All periods. `total` never begins anew. */
-export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
-
-/** What may be spent. */
-export interface Budget {
-  /** US dollars. */
-  readonly limitUsd: number;
-  /** Default `total`. */
-  readonly period?: BudgetPeriod | undefined;
-}
+export { BUDGET_PERIODS } from '../../config/tables/spending.ts';
+export type { Budget, BudgetPeriod } from '../../config/tables/spending.ts';
 
 /** A budget that holds a request. */
 export interface HeldBudget {

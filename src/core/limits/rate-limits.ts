@@ -1,23 +1,6 @@
-/** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
-export interface RateLimits {
-  /** Requests per minute, batches' included. 0 turns all away. */
-  readonly requestsPerMinute?: number | undefined;
-  /**
-   * Tokens per minute, prompt and answer together. A request takes an estimate first; what it really used takes its
-   * place when it is over.
-   */
-  readonly tokensPerMinute?: number | undefined;
-  /** Limits of the requests for models that cost nothing, `:free` and `router/free` (gaps 7.6). */
-  readonly freeModels?: FreeModelLimits | undefined;
-}
+import type { RateLimits } from '../../config/tables/spending.ts';
 
-/** What an account may use of models that cost nothing. The original service allows 20 per minute and 50 per day. */
-export interface FreeModelLimits {
-  /** Requests per calendar minute. */
-  readonly requestsPerMinute?: number | undefined;
-  /** Requests per calendar day, UTC. */
-  readonly requestsPerDay?: number | undefined;
-}
+export type { FreeModelLimits, RateLimits } from '../../config/tables/spending.ts';
 
 /** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */
 export type RateLimitName = 'requests-per-min' | 'tokens-per-min' | 'free-models-per-min' | 'free-models-per-day';

@@ -3,7 +3,7 @@ import type { ChatRequest, ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
-import type { PluginEntry } from '../../protocol/plugins.ts';
+import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
@@ -147,10 +147,11 @@ function cacheOptions(request: ChatRequest): CacheOptions {
 function requestedPlugins(request: ChatRequest, online: boolean): readonly PluginEntry[] {
   const entries = [...(request.plugins ?? [])];
   const has = (id: string): boolean => entries.some((entry) => entry.id === id);
-  if (request.transforms != null && !has('context-compression')) {
-    entries.push({ id: 'context-compression', enabled: request.transforms.length > 0 });
+  const { transforms, online: search } = PLUGIN_SHORT_FORMS;
+  if (request.transforms != null && !has(transforms)) {
+    entries.push({ id: transforms, enabled: request.transforms.length > 0 });
   }
-  if (online && !has('web')) entries.push({ id: 'web' });
+  if (online && !has(search)) entries.push({ id: search });
   return entries;
 }
 

@@ -27,6 +27,11 @@ export interface ModelTarget {
   readonly admitTier?: EndpointTier | undefined;
   /** Router model that this one was put in the place of, such as `router/auto`; at the router model itself, its slug. */
   readonly router?: string | undefined;
+  /**
+   * True for models of a router model that stand in for each other only where one is not there: a request that one of
+   * them refuses goes to none of them. Default false.
+   */
+  readonly refusedTogether?: boolean | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
   /**

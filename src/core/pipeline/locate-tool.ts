@@ -2,6 +2,7 @@ import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { PLUGIN_SHORT_FORMS } from '../../protocol/plugins.ts';
 
 /**
  * Where in a caller's own body a server tool stands, whatever dialect the body is in.
@@ -64,7 +65,7 @@ function typeIn({ type }: JsonObject): string | undefined {
 export function pathOfPlugin(body: ChatRequest, id: string): string {
   const index = body.plugins?.findLastIndex((entry) => entry.id === id) ?? -1;
   if (index >= 0) return `plugins[${index}]`;
-  if (id === 'context-compression' && body.transforms != null) return 'transforms';
-  if (id === 'web' && body.model?.includes(':online') === true) return 'model';
+  if (id === PLUGIN_SHORT_FORMS.transforms && body.transforms != null) return 'transforms';
+  if (id === PLUGIN_SHORT_FORMS.online && body.model?.includes(':online') === true) return 'model';
   return 'plugins';
 }

@@ -15,6 +15,10 @@ export interface PluginRegistry {
   readonly serverTools: ReadonlyMap<string, ServerToolDefinition>;
   /** Types of {@link PluginRegistry.serverTools}. */
   readonly types: ReadonlySet<string>;
+  /** Ids of the plugins that only route (see {@link Plugin.onlyRoutes}). */
+  readonly routing: ReadonlySet<string>;
+  /** Ids of the plugins whose work server tools do (see {@link Plugin.usesServerTools}). */
+  readonly throughTools: ReadonlySet<string>;
 }
 
 /** Puts a registry together; what is wrong with its parts was found before. */
@@ -28,7 +32,13 @@ export function buildRegistry(
     defaults,
     serverTools: new Map(serverTools.map((tool) => [tool.type, tool])),
     types: new Set(serverTools.map((tool) => tool.type)),
+    routing: idsOf(plugins.filter(({ onlyRoutes }) => onlyRoutes === true)),
+    throughTools: idsOf(plugins.filter(({ usesServerTools }) => usesServerTools === true)),
   };
+}
+
+function idsOf(plugins: readonly Plugin[]): ReadonlySet<string> {
+  return new Set(plugins.map(({ id }) => id));
 }
 
 /** Router models that plugins resolve. */

@@ -1,4 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { fill } from '../../config/option.ts';
+import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
 import type { EndpointHealth } from '../fallback/health.ts';
 
 /**
@@ -160,16 +162,7 @@ export interface World {
   readonly policy: SelectionPolicy;
 }
 
-/** Choices of the embedding program about selection. */
-export interface SelectionPolicy {
-  /**
-   * What to do with a capability nobody declared: `allow` sends the request and lets the provider decide,
-   * `exclude` treats it as absent. Default `allow`.
-   */
-  readonly unknownCapability: 'allow' | 'exclude';
-  /** `exclude`: no endpoint without tool support gets a request with tools. `prefer`: it may, when nobody has it. */
-  readonly toolSupport: 'exclude' | 'prefer';
-}
+export type { SelectionPolicy } from '../../config/tables/selection.ts';
 
 /** Default {@link SelectionPolicy}. */
-export const DEFAULT_SELECTION_POLICY: SelectionPolicy = { unknownCapability: 'allow', toolSupport: 'exclude' };
+export const DEFAULT_SELECTION_POLICY: SelectionPolicy = fill(SELECTION);

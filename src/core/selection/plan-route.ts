@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
-import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type PlanStep, type Rejection, type RoutePlan, wholePromptsFirst } from './route-plan.ts';
@@ -45,19 +44,24 @@ function rankTarget(
   request: RoutedRequest,
   world: World,
 ): readonly PlanStep[] {
-  const strategy = strategyOf(target, index, request);
+  const choice = choiceOf(target, index, request);
   const sort = sortOf(request, target);
   const atRandom = target.shuffled === true && request.preferences.order.length === 0 && sort === undefined;
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sort);
-  const steps = ranked.map((one) => ({ ...one, target: index, strategy }));
+  const steps = ranked.map((one) => ({ ...one, target: index, ...choice }));
   return target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
-function strategyOf({ strategy, router }: ModelTarget, index: number, { targets }: RoutedRequest): RoutingStrategy {
-  return index === 0 || (router !== undefined && router === targets[0]?.router) ? strategy : 'fallback';
+function choiceOf(
+  { strategy, router, refusedTogether }: ModelTarget,
+  index: number,
+  { targets }: RoutedRequest,
+): Pick<PlanStep, 'strategy' | 'refusedTogether'> {
+  if (index > 0 && (router === undefined || router !== targets[0]?.router)) return { strategy: 'fallback' };
+  return refusedTogether === true ? { strategy, refusedTogether } : { strategy };
 }
 
 /** One sort over the endpoints of all requested models (`partition: 'none'`). */
@@ -72,7 +76,8 @@ function rankTogether(
   const steps = ranked.map((one) => {
     const index = indexOf.get(one.endpoint) ?? 0;
     const target = request.targets[index];
-    return { ...one, target: index, strategy: target === undefined ? 'direct' : strategyOf(target, index, request) };
+    const choice = target === undefined ? ({ strategy: 'direct' } as const) : choiceOf(target, index, request);
+    return { ...one, target: index, ...choice };
   });
   return request.targets.some((target) => target.shortened !== undefined) ? wholePromptsFirst(steps, request) : steps;
 }

@@ -31,6 +31,8 @@ export interface PlanStep {
   /** Index of the requested model that this endpoint serves. */
   readonly target: number;
   readonly strategy: RoutingStrategy;
+  /** True: when a model of such a step refuses the request, those of the others are not asked. */
+  readonly refusedTogether?: boolean | undefined;
   /** In words, for `explain`. */
   readonly why: string;
 }

@@ -74,6 +74,7 @@ function modelRouter(
 
   return definePlugin<AutoRouterEntry>({
     id,
+    onlyRoutes: true,
     whenItThrows: 'fail',
     models: [slug],
     parseOptions,
@@ -81,7 +82,7 @@ function modelRouter(
       // Settings for a router that was not asked for are accepted and mean nothing.
       if (!targets.some(isOurs)) return targets;
       const chosen = choose(request, entry, context);
-      return inPlaceOfRouter(targets, isOurs, chosen, 'auto');
+      return inPlaceOfRouter(targets, isOurs, chosen, { strategy: 'auto' });
     },
   });
 

@@ -23,6 +23,7 @@ export function fusion(options: FusionOptions = {}): Plugin<FusionPluginOptions>
   const { presets: teams = {} } = options;
   return definePlugin<FusionPluginOptions>({
     id: 'fusion',
+    usesServerTools: true,
     models: MODELS,
     whenItThrows: 'fail',
     parseOptions: parseFusionPluginOptions,

@@ -6,7 +6,6 @@ import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normal
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
 import { requestPrice } from '../../core/selection/request-price.ts';
 import type { UsableTarget } from '../../core/selection/usable.ts';
-import type { RoutingStrategy } from '../../protocol/metadata.ts';
 
 /** A model that a model router may choose for a request. */
 export interface Candidate {
@@ -127,11 +126,9 @@ export function inPlaceOfRouter(
   targets: readonly ModelTarget[],
   isRouter: (target: ModelTarget) => boolean,
   chosen: readonly Candidate[],
-  strategy: RoutingStrategy,
+  how: Pick<ModelTarget, 'strategy' | 'refusedTogether'>,
 ): readonly ModelTarget[] {
-  return targets.flatMap((target) =>
-    isRouter(target) ? chosen.map((one) => ({ ...one.target, strategy })) : [target],
-  );
+  return targets.flatMap((target) => (isRouter(target) ? chosen.map((one) => ({ ...one.target, ...how })) : [target]));
 }
 
 /** Scores of the candidates that have one, and whether their source failed. */

@@ -30,6 +30,7 @@ export function moderation(options: ModerationOptions = {}): Plugin {
   const service = options.service ?? openaiModerationFromEnvironment();
   return definePlugin({
     id: 'moderation',
+    onlyRoutes: true,
     whenItThrows: 'fail',
     failStatus: 503,
     timeoutMs: options.timeoutMs ?? 30_000,

@@ -44,6 +44,7 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
   const isOurs = (target: ModelTarget): boolean => target.model === SLUG;
   return definePlugin<ParetoRouterEntry>({
     id: 'pareto-router',
+    onlyRoutes: true,
     whenItThrows: 'fail',
     models: [SLUG],
     parseOptions: parseParetoRouterOptions,
@@ -51,7 +52,7 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
       const router = targets.find(isOurs);
       if (router === undefined) return targets;
       const chosen = choose(request, entry, router.sort === 'throughput', codingScore, context);
-      return inPlaceOfRouter(targets, isOurs, chosen, 'pareto');
+      return inPlaceOfRouter(targets, isOurs, chosen, { strategy: 'pareto', refusedTogether: true });
     },
   });
 }

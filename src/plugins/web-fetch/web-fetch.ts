@@ -20,6 +20,7 @@ const TOOL = 'router:web_fetch';
 export function webFetch(): Plugin<JsonObject> {
   return definePlugin<JsonObject>({
     id: 'web-fetch',
+    usesServerTools: true,
     whenItThrows: 'fail',
     parseOptions(value) {
       const checked = parseFetchOptions(value);

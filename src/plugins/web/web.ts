@@ -68,6 +68,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
   const engines = options.engines ?? searchEnginesFromEnvironment();
   return definePlugin<WebRequestOptions, WebState>({
     id: 'web',
+    usesServerTools: true,
     whenItThrows: options.whenItThrows ?? 'fail',
     timeoutMs: options.timeoutMs ?? 60_000,
     parseOptions: (value) => parseOptions(value, engines),

@@ -23,16 +23,24 @@ import { type BatchPorts, tellProgress } from './ports.ts';
 export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 
 /** What a request of a batch comes with. */
-interface ItemOptions {
+export interface ItemOptions {
   readonly account: Account;
   readonly dialect?: DialectName | undefined;
 }
 
 /** A request that the router has understood. */
-interface PreparedCall<Request, Answer> {
+export interface PreparedCall<Request, Answer> {
   readonly request: Request;
   /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
   readonly plain: boolean;
+  /** Plans it. Whoever answers it after that keeps to the plan. */
+  readonly plan: () => Promise<PlannedCall<Answer>>;
+}
+
+/** A request that has a plan. */
+interface PlannedCall<Answer> {
+  /** Slug of the provider that is asked first; empty when there is none. */
+  readonly provider: string;
   /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
   readonly answer: (signal: AbortSignal) => Promise<Answer>;
 }
@@ -46,7 +54,7 @@ export interface OrdinaryCalls {
     body: unknown,
     options: ItemOptions,
   ): Promise<PreparedCall<NormalizedEmbeddingRequest, EmbeddingResult>>;
-  /** Endpoints that would be asked now, in their order. */
+  /** Endpoints to which a request may go now, in their order: for batches that a provider is given as a whole. */
   route(request: BatchedRequest): readonly Endpoint[];
 }
 
@@ -65,6 +73,14 @@ interface PreparedItem {
   readonly body: JsonObject;
   /** True when nothing but providers takes part in it. */
   readonly plain: boolean;
+  /** Plans it, once: its place and its run share the plan. */
+  readonly plan: () => Promise<PlannedItem>;
+}
+
+/** A request that has a plan. */
+interface PlannedItem {
+  /** Slug of the provider that is asked first; empty when there is none. */
+  readonly provider: string;
   /**
    * Runs it by the ordinary path.
    *
@@ -85,9 +101,12 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
+  readonly #throughTools: ReadonlySet<string>;
 
-  constructor(calls: OrdinaryCalls, environment: Environment) {
+  /** @param throughTools - Ids of the plugins whose work server tools do. */
+  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: ReadonlySet<string>) {
     this.#calls = calls;
+    this.#throughTools = throughTools;
     this.#environment = environment;
   }
 
@@ -101,27 +120,26 @@ export class ItemCalls {
     const { endpoint, model, preferences } = batch;
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
-    const fault = checkItemRules(endpoint, given);
+    const fault = checkItemRules(endpoint, given, this.#throughTools);
     if (fault !== undefined) throw errorOfFault(fault);
     const body = withPreferences({ ...given, model: synchronousModel(model) }, preferences);
     if (endpoint === '/v1/embeddings') {
-      const { request, plain, answer } = await this.#calls.prepareEmbeddings(body, { account });
-      return { request, body, plain, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
+      const { request, plain, plan } = await this.#calls.prepareEmbeddings(body, { account });
+      const planItem = async (): Promise<PlannedItem> => {
+        const { provider, answer } = await plan();
+        return { provider, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
+      };
+      return { request, body, plain, plan: planItem };
     }
-    const { request, plain, answer } = await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
-    const run = async (signal: AbortSignal): Promise<ItemAnswer> => {
-      try {
-        return this.chatAnswer(endpoint, body, await answer(signal));
-      } catch (error) {
-        const absorbed = RouterError.isInstance(error) ? this.#absorb(endpoint, body, error, request) : undefined;
-        if (absorbed === undefined) throw error;
-        return absorbed;
-      }
+    const { request, plain, plan } = await this.#calls.prepareChat(body, { account, dialect: DIALECT_OF[endpoint] });
+    const planItem = async (): Promise<PlannedItem> => {
+      const { provider, answer } = await plan();
+      return { provider, run: (signal) => this.#runChat(endpoint, body, request, () => answer(signal)) };
     };
-    return { request, body, plain, run };
+    return { request, body, plain, plan: planItem };
   }
 
-  /** Endpoints that would be asked now, in their order. */
+  /** Endpoints to which a request may go now, in their order. */
   route(request: BatchedRequest): readonly Endpoint[] {
     return this.#calls.route(request);
   }
@@ -138,6 +156,21 @@ export class ItemCalls {
   embeddingAnswer(result: EmbeddingResult): ItemAnswer {
     const { usage } = result;
     return this.#answer(result as unknown as JsonValue, usage && { completion_tokens: 0, ...usage });
+  }
+
+  async #runChat(
+    endpoint: BatchEndpoint,
+    body: JsonObject,
+    request: NormalizedRequest,
+    answer: () => Promise<WholeAnswer>,
+  ): Promise<ItemAnswer> {
+    try {
+      return this.chatAnswer(endpoint, body, await answer());
+    } catch (error) {
+      const absorbed = RouterError.isInstance(error) ? this.#absorb(endpoint, body, error, request) : undefined;
+      if (absorbed === undefined) throw error;
+      return absorbed;
+    }
   }
 
   /** Some shapes tell some errors as answers. */

@@ -214,11 +214,11 @@ export class ItemPool {
     let place: Awaited<ReturnType<typeof places.enter>>;
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);
-      const provider = calls.route(prepared.request)[0]?.provider ?? '';
+      const { provider, run } = await prepared.plan();
       place = await places.enter({ account: this.#account.id, provider }, this.#halt.signal);
       if (place === undefined) return undefined;
       await failPoint('run.sending');
-      const { usage, ...response } = await prepared.run(signal);
+      const { usage, ...response } = await run(signal);
       verdict = { type: 'answered' };
       return { outcome: { response, usage } };
     } catch (error) {

@@ -6,7 +6,7 @@ import type { BatchLimits } from './limits.ts';
 /** Who wants to run a request. */
 export interface PlaceRequest {
   readonly account: string;
-  /** Slug of the provider that is likely to be asked. */
+  /** Slug of the provider that the plan of the request begins with. */
   readonly provider: string;
 }
 

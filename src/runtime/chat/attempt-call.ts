@@ -31,8 +31,8 @@ export interface Reported {
   readonly likelyTokens?: number | undefined;
 }
 
-/** The call that answered: a whole result, or a stream that is about to be read. */
-export interface AttemptAnswer<Call = AttemptCall<unknown>, Result = unknown> {
+/** A call that was made, and what came of it. */
+export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
   readonly endpoint: Endpoint;
   readonly call: Call;
   /** Monotonic milliseconds at which the call began. */
@@ -43,6 +43,9 @@ export interface AttemptAnswer<Call = AttemptCall<unknown>, Result = unknown> {
   /** Absent for a stream. */
   readonly result?: Result | undefined;
 }
+
+/** How a call ended: well, or badly. */
+export type CallEnd = { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure };
 
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {

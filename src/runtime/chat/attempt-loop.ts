@@ -8,13 +8,14 @@ import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { World } from '../../core/selection/performance.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './events.ts';
-import type { AnswerFacts, AttemptAnswer, AttemptCall } from './attempt-call.ts';
-import { TryAgain, untilDecided } from './retry.ts';
+import type { AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
+import type { Answer } from './execution.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
@@ -46,9 +47,16 @@ export interface AttemptLoopOptions<Request> {
   readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
 }
 
+/** How requests of one kind are asked for, and paid. */
+export interface AttemptKind<Request, Call, Result> {
+  readonly dial: (dialing: Dialing<Request>) => Call;
+  /** What an answer used and cost, as far as it was read. */
+  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
+}
+
 /**
  * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
- * what a call consists of is up to whoever dials.
+ * what a call consists of is up to its kind.
  */
 export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall<Result>, Result> {
   readonly request: Request;
@@ -58,7 +66,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
-  readonly #dial: (dialing: Dialing<Request>) => Call;
+  readonly #kind: AttemptKind<Request, Call, Result>;
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   readonly #prepared = new Map<string, Request>();
@@ -66,18 +74,16 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
-  /** The answer that {@link AttemptLoop.run} is about to give. */
-  #answer: AttemptAnswer<Call, Result> | undefined;
 
   constructor(
     services: RuntimeServices,
     request: Request,
     plan: RoutePlan,
     signal: AbortSignal,
-    dial: (dialing: Dialing<Request>) => Call,
+    kind: AttemptKind<Request, Call, Result>,
     options: AttemptLoopOptions<Request> = {},
   ) {
-    this.#dial = dial;
+    this.#kind = kind;
     this.#options = options;
     this.request = request;
     this.plan = plan;
@@ -102,15 +108,43 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
    *
    * @throws {@link RouterError} when none does; the signal's reason when the caller goes away.
    */
-  run(): Promise<AttemptAnswer<Call, Result>> {
+  async run(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
-    this.#answer = undefined;
-    return untilDecided(() => this.#step(), this.signal).catch((error: unknown) => {
+    try {
+      const answer = await this.#untilAnswered();
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
-      if (this.#answer !== undefined) this.abandon(this.#answer);
+      if (this.signal.aborted) answer.abandon();
+      this.signal.throwIfAborted();
+      return answer;
+    } catch (error) {
       this.#reservation?.release();
+      // Whatever else went wrong: a caller who left is told of that.
+      this.signal.throwIfAborted();
       throw error;
-    });
+    }
+  }
+
+  /**
+   * Asks the core what to do, and does it, until there is an answer or nothing more to do. What comes before a call (a
+   * wait, what plugins change for the endpoint, a reservation of what it may cost) takes time, so the core is asked
+   * again after it: between the last question and the call nothing else may run, because the answer depends on what
+   * other requests are doing.
+   */
+  async #untilAnswered(): Promise<Answer<Call, Result>> {
+    let answer: Answer<Call, Result> | undefined;
+    let waited = false;
+    while (answer === undefined) {
+      this.signal.throwIfAborted();
+      const move = this.#nextMove(waited);
+      if (move.type === 'stop') throw this.#give(move);
+      const { step, waitMs } = move;
+      waited = waitMs > 0;
+      if (waited) await wait(this.#services.environment, waitMs, this.signal);
+      else if (!this.#isPrepared(step)) await this.#prepare(step);
+      else if (!this.#isPaid(step)) await this.#reserve(step);
+      else answer = await this.#attempt(step);
+    }
+    return answer;
   }
 
   /** What the attempts so far look like from outside. */
@@ -119,76 +153,68 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
   }
 
+  /** The answer of a call: what its reader needs of it, and what ends it. */
+  #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
+    const { endpoint, call, firstTokenAt, result } = made;
+    const bill = (): Settlement => this.#kind.bill(made);
+    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
+    return {
+      endpoint,
+      call,
+      firstTokenAt,
+      result,
+      bill,
+      fail,
+      settle: (end) => {
+        const { usage, costParts } = bill();
+        const facts = { usage, costParts, ...end };
+        return { attempt: this.#ended(made, { facts }), facts };
+      },
+      abandon: () => {
+        call.close();
+        fail(failure('aborted', 'The caller went away'));
+      },
+    };
+  }
+
   /** Notes that the last attempt has ended, well or badly. */
-  settle(
-    answer: AttemptAnswer<Call, Result>,
-    end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure },
-  ): Attempt {
+  #ended(made: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
-    const settled: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
-    this.#attempts.push(settled);
-    this.#reservation?.settle(answer, end);
-    settleAttempt(this.#services, this, settled, answer, 'facts' in end ? end.facts : undefined);
-    return settled;
-  }
-
-  /** Frees an answer that nobody wants any more, and notes that its caller went away. */
-  abandon(answer: AttemptAnswer<Call, Result>): void {
-    answer.call.close();
-    this.settle(answer, { failure: failure('aborted', 'The caller went away') });
-  }
-
-  /**
-   * Asks the core what to do, waiting first if it says so and asking again afterwards, and does it. Between the last
-   * question and the call nothing else may run: the answer depends on what other requests are doing.
-   */
-  async #step(): Promise<AttemptAnswer<Call, Result>> {
-    let move = this.#nextMove(false);
-    if (move.type === 'attempt' && move.waitMs > 0) {
-      await wait(this.#services.environment, move.waitMs, this.signal);
-      this.signal.throwIfAborted();
-      move = this.#nextMove(true);
-    }
-    while (move.type === 'attempt' && this.#options.prepare !== undefined && !this.#isPrepared(move.step)) {
-      await this.#prepare(move.step.endpoint, this.#options.prepare);
-      move = this.#nextMove(false);
-      if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
-    }
-    while (move.type === 'attempt' && this.#reservation?.covers(move.step.endpoint) === false) {
-      await this.#reserve(this.#reservation, move.step.endpoint);
-      move = this.#nextMove(false);
-      if (move.type === 'attempt' && move.waitMs > 0) return this.#step();
-    }
-    if (move.type === 'stop') throw this.#give(move);
-    return this.#attempt(move.step);
+    const ended: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
+    this.#attempts.push(ended);
+    this.#reservation?.settle(made, end);
+    settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
+    return ended;
   }
 
   #isPrepared({ endpoint }: PlanStep): boolean {
-    return this.#prepared.has(endpoint.id);
+    return this.#options.prepare === undefined || this.#prepared.has(endpoint.id);
   }
 
-  /** Lets plugins change the request for an endpoint. Other requests run meanwhile, so the core is asked again after. */
-  async #prepare(endpoint: Endpoint, prepare: NonNullable<AttemptLoopOptions<Request>['prepare']>): Promise<void> {
-    this.#prepared.set(endpoint.id, await prepare(endpoint));
-    this.signal.throwIfAborted();
+  /** Lets plugins change the request for an endpoint. */
+  async #prepare({ endpoint }: PlanStep): Promise<void> {
+    const request = await this.#options.prepare?.(endpoint);
+    this.#prepared.set(endpoint.id, request ?? this.request);
+  }
+
+  #isPaid({ endpoint }: PlanStep): boolean {
+    return this.#reservation?.covers(endpoint) !== false;
   }
 
   /** Reserves what a call can cost. */
-  async #reserve(reservation: Reservation, endpoint: Endpoint): Promise<void> {
+  async #reserve({ endpoint }: PlanStep): Promise<void> {
     try {
-      await reservation.make(endpoint, this.#prepared.get(endpoint.id) ?? this.request);
+      await this.#reservation?.make(endpoint, this.#prepared.get(endpoint.id) ?? this.request);
     } catch (error) {
-      const context = { routerMetadata: this.metadata(false), generationId: this.request.id };
-      throw withContext(errorOfUnknown(error), context);
+      throw withContext(errorOfUnknown(error), this.#errorContext());
     }
-    this.signal.throwIfAborted();
   }
 
   #nextMove(waited: boolean): Move {
     const { environment, fallback, records, budget } = this.#services;
-    const move = nextMove(this.plan, this.#attempts, {
+    return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
@@ -197,10 +223,10 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       waited,
       roll: environment.random(),
     });
-    return move;
   }
 
-  async #attempt(step: PlanStep): Promise<AttemptAnswer<Call, Result>> {
+  /** Makes one call: gives its answer, or undefined when it failed and was settled so. */
+  async #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
     const { environment, records, providers, budget } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -208,7 +234,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
     const generation = records.started(endpoint);
     const startedAt = environment.now();
-    const call = this.#dial({
+    const call = this.#kind.dial({
       request: this.#prepared.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
@@ -220,17 +246,16 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const opened = await call.open();
     const endedAt = environment.now();
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
-    const answer = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
-    if (opened.type === 'whole') return (this.#answer = { ...answer, result: opened.result });
-    if (opened.type === 'committed') return (this.#answer = { ...answer, firstTokenAt: opened.firstTokenAt });
-    this.settle(answer, { failure: opened.failure });
-    this.signal.throwIfAborted();
-    throw new TryAgain();
+    const made = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
+    if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
+    if (opened.type === 'committed') return this.#answerOf({ ...made, firstTokenAt: opened.firstTokenAt });
+    this.#ended(made, { failure: opened.failure });
+    return undefined;
   }
 
   #give(move: Extract<Move, { type: 'stop' }>): RouterError {
     const { docsUrl, records } = this.#services;
-    const context = { routerMetadata: this.metadata(false), generationId: this.request.id };
+    const context = this.#errorContext();
     if (this.plan.steps.length === 0) {
       return errorOfNoRoute(explainNoRoute(this.plan, this.request, docsUrl), context);
     }
@@ -239,6 +264,10 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     }
     const { allowFallbacks } = this.request.preferences;
     return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks }), context);
+  }
+
+  #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {
+    return { routerMetadata: this.metadata(false), generationId: this.request.id };
   }
 }
 

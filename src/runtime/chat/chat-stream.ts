@@ -141,7 +141,7 @@ export class ChatStreamSource {
     try {
       const answer = await this.#execution.run();
       if (this.#isCancelled()) {
-        this.#execution.abandon(answer);
+        answer.abandon();
         this.#execution.signal.throwIfAborted();
       }
       this.#answer = answer;
@@ -237,25 +237,16 @@ export class ChatStreamSource {
     this.#release();
     answer.call.close();
     const { request } = this.#execution;
-    const { usage, costParts } = this.#execution.bill(answer, {
-      reported: tracker.usage,
-      likelyTokens: tracker.likelyTokens,
-      images: tracker.images,
-      serviceTier: tracker.facts.serviceTier,
-    });
-    const facts = {
-      usage,
-      costParts,
+    const { attempt, facts } = answer.settle({
       finishReason: end.finishes[0]?.reason ?? null,
       toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
-    };
-    const attempt = this.#execution.settle(answer, { facts });
+    });
     settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
       ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
-    items.push(this.envelope.usage(usage, tracker.facts.serviceTier ?? null, metadata));
+    items.push(this.envelope.usage(facts.usage, tracker.facts.serviceTier ?? null, metadata));
   }
 
   /** The stream broke: what came before is handed out first, then the error is thrown. */
@@ -263,7 +254,7 @@ export class ChatStreamSource {
     this.#state = 'broken';
     this.#release();
     answer.call.close();
-    const attempt = this.#execution.settle(answer, { failure });
+    const attempt = answer.fail(failure);
     if (failure.kind === 'aborted') {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);

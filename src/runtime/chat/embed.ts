@@ -2,13 +2,14 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding-result.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './events.ts';
-import type { AttemptAnswer, AttemptCall, CallResult, Reported } from './attempt-call.ts';
 import { AttemptLoop, worldOf } from './attempt-loop.ts';
+import type { Answer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';
@@ -17,23 +18,39 @@ import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../../contracts/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
+import type { AttemptCall, CallResult, Reported } from './attempt-call.ts';
 
 type EmbeddingExecution = AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
 
-/** Runs a request for embeddings to its answer, by the same plan, attempts and accounting as a chat request. */
+/** Plans a request for embeddings on the world as it is now. */
+export async function planEmbeddings(
+  services: RuntimeServices,
+  request: NormalizedEmbeddingRequest,
+): Promise<RoutePlan> {
+  const news = services.cooldowns?.refresh();
+  if (news !== undefined) await news;
+  return planRoute(request, worldOf(services));
+}
+
+/** Runs a planned request for embeddings to its answer, by the same attempts and accounting as a chat request. */
 export async function answerEmbeddings(
   services: RuntimeServices,
   request: NormalizedEmbeddingRequest,
+  plan: RoutePlan,
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
   const { environment, timeouts } = services;
-  const news = services.cooldowns?.refresh();
-  if (news !== undefined) await news;
-  const plan = planRoute(request, worldOf(services));
-  const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, (dialing) => {
-    const { provider, endpoint, apiKey, traceContext, deadlineAt, onSending } = dialing;
-    const call = { request, endpoint, apiKey, traceContext };
-    return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
+  const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, {
+    dial: ({ provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+      const call = { request, endpoint, apiKey, traceContext };
+      return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
+    },
+    bill: ({ endpoint, result }) =>
+      settleUsage(endpoint, result?.usage, {
+        ...billingOf(request, undefined),
+        promptTokens: request.likelyTokens,
+        completionTokens: 0,
+      }),
   });
   announceRequest(services, execution);
   try {
@@ -49,20 +66,13 @@ export async function answerEmbeddings(
 function finish(
   services: RuntimeServices,
   execution: EmbeddingExecution,
-  answer: AttemptAnswer<EmbeddingUpstreamCall, UpstreamEmbeddings>,
+  answer: Answer<EmbeddingUpstreamCall, UpstreamEmbeddings>,
   result: UpstreamEmbeddings,
 ): EmbeddingResult {
   const { request } = execution;
-  const { endpoint } = answer;
-  const { usage, costParts } = settleUsage(endpoint, result.usage, {
-    ...billingOf(request, undefined),
-    promptTokens: request.likelyTokens,
-    completionTokens: 0,
-  });
-  const facts = { usage, costParts, finishReason: null };
-  const attempt = execution.settle(answer, { facts });
+  const { attempt, facts } = answer.settle({ finishReason: null });
   announceResult(services, execution, answer, facts);
-  const whole = embeddingResultOf(request, endpoint, result, usage);
+  const whole = embeddingResultOf(request, answer.endpoint, result, facts.usage);
   return request.wantsMetadata
     ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
     : whole;

@@ -2,18 +2,18 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import type { ReportedUsage, StreamPiece } from '../../core/stream/pieces.ts';
+import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
-import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
+import type { AnswerFacts } from './attempt-call.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
-import { AttemptLoop, type AttemptLoopOptions, worldOf } from './attempt-loop.ts';
+import { type AttemptKind, AttemptLoop, type AttemptLoopOptions, worldOf } from './attempt-loop.ts';
+import { billAnswer } from './bill-answer.ts';
 import type { RuntimeServices } from './services.ts';
-import { billingOf } from './settle.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { valueWithin } from '../../platform/wait.ts';
 
@@ -31,29 +31,41 @@ export interface AnswerCall {
   close(): void;
 }
 
-/** The call that answered: a whole result, or a stream that is about to be read. */
-export interface Answer {
-  readonly endpoint: Endpoint;
-  readonly call: AnswerCall;
-  /** Monotonic milliseconds at which the call began. */
-  readonly startedAt: number;
-  readonly firstTokenAt: number;
-  /** Breaker generation that the call belongs to. */
-  readonly generation: number;
-  /** Absent for a stream. */
-  readonly result?: UpstreamResult | undefined;
+/** How an answer ended, apart from what it used. */
+interface AnswerEnd {
+  readonly finishReason: string | null;
+  /** Present when the request had tools and the answer called some: whether the calls were valid. */
+  readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }
 
-/** What was counted in an answer, for its bill. */
-export interface Counted {
-  /** Undefined when the provider reported nothing. */
-  readonly reported: ReportedUsage | undefined;
-  /** The likely number of tokens in everything the model wrote. */
-  readonly likelyTokens: number;
-  /** Images in the answer. */
-  readonly images: number;
-  /** The tier in which the provider says it served. */
-  readonly serviceTier: string | null | undefined;
+/** An answer that is settled. */
+export interface SettledAnswer {
+  /** The attempt that gave the answer, as it stands now. */
+  readonly attempt: Attempt;
+  readonly facts: AnswerFacts;
+}
+
+/**
+ * The answer that an execution came to: a whole result, or a stream that is about to be read. Whoever holds it ends it
+ * once, by {@link Answer.settle}, {@link Answer.fail} or {@link Answer.abandon}.
+ */
+export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
+  readonly endpoint: Endpoint;
+  readonly call: Call;
+  /** Monotonic milliseconds. */
+  readonly firstTokenAt: number;
+  /** Absent for a stream. */
+  readonly result?: Result | undefined;
+  /** What it used and cost, as far as it was read. May be asked at any time. */
+  bill(): Settlement;
+  /** Notes that it ended well. */
+  settle(end: AnswerEnd): SettledAnswer;
+  /** Notes that it broke. */
+  fail(failure: AttemptFailure): Attempt;
+  /** Frees it when nobody wants it any more. */
+  abandon(): void;
+  /** Lets plugins rewrite a whole answer. Absent where there are none. */
+  polish?(result: ChatResult): Promise<ChatResult>;
 }
 
 /** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
@@ -72,22 +84,14 @@ export interface Execution {
    * @throws {@link RouterError} when there is none; the signal's reason when the caller goes away.
    */
   run(): Promise<Answer>;
-  /** What the answer used and cost. */
-  bill(answer: Answer, counted: Counted): Settlement;
-  /** Notes that the last attempt has ended, well or badly. */
-  settle(answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt;
-  /** Frees an answer that nobody wants any more. */
-  abandon(answer: Answer): void;
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata;
   /** What plugins add to the metadata of an error. Absent where there are none. */
   readonly errorMetadata?: JsonObject;
-  /** Lets plugins rewrite a whole answer. Absent where there are none. */
-  polish?(result: ChatResult): Promise<ChatResult>;
 }
 
-/** The call that answered a chat request. */
-export type ChatAnswer = AttemptAnswer<UpstreamCall, UpstreamResult>;
+/** The answer of a provider to a chat request. */
+export type ChatAnswer = Answer<UpstreamCall>;
 
 /** One chat request from its plan to the call that answers it. */
 export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, UpstreamResult> implements Execution {
@@ -99,25 +103,14 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     options: AttemptLoopOptions<NormalizedRequest> = {},
   ) {
     const { environment, timeouts } = services;
-    super(
-      services,
-      chat,
-      plan,
-      signal,
-      ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+    const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
+      dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
         const call = { request, endpoint, apiKey, traceContext };
         return new UpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
       },
-      options,
-    );
-  }
-
-  bill({ endpoint }: Answer, { reported, likelyTokens, images, serviceTier }: Counted): Settlement {
-    return settleUsage(endpoint, reported, {
-      ...billingOf(this.request, serviceTier),
-      completionTokens: likelyTokens,
-      outputImages: images,
-    });
+      bill: (made) => billAnswer(chat, made),
+    };
+    super(services, chat, plan, signal, kind, options);
   }
 }
 

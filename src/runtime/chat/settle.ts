@@ -8,7 +8,7 @@ import { type Estimate, settleUsage } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { factsOf, isListed, warn } from './events.ts';
-import type { AnswerFacts, AttemptAnswer } from './attempt-call.ts';
+import type { AnswerFacts, AttemptedCall } from './attempt-call.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -26,7 +26,7 @@ export function settleAttempt(
   services: RuntimeServices,
   execution: Recorded & { readonly attemptsBefore: number },
   attempt: Attempt,
-  answer: AttemptAnswer,
+  answer: AttemptedCall,
   facts?: AnswerFacts,
 ): void {
   const { outcome } = attempt;
@@ -77,7 +77,7 @@ function warnOfRefusedKey(
  * What a failed call cost, in whole nano-dollars: what its provider reported, and otherwise a guess at what it will bill
  * when the call was broken off after it had begun. Leaving a stream before its end must not make it free.
  */
-export function spentOnFailed(answer: AttemptAnswer, request: RoutedRequest, failed: AttemptFailure): number {
+export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
   if (reported === undefined && likelyTokens === 0 && failed.kind !== 'aborted') return 0;
   const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
@@ -85,7 +85,7 @@ export function spentOnFailed(answer: AttemptAnswer, request: RoutedRequest, fai
 }
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: AttemptAnswer, request: RoutedRequest): Usage | undefined {
+function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest): Usage | undefined {
   const { usage: reported, serviceTier, outputImages } = call.reported;
   if (reported === undefined) return undefined;
   return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
@@ -165,7 +165,7 @@ export function settleError(
 /** Embeddings generate nothing: their speed is that of reading. */
 function measurementOf(
   attempt: Attempt,
-  answer: Pick<AttemptAnswer, 'startedAt' | 'firstTokenAt' | 'result'>,
+  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result'>,
   operation: Operation,
   facts: AnswerFacts | undefined,
 ): Measurement {

@@ -1,15 +1,13 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Attempt } from '../../core/fallback/failure.ts';
 import type { CacheReport, CacheRule } from '../../core/limits/cache-rule.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
-import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
+import type { Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { AnswerFacts } from '../chat/attempt-call.ts';
-import type { Answer, AnswerCall, Counted, Execution } from '../chat/execution.ts';
+import type { Answer, AnswerCall, Execution } from '../chat/execution.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { valueWithin } from '../../platform/wait.ts';
@@ -41,8 +39,6 @@ export class CachedExecution implements Execution {
   readonly #options: CachedExecutionOptions;
   #report: CacheReport;
   #inner: Execution | undefined;
-  #answer: Answer | undefined;
-  #collector: ResultCollector | undefined;
   #flight: Flight | undefined;
   #isHit = false;
 
@@ -82,47 +78,45 @@ export class CachedExecution implements Execution {
       const inner = found === undefined ? await this.#options.start() : this.#answered(found);
       this.#inner = inner;
       inner.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
-      const answer = await inner.run();
-      this.#answer = answer;
-      return answer.result === undefined && !this.#isHit ? { ...answer, call: this.#recorded(answer.call) } : answer;
+      return this.#kept(await inner.run());
     } catch (error) {
       this.#flight?.land();
       throw error;
     }
   }
 
-  bill(_answer: Answer, counted: Counted): Settlement {
-    const { inner, answer } = this.#opened();
-    return inner.bill(answer, counted);
-  }
-
-  settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
-    const { inner, answer } = this.#opened();
-    if ('failure' in end) this.#flight?.land();
-    // A whole answer is kept when plugins are done with it.
-    else if (this.#collector !== undefined) this.#keep(answer, this.#collector.result().choices);
-    return inner.settle(answer, end);
-  }
-
-  abandon(_answer: Answer): void {
-    this.#flight?.land();
-    const { inner, answer } = this.#opened();
-    inner.abandon(answer);
+  /** An answer that is kept when it has ended well. A stream is read along; plugins come before a whole one is kept. */
+  #kept(answer: Answer): Answer {
+    const collector = answer.result === undefined && !this.#isHit ? new ResultCollector() : undefined;
+    return {
+      ...answer,
+      call: collector === undefined ? answer.call : recorded(answer.call, collector),
+      settle: (end) => {
+        if (collector !== undefined) this.#keep(answer, collector.result().choices);
+        return answer.settle(end);
+      },
+      fail: (failure) => {
+        this.#flight?.land();
+        return answer.fail(failure);
+      },
+      abandon: () => {
+        this.#flight?.land();
+        answer.abandon();
+      },
+      polish: async (result) => {
+        try {
+          const polished = (await answer.polish?.(result)) ?? result;
+          if (!this.#isHit) this.#keep(answer, polished.choices);
+          return polished;
+        } finally {
+          this.#flight?.land();
+        }
+      },
+    };
   }
 
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
     return (this.#inner ?? this.#answered(NOTHING)).metadata(answered, generationTime);
-  }
-
-  async polish(result: ChatResult): Promise<ChatResult> {
-    const { inner, answer } = this.#opened();
-    try {
-      const polished = (await inner.polish?.(result)) ?? result;
-      if (!this.#isHit) this.#keep(answer, polished.choices);
-      return polished;
-    } finally {
-      this.#flight?.land();
-    }
   }
 
   /** The answer that is there, or that an equal request is about to get. */
@@ -162,21 +156,6 @@ export class CachedExecution implements Execution {
     return new AnsweredExecution(this.#services, request, this.signal, endpoint, answer);
   }
 
-  /** Reads along. */
-  #recorded(call: AnswerCall): AnswerCall {
-    const collector = new ResultCollector();
-    this.#collector = collector;
-    return {
-      tracker: call.tracker,
-      async read() {
-        const pieces = await call.read();
-        for (const piece of pieces ?? []) collector.add(piece);
-        return pieces;
-      },
-      close: () => call.close(),
-    };
-  }
-
   #keep({ endpoint }: Answer, choices: readonly Choice[]): void {
     const { responses, environment } = this.#services;
     const { key, rule, request } = this.#options;
@@ -193,12 +172,20 @@ export class CachedExecution implements Execution {
     if (isWhole) responses.keep(key, kept);
     this.#flight?.land(isWhole ? kept : undefined);
   }
-
-  #opened(): { readonly inner: Execution; readonly answer: Answer } {
-    if (this.#inner === undefined || this.#answer === undefined) throw new RangeError('nobody has answered yet');
-    return { inner: this.#inner, answer: this.#answer };
-  }
 }
 
 /** Stands for an answer where only the metadata of a request is asked for that came to none. */
 const NOTHING: CachedAnswer = { sourceId: '', storedAt: 0, expiresAt: 0, model: '', provider: '', choices: [] };
+
+/** A call that is read along. */
+function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
+  return {
+    tracker: call.tracker,
+    async read() {
+      const pieces = await call.read();
+      for (const piece of pieces ?? []) collector.add(piece);
+      return pieces;
+    },
+    close: () => call.close(),
+  };
+}

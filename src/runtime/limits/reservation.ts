@@ -1,10 +1,9 @@
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { BudgetTicket } from '../../core/limits/budget.ts';
 import { mostPromptTokens } from '../../core/limits/most-tokens.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { AnswerFacts, AttemptAnswer } from '../chat/attempt-call.ts';
+import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
 import { spentOnFailed } from '../chat/settle.ts';
 import type { Spending } from './spending.ts';
 
@@ -38,10 +37,10 @@ export class Reservation {
   }
 
   /** Settles the call that was reserved for. A cost that nobody knows is taken for all that was reserved. */
-  settle(answer: AttemptAnswer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): void {
+  settle(made: AttemptedCall, end: CallEnd): void {
     const ticket = this.#take();
     if (ticket === undefined) return;
-    if ('failure' in end) this.#spending.settle(ticket, spentOnFailed(answer, this.#request, end.failure));
+    if ('failure' in end) this.#spending.settle(ticket, spentOnFailed(made, this.#request, end.failure));
     else {
       const { cost } = end.facts.usage;
       this.#spending.settle(ticket, cost === undefined ? ticket.nanoUsd : nanoFromUsd(cost));

@@ -1,3 +1,5 @@
+import { fill } from '../../config/option.ts';
+import { BUDGET } from '../../config/tables/spending.ts';
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
@@ -89,7 +91,8 @@ export class Spending {
 
 const NOTHING: MostCost = { nanoUsd: 0, answerTokens: 0, nanoUsdPerAnswerToken: 0 };
 
-function held(scope: HeldBudget['scope'], { limitUsd, period = 'total' }: Budget): HeldBudget {
+function held(scope: HeldBudget['scope'], budget: Budget): HeldBudget {
+  const { limitUsd, period } = fill(BUDGET, budget);
   return { scope, limitNanoUsd: nanoFromUsd(limitUsd), period };
 }
 

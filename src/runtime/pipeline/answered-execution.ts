@@ -46,26 +46,32 @@ export class AnsweredExecution implements Execution {
   run(): Promise<Answer> {
     const { choices, usage } = this.#answer;
     const result = { choices, usage };
-    const now = this.#now();
+    const firstTokenAt = this.#now();
     const call = heldCall(scatter(result));
-    const answer = { endpoint: this.#endpoint, call, startedAt: now, firstTokenAt: now, generation: 0 };
+    const answer: Answer = {
+      endpoint: this.#endpoint,
+      call,
+      firstTokenAt,
+      bill: () => this.#bill(),
+      settle: (end) => {
+        const { usage: used, costParts } = this.#bill();
+        return { attempt: this.#attempt({ ok: true }), facts: { usage: used, costParts, ...end } };
+      },
+      fail: (failure) => this.#attempt({ ok: false, failure }),
+      abandon: () => call.close(),
+    };
     return Promise.resolve(this.request.stream ? answer : { ...answer, result });
   }
 
-  bill(): Settlement {
+  #bill(): Settlement {
     const reported = this.#answer.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const none = { promptTokens: 0, completionTokens: 0, images: 0, at: this.request.created };
     return settleUsage(this.#endpoint, reported, none);
   }
 
-  settle(): Attempt {
-    const now = this.#now();
+  #attempt(outcome: Attempt['outcome']): Attempt {
     const step = { endpoint: this.#endpoint, target: 0, strategy: 'direct', why: 'a plugin answered' };
-    return { step, startedAt: this.startedAt, endedAt: now, outcome: { ok: true } };
-  }
-
-  abandon(answer: Answer): void {
-    answer.call.close();
+    return { step, startedAt: this.startedAt, endedAt: this.#now(), outcome };
   }
 
   metadata(): RouterMetadata {

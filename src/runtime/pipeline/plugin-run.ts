@@ -49,12 +49,18 @@ export class PluginRun {
   #active: readonly ActivePlugin[];
   readonly #states = new Map<ActivePlugin, unknown>();
 
-  constructor(services: RuntimeServices, active: readonly ActivePlugin[], ledger: Ledger, signal: AbortSignal) {
+  constructor(
+    services: RuntimeServices,
+    active: readonly ActivePlugin[],
+    ledger: Ledger,
+    signal: AbortSignal,
+    roll: number = services.environment.random(),
+  ) {
     this.#services = services;
     this.#active = active;
     this.#ledger = ledger;
     this.#signal = signal;
-    this.#roll = services.environment.random();
+    this.#roll = roll;
   }
 
   /** Plugins that take part; those that were skipped do not any more. */

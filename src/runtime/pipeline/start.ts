@@ -2,12 +2,13 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
 import { type OfferedTool, offerTools, type PathOfTool } from '../../core/pipeline/offer-tools.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import {
   type Answer,
+  type AnswerCall,
   ChatExecution,
-  type Counted,
   type Execution,
   planRequest,
   stickyEndpoint,
@@ -17,17 +18,15 @@ import type { RuntimeServices } from '../chat/services.ts';
 import { depthOf, handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Attempt } from '../../core/fallback/failure.ts';
 import { frozenRequest } from '../../core/pipeline/frozen.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
 import { withoutNative } from '../../core/pipeline/without-native.ts';
-import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { AnswerFacts } from '../chat/attempt-call.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { PluginRun } from './plugin-run.ts';
@@ -77,21 +76,50 @@ export function preparePipeline(
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** Begins a request. One that nothing but providers takes part in goes to them by the shortest way. */
-export async function startExecution(
-  services: RuntimeServices,
-  { request, plugins, tools, nativeTools, pathOfTool }: PreparedRequest,
-  signal: AbortSignal,
-): Promise<Execution> {
-  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) {
-    return new PipelineExecution(services, { request, plugins, pathOfTool, signal });
-  }
-  const plain = withoutServerCalls(request);
-  return new ChatExecution(services, plain, await planRequest(services, plain), signal);
+/** A request whose way is decided, as far as that can be before it runs. */
+interface PlannedRequest extends PreparedRequest {
+  /** Absent where plugins or server tools take part: they come first, and may change everything that a plan is about. */
+  readonly plan?: RoutePlan | undefined;
+  /** Random number for a plan that is made later. Default: one of its own. */
+  readonly roll?: number | undefined;
 }
 
-/** Plans a prepared request as {@link startExecution} would, without running what may wait. */
-export async function planPrepared(
+/** A request that was planned before it may run. */
+interface EarlyPlan {
+  readonly planned: PlannedRequest;
+  /** The plan; where plugins take part, what it would be without them. */
+  readonly plan: RoutePlan;
+}
+
+/** Plans a request. One that nothing but providers takes part in goes to them by the shortest way. */
+export async function planPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<PlannedRequest> {
+  const { plugins, tools, nativeTools } = prepared;
+  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return prepared;
+  const request = withoutServerCalls(prepared.request);
+  return { ...prepared, request, plan: await planRequest(services, request) };
+}
+
+/** Plans a request that has to wait for its place: the place is at the provider that the plan begins with. */
+export async function planEarly(services: RuntimeServices, prepared: PreparedRequest): Promise<EarlyPlan> {
+  const planned = await planPrepared(services, prepared);
+  if (planned.plan !== undefined) return { planned, plan: planned.plan };
+  // Plugins that leave the choice of models alone do not change the plan, if chance does not.
+  const roll = services.environment.random();
+  return { planned: { ...planned, roll }, plan: await planRequest(services, prepared.request, { roll }) };
+}
+
+/** What will answer a planned request. Nothing happens before it runs. */
+export function execute(
+  services: RuntimeServices,
+  { request, plugins, pathOfTool, plan, roll }: PlannedRequest,
+  signal: AbortSignal,
+): Execution {
+  if (plan !== undefined) return new ChatExecution(services, request, plan, signal);
+  return new PipelineExecution(services, { request, plugins, pathOfTool, signal, roll });
+}
+
+/** Plans a prepared request with its plugins as a call would, without running what may wait. */
+export async function planForExplanation(
   services: RuntimeServices,
   { request, plugins, pathOfTool }: PreparedRequest,
 ): Promise<PluginPlan> {
@@ -117,6 +145,8 @@ interface PipelineStart {
   readonly plugins: readonly ActivePlugin[];
   readonly pathOfTool: PathOfTool;
   readonly signal: AbortSignal;
+  /** Random number for the choice among equal endpoints. Default: one of its own. */
+  readonly roll?: number | undefined;
 }
 
 /**
@@ -136,11 +166,8 @@ class PipelineExecution implements Execution {
   #plan: RoutePlan;
   /** Who asks the providers. Undefined as long as nobody does. */
   #inner: Execution | undefined;
-  #innerAnswer: Answer | undefined;
-  /** What the models used and cost, without plugins and tools. */
-  #models: Settlement | undefined;
 
-  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal }: PipelineStart) {
+  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal, roll }: PipelineStart) {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
@@ -148,7 +175,7 @@ class PipelineExecution implements Execution {
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
-    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal);
+    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal, roll);
   }
 
   get request(): NormalizedRequest {
@@ -167,31 +194,10 @@ class PipelineExecution implements Execution {
     try {
       this.#inner = await this.#prepare();
       this.#inner.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
-      const answer = await this.#inner.run();
-      this.#innerAnswer = answer;
-      return this.#transformed(answer);
+      return this.#withPlugins(await this.#inner.run());
     } catch (error) {
       throw this.#explained(error);
     }
-  }
-
-  bill(_answer: Answer, counted: Counted): Settlement {
-    const { inner, answer } = this.#opened();
-    this.#models = inner.bill(answer, answer.result === undefined ? countedIn(answer) : counted);
-    const { usage, costParts } = this.#models;
-    // Parts of a cost add up to it; what plugins and tools cost is not among them.
-    return { usage: this.#ledger.total(usage), ...(this.#ledger.hasCosts ? {} : { costParts }) };
-  }
-
-  settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
-    const { inner, answer } = this.#opened();
-    if ('failure' in end) return inner.settle(answer, end);
-    return inner.settle(answer, { facts: { ...end.facts, usage: this.#models?.usage ?? end.facts.usage } });
-  }
-
-  abandon(_answer: Answer): void {
-    const { inner, answer } = this.#opened();
-    inner.abandon(answer);
   }
 
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
@@ -204,7 +210,14 @@ class PipelineExecution implements Execution {
     return this.#ledger.errorMetadata;
   }
 
-  async polish(result: ChatResult): Promise<ChatResult> {
+  /** What the models of the request, its plugins and its tools used and cost. */
+  #billed(models: Pick<Settlement, 'usage' | 'costParts'>): Pick<Settlement, 'usage' | 'costParts'> {
+    // Parts of a cost add up to it; what plugins and tools cost is not among them.
+    const costParts = this.#ledger.hasCosts ? undefined : models.costParts;
+    return { usage: this.#ledger.total(models.usage), costParts };
+  }
+
+  async #polish(result: ChatResult): Promise<ChatResult> {
     try {
       return await this.#plugins.onResult(result, this.#request);
     } catch (error) {
@@ -272,28 +285,30 @@ class PipelineExecution implements Execution {
     return new AnsweredExecution(this.#services, this.#request, this.signal, endpoint, answer);
   }
 
+  /** An answer with what plugins and tools add to it, and to its bill. */
+  #withPlugins(answer: Answer): Answer {
+    return {
+      ...answer,
+      call: this.#transformed(answer),
+      bill: () => this.#billed(answer.bill()),
+      settle: (end) => {
+        const { attempt, facts } = answer.settle(end);
+        return { attempt, facts: { ...facts, ...this.#billed(facts) } };
+      },
+      polish: (result) => this.#polish(result),
+    };
+  }
+
   /** Streams go through the transforms of plugins; whole answers do when they are polished. */
-  #transformed(answer: Answer): Answer {
-    if (answer.result !== undefined) return answer;
+  #transformed(answer: Answer): AnswerCall {
+    if (answer.result !== undefined) return answer.call;
     const chain = this.#plugins.transforms(this.#request);
-    if (chain === undefined) return answer;
-    const call = new TransformedCall(answer.call, chain, (thrown) => {
+    if (chain === undefined) return answer.call;
+    return new TransformedCall(answer.call, chain, (thrown) => {
       this.#plugins.noteTransforms(chain);
-      if (thrown !== undefined) this.#inner?.abandon(answer);
+      if (thrown !== undefined) answer.abandon();
     });
-    return { ...answer, call };
   }
-
-  #opened(): { readonly inner: Execution; readonly answer: Answer } {
-    if (this.#inner === undefined || this.#innerAnswer === undefined) throw new RangeError('nobody has answered yet');
-    return { inner: this.#inner, answer: this.#innerAnswer };
-  }
-}
-
-/** What the model itself sent: transforms may have added to it or taken away. */
-function countedIn({ call: { tracker } }: Answer): Counted {
-  const { usage, likelyTokens, images, facts } = tracker;
-  return { reported: usage, likelyTokens, images, serviceTier: facts.serviceTier };
 }
 
 /** Metadata of a request that ended before anything was planned. */

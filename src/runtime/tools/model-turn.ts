@@ -14,7 +14,7 @@ export interface FinishedTurn {
   readonly answer: ChatAnswer;
   readonly message: ResultMessage;
   readonly finishes: readonly FinishPiece[];
-  readonly bill: Settlement;
+  readonly bill: Pick<Settlement, 'usage' | 'costParts'>;
 }
 
 /**
@@ -86,15 +86,12 @@ export class ModelTurn {
     const finishes = end.ok ? end.finishes : [];
     for (const finish of finishes) this.#collector.add(finish);
     const message = this.#collector.result().choices[0]?.message ?? NOTHING;
-    const { usage: reported, likelyTokens, images, facts } = this.#tracker;
-    const bill = this.execution.bill(answer, { reported, likelyTokens, images, serviceTier: facts.serviceTier });
-    const { usage, costParts } = bill;
     const finishReason = finishes[0]?.reason ?? null;
     const toolCalls = judgeToolCalls(message.tool_calls, request.tools);
     answer.call.close();
     this.#answer = undefined;
-    this.execution.settle(answer, { facts: { usage, costParts, finishReason, toolCalls } });
-    return { answer, message, finishes, bill };
+    const { facts } = answer.settle({ finishReason, toolCalls });
+    return { answer, message, finishes, bill: facts };
   }
 
   /** Settles the turn as failed. */
@@ -102,7 +99,7 @@ export class ModelTurn {
     const answer = this.#opened();
     answer.call.close();
     this.#answer = undefined;
-    this.execution.settle(answer, { failure: reason });
+    answer.fail(reason);
   }
 
   /** Adapters come from anybody: a piece that is none breaks the turn and nothing else. */

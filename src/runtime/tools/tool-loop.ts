@@ -8,6 +8,7 @@ import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, type FactsPiece, type FinishPiece, type StreamPiece } from '../../core/stream/pieces.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
@@ -16,7 +17,6 @@ import { type Answer, type AnswerCall, ChatExecution, type Execution } from '../
 import { heldCall } from '../pipeline/transformed-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import type { AnswerFacts } from '../chat/attempt-call.ts';
 import { type FinishedTurn, ModelTurn } from './model-turn.ts';
 import { type FinishedCall, runTools } from './run-tools.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -84,16 +84,13 @@ export class ToolLoop implements Execution {
   /** Works until there is something to show of a stream, or until a whole answer is complete. */
   async run(): Promise<Answer> {
     const first = await this.next();
-    if (this.request.stream) {
-      const answer = this.#lastAnswer();
-      return { ...answer, call: new LoopedCall(this, first, answer.call.tracker.facts) };
-    }
+    const { stream } = this.request;
+    if (stream) return this.#answerOf(new LoopedCall(this, first, this.#lastAnswer().call.tracker.facts));
     const collector = new ResultCollector();
     for (let pieces = first; pieces !== undefined; pieces = await this.next()) {
       for (const piece of pieces) collector.add(piece);
     }
-    const answer = this.#lastAnswer();
-    return { ...answer, call: heldCall([]), result: { ...collector.result(), usage: this.bill().usage } };
+    return this.#answerOf(heldCall([]), { ...collector.result(), usage: this.#bill().usage });
   }
 
   /**
@@ -116,20 +113,41 @@ export class ToolLoop implements Execution {
     return undefined;
   }
 
-  bill(): Settlement {
+  /** What all turns make together, as the answer of the last endpoint that was asked before it was handed out. */
+  #answerOf(call: AnswerCall, result?: UpstreamResult): Answer {
+    const { endpoint, firstTokenAt } = this.#lastAnswer();
+    return {
+      endpoint,
+      call,
+      firstTokenAt,
+      result,
+      bill: () => this.#bill(),
+      settle: (end) => {
+        const { usage, costParts } = this.#bill();
+        return { attempt: this.#lastAttempt(), facts: { usage, costParts, ...end } };
+      },
+      fail: (reason) => {
+        this.#fail(reason);
+        return this.#lastAttempt();
+      },
+      abandon: () => this.#fail(failure('aborted', 'The caller went away')),
+    };
+  }
+
+  #bill(): Settlement {
     const usage = this.#progress.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     return { usage, costParts: this.#costParts };
   }
 
-  settle(_answer: Answer, end: { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure }): Attempt {
-    if ('failure' in end && this.#turn?.answer !== undefined) this.#turn.fail(end.failure);
+  /** Settles the turn that is under way, if one is. The others were settled when they ended. */
+  #fail(reason: AttemptFailure): void {
+    if (this.#turn?.answer !== undefined) this.#turn.fail(reason);
+  }
+
+  #lastAttempt(): Attempt {
     const attempt = this.attempts.at(-1);
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     return attempt;
-  }
-
-  abandon(_answer: Answer): void {
-    if (this.#turn?.answer !== undefined) this.#turn.fail(failure('aborted', 'The caller went away'));
   }
 
   /** Frees what is under way. */

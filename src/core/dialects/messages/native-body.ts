@@ -53,26 +53,25 @@ const CHAT_OPTIONS = [
   'prompt_cache_options',
 ] as const;
 
-/** Plugins that only decide where a request goes, or whether it goes at all. */
-const ROUTING_PLUGINS = new Set(['auto-router', 'auto-beta-router', 'pareto-router', 'moderation']);
-
 /**
  * Path of the first thing that the router itself has to do with a request, so that even an endpoint of this wire is
  * asked in the chat form: options of the chat request, tools of the router, plugins that change what is sent.
+ *
+ * @param routing - Ids of plugins that change nothing of it.
  */
-export function chatOnly(request: MessagesRequest): string | undefined {
+export function chatOnly(request: MessagesRequest, routing: ReadonlySet<string>): string | undefined {
   const option = CHAT_OPTIONS.find((name) => request[name] != null);
   if (option !== undefined) return option;
   const tool = request.tools?.findIndex(isRouterTool) ?? -1;
   if (tool >= 0) return `tools[${tool}].type`;
   const plugins = Array.isArray(request['plugins']) ? (request['plugins'] as readonly unknown[]) : [];
-  const plugin = plugins.findIndex((entry) => changesRequest(entry));
+  const plugin = plugins.findIndex((entry) => changesRequest(entry, routing));
   return plugin >= 0 ? `plugins[${plugin}]` : undefined;
 }
 
-function changesRequest(entry: unknown): boolean {
+function changesRequest(entry: unknown, routing: ReadonlySet<string>): boolean {
   const { id, enabled } = (entry ?? {}) as { readonly id?: unknown; readonly enabled?: unknown };
-  return enabled !== false && typeof id === 'string' && !ROUTING_PLUGINS.has(id);
+  return enabled !== false && typeof id === 'string' && !routing.has(id);
 }
 
 /**

@@ -25,13 +25,21 @@ import { detailOfBlock } from './thinking-blocks.ts';
 /** Fields that are named as in the chat request, but mean something else there or are translated. */
 const TRANSLATED = new Set(['messages', 'tools', 'tool_choice', 'metadata', 'service_tier']);
 
-/** Checks a body of `POST /messages` and says the same as a chat request. */
-export function messagesToChat(body: unknown, limits: RequestLimits): Checked<DialectRequest> {
+/**
+ * Checks a body of `POST /messages` and says the same as a chat request.
+ *
+ * @param routing - Ids of plugins that only decide where a request goes, or whether it goes at all.
+ */
+export function messagesToChat(
+  body: unknown,
+  limits: RequestLimits,
+  routing: ReadonlySet<string> = new Set(),
+): Checked<DialectRequest> {
   const parsed = parseMessagesRequest(body, limits);
   if (!parsed.ok) return parsed;
   const request = parsed.value;
   const requiredBy = nativeOnly(request);
-  const routersOwn = chatOnly(request);
+  const routersOwn = chatOnly(request, routing);
   if (requiredBy !== undefined && routersOwn !== undefined) {
     const problem = `can only be sent to a provider that speaks this API itself, which has no word for ${routersOwn}`;
     return failed(faultAt(requiredBy, problem));

@@ -20,16 +20,17 @@ export function requiresNative(request: ResponsesRequest): string | undefined {
   );
 }
 
-/** Plugins that choose the model and leave the rest of a request alone. */
-const CHOOSERS = new Set<unknown>(['auto-router', 'auto-beta-router', 'pareto-router', 'moderation']);
-
-/** The path of the first thing that only this router does, so that a provider cannot be asked in the caller's words. */
-export function forbidsNative(request: ResponsesRequest): string | undefined {
+/**
+ * The path of the first thing that only this router does, so that a provider cannot be asked in the caller's words.
+ *
+ * @param routing - Ids of plugins that leave a request alone.
+ */
+export function forbidsNative(request: ResponsesRequest, routing: ReadonlySet<unknown>): string | undefined {
   const { tools, reasoning, input } = request;
   const tool = (tools ?? []).findIndex(({ type }) => /^(?:open)?router:/.test(type));
   if (tool >= 0) return `tools[${tool}]`;
   const plugins: readonly unknown[] = Array.isArray(request['plugins']) ? request['plugins'] : [];
-  const plugin = plugins.findIndex(changesRequests);
+  const plugin = plugins.findIndex((entry) => changesRequests(entry, routing));
   if (plugin >= 0) return `plugins[${plugin}]`;
   const field = ['preset', 'transforms', 'stop_server_tools_when'].find((name) => request[name] != null);
   if (field !== undefined) return field;
@@ -41,8 +42,8 @@ export function forbidsNative(request: ResponsesRequest): string | undefined {
   return typeof input === 'string' || !input.some(hasOwnParts) ? undefined : 'input';
 }
 
-function changesRequests(plugin: unknown): boolean {
-  return isJsonObject(plugin) && plugin['enabled'] !== false && !CHOOSERS.has(plugin['id']);
+function changesRequests(plugin: unknown, routing: ReadonlySet<unknown>): boolean {
+  return isJsonObject(plugin) && plugin['enabled'] !== false && !routing.has(plugin['id']);
 }
 
 /** Variants and presets that do more than choose among endpoints. */

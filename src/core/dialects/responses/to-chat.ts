@@ -58,13 +58,21 @@ const ROUTING = new Set([
   'background',
 ]);
 
-/** Checks a body of `POST /responses` and says the same in the chat form (gaps 10; upstreams 7.2). */
-export function toChat(body: unknown, limits: RequestLimits): Checked<DialectRequest> {
+/**
+ * Checks a body of `POST /responses` and says the same in the chat form (gaps 10; upstreams 7.2).
+ *
+ * @param routing - Ids of plugins that choose the model and leave the rest of a request alone.
+ */
+export function toChat(
+  body: unknown,
+  limits: RequestLimits,
+  routing: ReadonlySet<string> = new Set(),
+): Checked<DialectRequest> {
   const parsed = parseResponsesRequest(body, limits);
   if (!parsed.ok) return parsed;
   const request = parsed.value;
   const requiredBy = requiresNative(request);
-  const forbidden = forbidsNative(request);
+  const forbidden = forbidsNative(request, routing);
   if (requiredBy !== undefined && forbidden !== undefined) {
     const problem = `can only be sent to a provider that speaks this API itself, which ${forbidden} rules out`;
     return failed(faultAt(requiredBy, problem));

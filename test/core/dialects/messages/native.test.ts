@@ -7,7 +7,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 function translate(fields: Body): ReturnType<typeof messagesToChat> {
   const body = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...fields };
-  return messagesToChat(body, DEFAULT_REQUEST_LIMITS);
+  return messagesToChat(body, DEFAULT_REQUEST_LIMITS, new Set(['moderation']));
 }
 
 function nativeOf(fields: Body = {}): Omit<NativeRequest, 'dialect'> | undefined {

@@ -9,7 +9,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** The chat body of a request, which the chat schema must accept. */
 function chatOf(fields: Body): Body {
   const body = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...fields };
-  const translated = messagesToChat(body, DEFAULT_REQUEST_LIMITS);
+  const translated = messagesToChat(body, DEFAULT_REQUEST_LIMITS, new Set(['moderation']));
   if (!translated.ok) throw new Error(translated.fault.message);
   const parsed = parseChatRequest(translated.value.chat);
   if (!parsed.ok) throw new Error(`refused as a chat body: ${parsed.fault.message}`);

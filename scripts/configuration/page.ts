@@ -1,0 +1,153 @@
+import { fileURLToPath } from 'node:url';
+import type { Kind, OptionTable } from '../../src/config/option.ts';
+import { ROUTER } from '../../src/config/router.ts';
+import { ACCOUNT } from '../../src/config/tables/accounts.ts';
+import { describeOption } from './describe-option.ts';
+import { type TableWords, readWords } from './read-words.ts';
+
+/** Where the tables are. */
+const TABLES = fileURLToPath(new URL('../../src/config', import.meta.url));
+
+/** The options of a router, by what they are about. */
+const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
+  'Providers and models': ['providers', 'models', 'catalog', 'catalogMaxAgeDays', 'aliases', 'presets', 'defaultModel'],
+  'Routing, retries and timeouts': [
+    'policy',
+    'selection',
+    'stickyTtlMs',
+    'timeouts',
+    'fallback',
+    'retryBudget',
+    'breaker',
+    'maxCooldownMs',
+  ],
+  'Access, limits and budgets': [
+    'authenticate',
+    'allowAnonymous',
+    'cors',
+    'limits',
+    'rateLimits',
+    'budgets',
+    'responseCache',
+    'identitySecret',
+  ],
+  'Plugins and server tools': ['plugins', 'pluginDefaults', 'maxPluginDepth', 'serverTools'],
+  'State, batches and webhooks': ['state', 'batches', 'webhooks'],
+  'Responses and events': ['brand', 'docsUrl', 'keepAlive', 'on'],
+  Tests: ['environment'],
+};
+
+const HEAD = `# Configuration
+
+<!-- Written by \`npm run docs:configuration\` from the tables in src/config. Do not edit it here. -->
+
+Every option of \`createRouter\`, with its type, its default and its unit. All may be left out unless the default says
+*required*, and an option that is \`undefined\` counts as left out. They are checked together when the router is made: a
+\`ConfigError\` names everything that is wrong at once, and for an option that does not exist the one that was probably
+meant. Types with a capital letter are exported by \`signalbox\`. \`[]\` in a name is each item of a list, \`.*\` each value
+of an object with names of your own. Providers, plugins and storages have options of their own, on their pages:
+[providers](providers.md), [plugins](plugins.md), [server tools](server-tools.md), [storage](storage-and-scaling.md).`.replaceAll(
+  /(?<=\S)\n(?=\S)/g,
+  ' ',
+);
+
+const COLUMNS = ['| Option | Type | Default | Unit | What it is |', '|---|---|---|---|---|'];
+
+/**
+ * The text of \`docs/configuration.md\`.
+ *
+ * @throws Error when an option has no comment or no group, or its comment names another default than its table.
+ */
+export async function configurationPage(): Promise<string> {
+  const words = await readWords(TABLES);
+  const grouped = Object.values(GROUPS).flat();
+  const lost = Object.keys(ROUTER).filter((name) => !grouped.some((one) => one === name));
+  if (lost.length > 0) throw new Error(`${lost.join(', ')}: in no group of scripts/configuration/page.ts`);
+  /** Tables that are on the page already, and where. */
+  const shown = new Map<OptionTable, string>();
+  const sections = Object.entries(GROUPS).flatMap(([title, names]) => {
+    const lists = names.flatMap((name) => listOf(name, words, shown));
+    const rows = rowsOf(ROUTER, '', names, words).map((row, index) => {
+      const name = names[index] ?? '';
+      return lists.includes(headingOf(name))
+        ? row.replace(`\`${name}\``, `[\`${name}\`](#${name.toLowerCase()})`)
+        : row;
+    });
+    return [`## ${title}`, [...COLUMNS, ...rows].join('\n'), ...lists];
+  });
+  const account = [
+    '## Accounts',
+    'What `authenticate` gives for a caller, and what `apiKeys([...])` takes with each key.',
+    [...COLUMNS, ...deepRows(ACCOUNT, '', words, shown)].join('\n'),
+  ];
+  return `${[HEAD, ...sections, ...account].join('\n\n')}\n`;
+}
+
+/** The options inside one of the router, if it has any, under a heading of their own. */
+function listOf(
+  name: keyof typeof ROUTER,
+  words: ReadonlyMap<OptionTable, TableWords>,
+  shown: Map<OptionTable, string>,
+): readonly string[] {
+  const inner = innerTable(ROUTER[name].kind, name);
+  if (inner === undefined) return [];
+  shown.set(inner.table, inner.path);
+  const about = words.get(inner.table)?.about.replaceAll(/ \((?:contract|gaps)[^)]*\)/g, '') ?? '';
+  return [headingOf(name), about, [...COLUMNS, ...deepRows(inner.table, inner.path, words, shown)].join('\n')];
+}
+
+function headingOf(name: string): string {
+  return `### \`${name}\``;
+}
+
+/** The rows of a table and of those inside it; one that is on the page already is only named. */
+function deepRows(
+  table: OptionTable,
+  path: string,
+  words: ReadonlyMap<OptionTable, TableWords>,
+  shown: Map<OptionTable, string>,
+): readonly string[] {
+  return Object.entries(table).flatMap(([name, { kind }]) => {
+    const [row = ''] = rowsOf(table, path, [name], words);
+    const inner = innerTable(kind, below(path, name));
+    if (inner === undefined) return [row];
+    const before = shown.get(inner.table);
+    if (before !== undefined) return [row.replace(/ \|$/, ` Options as in \`${before}\`. |`)];
+    shown.set(inner.table, inner.path);
+    return [row, ...deepRows(inner.table, inner.path, words, shown)];
+  });
+}
+
+function rowsOf(
+  table: OptionTable,
+  path: string,
+  names: readonly string[],
+  words: ReadonlyMap<OptionTable, TableWords>,
+): readonly string[] {
+  return names.map((name) => {
+    const one = table[name];
+    if (one === undefined) throw new Error(`There is no option ${below(path, name)}`);
+    const { type, usual, unit, words: text } = describeOption(below(path, name), one, commentOf(table, name, words));
+    const cells = [`\`${below(path, name)}\``, type, usual, unit, text.replaceAll(/(?<!\\)\|/g, '\\|')];
+    return `| ${cells.join(' | ')} |`;
+  });
+}
+
+/** What stands above an option, in its table or in the one that its table takes it from. */
+function commentOf(table: OptionTable, name: string, words: ReadonlyMap<OptionTable, TableWords>): string {
+  const own = words.get(table)?.options.get(name);
+  if (own !== undefined) return own;
+  const source = [...words].find(([other, { options }]) => other[name] === table[name] && options.has(name));
+  return source?.[1].options.get(name) ?? '';
+}
+
+/** The options inside an option, and the path that leads to them. */
+function innerTable(kind: Kind, path: string): { readonly table: OptionTable; readonly path: string } | undefined {
+  if (kind.is === 'section' || kind.is === 'object') return { table: kind.options, path };
+  if (kind.is === 'list') return innerTable(kind.of.kind, `${path}[]`);
+  return kind.is === 'map' ? innerTable(kind.of.kind, `${path}.*`) : undefined;
+}
+
+function below(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}

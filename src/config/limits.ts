@@ -1,0 +1,61 @@
+import type { BudgetKeeper } from '../contracts/budget-keeper.ts';
+import type { RateLimiter } from '../contracts/rate-limiter.ts';
+import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+import { computed, option, type OptionsOf, type OptionTable } from './option.ts';
+import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './tables/spending.ts';
+
+/** What accounts may use in a minute, where they have no limits of their own, and what counts it. */
+export const RATE_LIMITS_OPTIONS = {
+  ...RATE_LIMITS,
+  /** What counts. Default: counters in `state`. */
+  limiter: computed(option.contract<RateLimiter>('RateLimiter', 'a limiter with take and settle', ['take', 'settle'])),
+} satisfies OptionTable;
+
+/** Limits of the rate: those for accounts that have none of their own, and what counts. */
+export interface RateLimitsOptions extends RateLimits, OptionsOf<typeof RATE_LIMITS_OPTIONS> {}
+
+/** How budgets are kept. Accounts bring theirs as `budget` and `keyBudget`. */
+export const BUDGETS = {
+  /** For accounts that have no budget of their own. Default: none. */
+  default: option.object<Budget>(BUDGET),
+  /**
+   * What becomes of calls whose price is unknown, for accounts that have a budget: `refuse` answers with 402, `allow`
+   * reserves nothing and counts what the provider reports. Default `refuse`.
+   */
+  unknownPrice: option.word(['refuse', 'allow'], { default: 'refuse' }),
+  /** Tokens that are reserved for an answer when neither the request nor the endpoint limits it. Default 16,384. */
+  unknownAnswerTokens: option.whole(0, { default: 16_384, unit: 'tokens' }),
+  /** Time after which what a dead process had reserved is free again; at the latest twice that. Default 900,000. */
+  holdMs: option.number(
+    { right: 'a number of at least 1,000 milliseconds', least: 1_000 },
+    { default: 900_000, unit: 'milliseconds' },
+  ),
+  /** What reserves and settles. Default: counters in `state`. */
+  keeper: computed(
+    option.contract<BudgetKeeper>('BudgetKeeper', 'a keeper with reserve and settle', ['reserve', 'settle']),
+  ),
+} satisfies OptionTable;
+
+/** How budgets are kept. Accounts bring theirs as `budget` and `keyBudget`. */
+export interface BudgetsOptions extends OptionsOf<typeof BUDGETS> {}
+
+const positive = { right: 'a number of at least 1', least: 1 };
+
+/** How responses are kept and given again (gaps 9.4). */
+export const RESPONSE_CACHE = {
+  /** True: requests use the cache unless they say no. False: those that ask for it do. Default false. */
+  enabled: option.flag({ default: false }),
+  /** Time that a response is kept, unless a request says otherwise. Default 300. */
+  ttlSeconds: option.number(positive, { default: 300, unit: 'seconds' }),
+  /** Bytes of one response; larger ones are not kept. Default 1,000,000. */
+  maxEntryBytes: option.number(positive, { default: 1_000_000, unit: 'bytes' }),
+  /** Bytes of all responses in the memory of this process. Only without `state` and `store`. Default 64,000,000. */
+  maxBytes: option.number(positive, { default: 64_000_000, unit: 'bytes' }),
+  /** Where responses are kept. Default: in `state` where it is given, so that instances share them; else in memory. */
+  store: computed(
+    option.contract<ResponseCacheStore>('ResponseCacheStore', 'a store of answers with get and set', ['get', 'set']),
+  ),
+} satisfies OptionTable;
+
+/** How responses are kept and given again (gaps 9.4). */
+export interface ResponseCacheOptions extends OptionsOf<typeof RESPONSE_CACHE> {}

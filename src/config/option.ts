@@ -1,0 +1,207 @@
+/**
+ * What every option of the router is made of. A table names its options once; the types of what programs write and of
+ * what the router reads, the defaults, the faults at start-up and `docs/configuration.md` all come from it. The comment
+ * above an option in its table is what editors and the page say about it.
+ *
+ * Tables are plain data and this file imports nothing, so that every layer may read its own table.
+ */
+
+/** What values an option takes. What is wrong with others is in `core/options/kind-of.ts`. */
+export type Kind =
+  | NumberKind
+  | { readonly is: 'flag' | 'anything' }
+  | { readonly is: 'text' }
+  | { readonly is: 'pattern'; readonly right: string; readonly pattern: RegExp }
+  | { readonly is: 'word'; readonly words: readonly string[] }
+  | { readonly is: 'list' | 'map'; readonly of: Option }
+  | { readonly is: 'either'; readonly one: Option; readonly other: Option }
+  /** A section is filled with its defaults; an object stays as it was given. */
+  | { readonly is: 'section' | 'object'; readonly options: OptionTable }
+  | { readonly is: 'function'; readonly right: string }
+  | { readonly is: 'contract'; readonly right: string; readonly functions: readonly string[] }
+  | { readonly is: 'checked'; readonly check: Check };
+
+/** A number between bounds. */
+export interface NumberKind extends NumberRange {
+  readonly is: 'number';
+}
+
+/** Which numbers are right, and the sentence that says so after "must be". */
+export interface NumberRange {
+  readonly right: string;
+  readonly least: number;
+  readonly most?: number;
+  readonly whole?: boolean;
+  /** True: `Infinity` is right too. */
+  readonly endless?: boolean;
+}
+
+/** Finds what is wrong with a value, for kinds that are more than their type. */
+export type Check = (value: unknown, path: string) => Iterable<{ readonly path: string; readonly problem: string }>;
+
+/**
+ * What an option is when it is left out: its `default`; something that the router `computed` from its other options or
+ * its surroundings; nothing, where it is `optional`. One that is `required` is never left out.
+ */
+export type When = 'default' | 'computed' | 'optional' | 'required';
+
+/** One option. `Value` is what programs give, `Whole` what the router reads. */
+export interface Option<Value = unknown, Left extends When = When, Whole = unknown> {
+  readonly kind: Kind;
+  readonly when: Left;
+  readonly default?: unknown;
+  /** Unit of its number. Counts have none. */
+  readonly unit?: string | undefined;
+  /** Name of its TypeScript type, where the kind does not tell it. */
+  readonly type?: string | undefined;
+  /** Carries the types; never there. */
+  readonly types?: { readonly value: Value; readonly whole: Whole };
+}
+
+/** Options by name, in the order in which they are listed. */
+export type OptionTable = Readonly<Record<string, Option>>;
+
+/** What an option takes. */
+export type ValueOf<One extends Option> = NonNullable<One['types']>['value'];
+
+/** What an option is for the router. */
+type WholeOf<One extends Option> = NonNullable<One['types']>['whole'];
+
+/** Options of a table as programs write them. */
+export type OptionsOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table as Table[Name]['when'] extends 'required' ? Name : never]: ValueOf<Table[Name]>;
+} & {
+  readonly [Name in keyof Table as Table[Name]['when'] extends 'required' ? never : Name]?:
+    | ValueOf<Table[Name]>
+    | undefined;
+};
+
+/** Options of a table as the router reads them: nothing is left out that can be filled in. */
+export type ResolvedOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name]['when'] extends 'optional'
+    ? WholeOf<Table[Name]> | undefined
+    : WholeOf<Table[Name]>;
+};
+
+/** Options of a table with their defaults; what is computed is still to come. */
+export type FilledOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name]['when'] extends 'optional' | 'computed'
+    ? WholeOf<Table[Name]> | undefined
+    : WholeOf<Table[Name]>;
+};
+
+/** Makes every member, also inside, optional. */
+export type Partially<Whole> = {
+  readonly [Name in keyof Whole]?: (Whole[Name] extends object ? Partially<Whole[Name]> : Whole[Name]) | undefined;
+};
+
+/** Puts the defaults of a table under what was given. An option that is undefined counts as left out. */
+export function fill<Table extends OptionTable>(table: Table, given: object = {}): FilledOf<Table> {
+  const values = given as Readonly<Record<string, unknown>>;
+  const filled = Object.entries(table).map(([name, { kind, default: usual }]) => {
+    const value = values[name];
+    if (kind.is === 'section') return [name, fill(kind.options, value as object | undefined)];
+    return [name, value === undefined ? usual : value];
+  });
+  return Object.fromEntries(filled) as FilledOf<Table>;
+}
+
+/** Marks an option whose default the router computes. */
+export function computed<Value, Whole>(one: Option<Value, When, Whole>): Option<Value, 'computed', Whole> {
+  return { ...one, when: 'computed' };
+}
+
+/** Marks an option that must be given. */
+export function required<Value, Whole>(one: Option<Value, When, Whole>): Option<Value, 'required', Whole> {
+  return { ...one, when: 'required' };
+}
+
+/** What an option may say beside its kind. */
+interface Said<Value> {
+  readonly default?: Value;
+  readonly unit?: string;
+}
+
+type Plain<Value, Saying> = Option<Value, Saying extends { default: Value } ? 'default' : 'optional', Value>;
+
+function plain<Value, const Saying extends Said<Value>>(kind: Kind, said: Saying | undefined, type?: string) {
+  const when = said !== undefined && 'default' in said ? 'default' : 'optional';
+  return { kind, when, ...said, type } as Plain<Value, Saying>;
+}
+
+/** Options that stay as they were given, of a type that is made from their table. */
+function object<Value>(options: OptionTable): Option<Value, 'optional', Value>;
+function object<Value>(options: OptionTable, said: { readonly default: Value }): Option<Value, 'default', Value>;
+function object<Value>(options: OptionTable, said?: { readonly default: Value }): Option<Value, When, Value> {
+  return plain({ is: 'object', options }, said);
+}
+
+/** The kinds of options. Each takes its default, and its unit where it is a number. */
+export const option = {
+  /** Milliseconds. */
+  ms: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> => {
+    const right = 'a number of milliseconds that is not negative';
+    return plain({ is: 'number', right, least: 0 }, { unit: 'milliseconds', ...said } as Saying & Said<number>);
+  },
+  /** A whole number from `least` on. */
+  whole: <const Saying extends Said<number> = object>(least: number, said?: Saying): Plain<number, Saying> =>
+    plain({ is: 'number', right: `a whole number from ${least} on`, least, whole: true }, said),
+  /** A number that is not negative. */
+  amount: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
+    plain({ is: 'number', right: 'a number that is not negative', least: 0 }, said),
+  /** A number from 0 to 1. */
+  share: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
+    plain({ is: 'number', right: 'a number from 0 to 1', least: 0, most: 1 }, said),
+  /** A number in a range of its own. */
+  number: <const Saying extends Said<number> = object>(range: NumberRange, said?: Saying): Plain<number, Saying> =>
+    plain({ is: 'number', ...range }, said),
+  flag: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
+    plain({ is: 'flag' }, said),
+  /** A text that is not empty. */
+  text: <const Saying extends Said<string> = object>(said?: Saying): Plain<string, Saying> =>
+    plain({ is: 'text' }, said),
+  /** A text, whatever it says. */
+  anyText: (): Option<string, 'optional', string> => plain({ is: 'pattern', right: 'a text', pattern: /^/ }, undefined),
+  /** A text of some form. Faults do not repeat it: it may be a secret. */
+  textThat: (right: string, pattern: RegExp): Option<string, 'optional', string> =>
+    plain({ is: 'pattern', right, pattern }, undefined),
+  /** One of some words. */
+  word: <const Word extends string, const Saying extends Said<Word> = object>(
+    words: readonly Word[],
+    said?: Saying,
+  ): Plain<Word, Saying> => plain({ is: 'word', words }, said),
+  list: <Value, const Saying extends Said<readonly Value[]> = object>(
+    of: Option<Value>,
+    said?: Saying,
+  ): Plain<readonly Value[], Saying> => plain({ is: 'list', of }, said),
+  /** An object with names of the program's own. */
+  map: <Value, const Saying extends Said<Readonly<Record<string, Value>>> = object>(
+    of: Option<Value>,
+    said?: Saying,
+  ): Plain<Readonly<Record<string, Value>>, Saying> => plain({ is: 'map', of }, said),
+  /** One of two kinds; what is wrong with a value is what is wrong with it as the second. */
+  either: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
+    plain({ is: 'either', one, other }, undefined),
+  /** Options that are filled with their defaults, all of which have one. */
+  section: <Whole extends object>(options: {
+    readonly [Name in keyof Whole]: Option<unknown, 'default', Whole[Name]>;
+  }): Option<Partially<Whole>, 'default', Whole> => ({
+    kind: { is: 'section', options: options as unknown as OptionTable },
+    when: 'default',
+  }),
+  object,
+  /** A function of the given type, such as `(event: RequestEvent) => void`. */
+  callable: <Value>(type: string, right = 'a function'): Option<Value, 'optional', Value> =>
+    plain({ is: 'function', right }, undefined, type),
+  /** An object with functions of these names: something that implements a contract. */
+  contract: <Value>(
+    type: string,
+    right: string,
+    functions: readonly (keyof Value & string)[],
+  ): Option<Value, 'optional', Value> => plain({ is: 'contract', right, functions }, undefined, type),
+  /** Whatever a check of its own finds nothing wrong with. */
+  checked: <Value>(type: string, check: Check): Option<Value, 'optional', Value> =>
+    plain({ is: 'checked', check }, undefined, type),
+  /** Anything here: it is looked at where it is used. */
+  anything: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'anything' }, undefined, type),
+};

@@ -1,0 +1,153 @@
+import type { Authenticate } from '../contracts/authenticate.ts';
+import type { Preset } from '../core/normalize/preset.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { ServerToolDefinition } from '../contracts/server-tool.ts';
+import { preset } from './router-options.ts';
+import { kindsOf } from './kind-of.ts';
+import type { Provider } from '../contracts/provider.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { RouterListeners } from '../runtime/chat/events.ts';
+import type { CatalogInput } from '../runtime/chat/known-models.ts';
+import type { StateStore } from '../contracts/state-store.ts';
+import { BATCHES, type BatchesOptions, WEBHOOKS, type WebhooksOptions } from './batches.ts';
+import { pluginCheck, providerCheck, serverToolCheck } from './contracts.ts';
+import {
+  BUDGETS,
+  type BudgetsOptions,
+  RATE_LIMITS_OPTIONS,
+  type RateLimitsOptions,
+  RESPONSE_CACHE,
+  type ResponseCacheOptions,
+} from './limits.ts';
+import { LISTENERS } from './listeners.ts';
+import { computed, option, type OptionTable } from './option.ts';
+import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
+import {
+  BREAKER,
+  type BreakerPolicy,
+  FALLBACK,
+  type FallbackPolicy,
+  RETRY_BUDGET,
+  type RetryBudgetPolicy,
+} from './tables/fallback.ts';
+import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
+import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
+import { REQUEST_LIMITS, type RequestLimits } from './tables/request-limits.ts';
+import { SELECTION, type SelectionPolicy } from './tables/selection.ts';
+import { TIMEOUTS, type Timeouts } from './tables/timeouts.ts';
+
+/** Every option of a router. All may be left out. */
+export const ROUTER = {
+  /**
+   * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
+   * provider when there are none; the router then says so in a `warning` with the code `simulated`.
+   */
+  providers: computed(option.list(option.checked<Provider>('Provider', providerCheck))),
+  /** What is known about models, by id: names, descriptions, families, aliases. Default: nothing. */
+  models: option.map(option.object<ModelInfo>(MODEL_INFO), { default: {} }),
+  /**
+   * What sources know of the vendors' models: prices, limits, abilities. The parsed JSON of a lock file that
+   * `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, the first of which wins field by
+   * field. What is declared here or at the providers always wins. Default: the lock file `signalbox.catalog.json` of
+   * the working directory, if there is one; `[]` for none.
+   */
+  catalog: computed(option.anything<CatalogInput | readonly CatalogInput[]>('CatalogInput | CatalogInput[]')),
+  /** Age from which facts of a source make a `warning` with the code `catalog_stale`. Default 30. */
+  catalogMaxAgeDays: option.number(
+    { right: 'a number of days', least: 0, endless: true },
+    { default: 30, unit: 'days' },
+  ),
+  /** Names of your own for a model, or for a list of models to fall back through. Default: none. */
+  aliases: option.map(option.either(option.text(), option.list(option.text())), { default: {} }),
+  /**
+   * Stored request fields, by name. Beside them, `cache_enabled` and `cache_ttl_seconds` say how their requests use the
+   * response cache. Default: none.
+   */
+  presets: option.map(option.checked<Preset>('Partial<ChatRequest>', preset), { default: {} }),
+  /** Model for requests that name none. Default: none. */
+  defaultModel: option.text(),
+  /**
+   * Plugins that requests may name, in the order in which their hooks run. Takes the place of the default list; to add
+   * to it, give `[...defaultPlugins(), mine]`. Default: `defaultPlugins()`.
+   */
+  plugins: computed(option.list(option.checked<Plugin>('Plugin', pluginCheck))),
+  /** Plugins that run although requests do not name them. Those of an account come before these. Default: none. */
+  pluginDefaults: option.list(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
+  /** Levels of calls of the router that plugins and server tools may make. Default 2. */
+  maxPluginDepth: option.whole(0, { default: 2 }),
+  /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
+  serverTools: computed(option.list(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
+  /** Routing rules for everybody; accounts and requests can only tighten them. Default: none. */
+  policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
+  /**
+   * Who may call over HTTP: `apiKeys([...])` or a function of your own. In-process calls always work. Default: HTTP is
+   * served on loopback connections only.
+   */
+  authenticate: option.callable<Authenticate>('Authenticate'),
+  /** True: callers need no credentials, wherever they are. Default false. */
+  allowAnonymous: option.flag({ default: false }),
+  /** Sites whose pages may call from a browser. Default: none. */
+  cors: option.object<Cors>(CORS),
+  /** Spelling of names in answers; on input both are always understood. Default `router`. */
+  brand: option.word(BRANDS, { default: 'router' }),
+  /** Limits of requests that protect the process. */
+  limits: option.section<RequestLimits>(REQUEST_LIMITS),
+  /** How long the router waits for providers, plugins and server tools. */
+  timeouts: option.section<Timeouts>(TIMEOUTS),
+  /** Limits of the attempts for one request. */
+  fallback: option.section<FallbackPolicy>(FALLBACK),
+  /** When the circuit breaker of an endpoint opens, and for how long. */
+  breaker: option.section<BreakerPolicy>(BREAKER),
+  /** How many repetitions all requests together may make. */
+  retryBudget: option.section<RetryBudgetPolicy>(RETRY_BUDGET),
+  /** Choices about the selection of endpoints. */
+  selection: option.section<SelectionPolicy>(SELECTION),
+  /** Longest cooldown of an endpoint, whatever its provider asks for. Default 3,600,000 (1 hour). */
+  maxCooldownMs: option.ms({ default: 3_600_000 }),
+  /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
+  stickyTtlMs: option.ms({ default: 600_000 }),
+  /** Comments on quiet streams. */
+  keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
+  /** Where small shared state lives. Default: the memory of this process. */
+  state: computed(
+    option.contract<StateStore>('StateStore', 'a store, such as redisStore() makes one', [
+      'get',
+      'set',
+      'delete',
+      'increment',
+    ]),
+  ),
+  /** What accounts may use in a minute. An account from `authenticate` may bring its own. Default: no limits. */
+  rateLimits: option.object<RateLimitsOptions>(RATE_LIMITS_OPTIONS),
+  /** What accounts may spend. An account from `authenticate` may bring its own. Default: no budgets. */
+  budgets: option.object<BudgetsOptions>(BUDGETS),
+  /** Responses that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
+  responseCache: option.object<ResponseCacheOptions>(RESPONSE_CACHE),
+  /** Batches: where they live, what runs them, and their limits. */
+  batches: option.object<BatchesOptions>(BATCHES),
+  /** How owners of batches are notified when these end. */
+  webhooks: option.object<WebhooksOptions>(WEBHOOKS),
+  /**
+   * Secret behind the pseudonyms that providers see for end users. Set it to keep them the same over restarts and
+   * across instances. Default: random for each router.
+   */
+  identitySecret: computed(option.text()),
+  /** Base of the addresses in `availability.docs_url`. Default `docs/fallback-and-errors.md`. */
+  docsUrl: option.text({ default: 'docs/fallback-and-errors.md' }),
+  /** Listeners from the start on; more can be added with `router.on`. Default: none. */
+  on: option.object<RouterListeners>(LISTENERS, { default: {} }),
+  /** Clock, randomness and timers. For tests. Default: those of the system. */
+  environment: computed(
+    option.contract<Environment>('Environment', 'an environment, such as fakeEnvironment() makes one', [
+      'now',
+      'wallClock',
+      'random',
+      'randomText',
+      'setTimer',
+      'clearTimer',
+    ]),
+  ),
+} satisfies OptionTable;
+
+/** What finds the faults in each option of a router. */
+export const ROUTER_OPTIONS = kindsOf(ROUTER);

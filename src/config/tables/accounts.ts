@@ -1,0 +1,104 @@
+import { option, type OptionsOf, type OptionTable, required } from '../option.ts';
+import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './spending.ts';
+
+const price = () => option.either(option.amount({ unit: 'US dollars' }), option.text());
+
+/** Highest prices in US dollars, as numbers or numeric texts. What has no known price is excluded. */
+export const MAX_PRICE = {
+  /** Per million prompt tokens. */
+  prompt: price(),
+  /** Per million completion tokens. */
+  completion: price(),
+  /** Per request. */
+  request: price(),
+  /** Per image. */
+  image: price(),
+  /** Per token of audio. */
+  audio: price(),
+} satisfies OptionTable;
+
+/** Highest prices. Null is none, as it is in requests. */
+export type HighestPrices = { readonly [Name in keyof typeof MAX_PRICE]?: number | string | null | undefined };
+
+/** Routing rules of an account or of the whole router. */
+export const ROUTING_POLICY = {
+  /** Providers that may be used at all. Default: all. */
+  only: option.list(option.text()),
+  /** Providers that are never used. Default: none. */
+  ignore: option.list(option.text()),
+  /** `deny`: no provider that stores prompts or trains on them. Default: as requests say. */
+  dataCollection: option.word(['allow', 'deny']),
+  /** True: only endpoints with zero data retention. Default: as requests say. */
+  zeroDataRetention: option.flag(),
+  /** True: only models whose author permits distillation. Default: as requests say. */
+  enforceDistillableText: option.flag(),
+  /** Highest prices; a request's own limit applies where it is lower. Default: none. */
+  maxPrice: option.object<HighestPrices>(MAX_PRICE),
+} satisfies OptionTable;
+
+/** A plugin that runs although requests do not name it. */
+export const PLUGIN_DEFAULT = {
+  /** Id of the plugin. */
+  id: required(option.text()),
+  /** Options as they would be in a request's entry. Default: none. */
+  options: option.map(option.anything<unknown>('unknown')),
+  /** False: it does not run unless a request asks for it. Default true. */
+  enabled: option.flag({ default: true }),
+  /** True: what a request says of this plugin is ignored. Default false. */
+  preventOverrides: option.flag({ default: false }),
+} satisfies OptionTable;
+
+/**
+ * A plugin that runs although requests do not name it. In the configuration for everybody, or at an account.
+ * The request's own entry wins, unless `preventOverrides` is set (gaps 5).
+ */
+export interface PluginDefault extends OptionsOf<typeof PLUGIN_DEFAULT> {}
+
+/**
+ * Routing rules of an account or of the whole router. A request can only tighten them: allow-lists intersect,
+ * ignore-lists add up, and a data policy that is set here stays set.
+ */
+export interface RoutingPolicy extends OptionsOf<typeof ROUTING_POLICY> {}
+
+/** A provider key that belongs to the account. */
+export const ACCOUNT_PROVIDER_KEY = {
+  /** The key. */
+  apiKey: required(option.textThat('one line of visible characters, without spaces', /^[\x21-\x7e]+$/)),
+  /** True: use it only after the shared capacity failed. False: use it before everything else. Default false. */
+  fallback: option.flag({ default: false }),
+} satisfies OptionTable;
+
+/** A provider key that belongs to the account ("bring your own key"). */
+export interface AccountProviderKey extends OptionsOf<typeof ACCOUNT_PROVIDER_KEY> {}
+
+/** What a key may do: call models, or read and change the account itself (contract: authentication). */
+export type Scope = (typeof SCOPES)[number];
+
+const SCOPES = ['inference', 'management'] as const;
+
+/** Who is calling: what `authenticate` gives, and what `apiKeys([...])` takes with each key. */
+export const ACCOUNT = {
+  /** Key of everything that is stored for this account. Never sent to a provider. */
+  id: required(option.text()),
+  /** What the caller may do. Default: inference only. */
+  scopes: option.list(option.word(SCOPES)),
+  /** Routing rules of the account. Default: those of the router. */
+  policy: option.object<RoutingPolicy>(ROUTING_POLICY),
+  /** Model for requests that name none. Default: that of the router. */
+  defaultModel: option.text(),
+  /** The account's own provider keys, by provider slug. Default: none. */
+  providerKeys: option.map(option.object<AccountProviderKey>(ACCOUNT_PROVIDER_KEY)),
+  /** Plugins that run for this account although its requests do not name them (gaps 5). Default: none. */
+  pluginDefaults: option.list(option.object<PluginDefault>(PLUGIN_DEFAULT)),
+  /** What the account may use in a minute. Default: field by field the limits for everybody. */
+  rateLimits: option.object<RateLimits>(RATE_LIMITS),
+  /** What the account may spend, with all its keys. Default: the budget for everybody, if there is one. */
+  budget: option.object<Budget>(BUDGET),
+  /** Which of the account's keys this is. Never the key itself. */
+  keyId: option.text(),
+  /** What may be spent with this key, beside the budget of the account. Needs `keyId`. Default: no budget. */
+  keyBudget: option.object<Budget>(BUDGET),
+} satisfies OptionTable;
+
+/** Who is calling. Comes from `authenticate`, or is `ANONYMOUS` where no authentication is set up. */
+export interface Account extends OptionsOf<typeof ACCOUNT> {}

@@ -1,0 +1,55 @@
+import { option, type OptionTable, type ResolvedOf } from '../option.ts';
+
+/** How long to wait between tries of the same endpoint. */
+export const BACKOFF = {
+  /** Milliseconds before the first repetition, at most; doubles with each. Default 250. */
+  baseMs: option.ms({ default: 250 }),
+  /** Longest wait in milliseconds. Default 8,000. */
+  capMs: option.ms({ default: 8_000 }),
+} satisfies OptionTable;
+
+/** How long to wait between tries of the same endpoint. */
+export interface BackoffPolicy extends ResolvedOf<typeof BACKOFF> {}
+
+/** Limits of the attempts for one request. There is no other place where anything is retried. */
+export const FALLBACK = {
+  /** Upstream calls per request, over all providers and models. Default 8. */
+  maxAttempts: option.whole(1, { default: 8 }),
+  /** Calls of one endpoint per request. Repetitions happen only when nothing else is left. Default 2. */
+  triesPerEndpoint: option.whole(1, { default: 2 }),
+  /** Waits between tries of the same endpoint. */
+  backoff: option.section<BackoffPolicy>(BACKOFF),
+  /** Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Default 2,000. */
+  maxWaitMs: option.ms({ default: 2_000 }),
+} satisfies OptionTable;
+
+/** Limits of the attempts for one request. There is no other place where anything is retried. */
+export interface FallbackPolicy extends ResolvedOf<typeof FALLBACK> {}
+
+/** When the circuit breaker of an endpoint opens, and for how long. */
+export const BREAKER = {
+  /** Opens when more than this share of the last minute's calls failed. Default 0.5. */
+  failureRatio: option.share({ default: 0.5 }),
+  /** Fewer calls than this in the last minute never open it. Default 5. */
+  minimumCalls: option.whole(0, { default: 5 }),
+  /** Milliseconds of the first opening; each further one doubles. Default 30,000. */
+  openMs: option.ms({ default: 30_000 }),
+  /** Longest opening in milliseconds. Default 300,000. */
+  maxOpenMs: option.ms({ default: 300_000 }),
+  /** Probes at a time when half open. Default 1. */
+  probes: option.whole(1, { default: 1 }),
+} satisfies OptionTable;
+
+/** When a breaker opens and for how long. */
+export interface BreakerPolicy extends ResolvedOf<typeof BREAKER> {}
+
+/** How many repetitions all requests together may make in ten seconds. */
+export const RETRY_BUDGET = {
+  /** Repetitions per request. Default 0.2. */
+  ratio: option.amount({ default: 0.2 }),
+  /** Repetitions that are always allowed in ten seconds. Default 5. */
+  floor: option.amount({ default: 5 }),
+} satisfies OptionTable;
+
+/** Options of the retry budget. */
+export interface RetryBudgetPolicy extends ResolvedOf<typeof RETRY_BUDGET> {}

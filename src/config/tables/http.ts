@@ -1,0 +1,27 @@
+import { option, type OptionsOf, type OptionTable, required, type ResolvedOf } from '../option.ts';
+
+/** Spelling of names in answers; on input both are always understood. */
+export type Brand = (typeof BRANDS)[number];
+
+/** All brands. */
+export const BRANDS = ['router', 'openrouter'] as const;
+
+/** When comments keep a quiet stream open. */
+export const KEEP_ALIVE = {
+  /** Quiet time before the first comment. From it on, errors can only be sent inside the stream. Default 1,000. */
+  firstMs: option.ms({ default: 1_000 }),
+  /** Time between two comments. Default 10,000. */
+  everyMs: option.ms({ default: 10_000 }),
+} satisfies OptionTable;
+
+/** When comments keep a quiet stream open, in milliseconds. */
+export interface KeepAlive extends ResolvedOf<typeof KEEP_ALIVE> {}
+
+/** Which sites' pages may call from a browser. */
+export const CORS = {
+  /** Origins such as `https://app.example.com`; `'*'` for pages of all sites. */
+  origins: required(option.anything<'*' | readonly string[]>("'*' | string[]")),
+} satisfies OptionTable;
+
+/** Which sites' pages may call from a browser. */
+export interface Cors extends OptionsOf<typeof CORS> {}

@@ -1,0 +1,52 @@
+import { option, type OptionsOf, type OptionTable, required } from '../option.ts';
+
+const limit = () => option.number({ right: 'a number that is not negative', least: 0, endless: true });
+
+/** What an account may use of models that cost nothing. */
+export const FREE_MODEL_LIMITS = {
+  /** Requests per calendar minute. Default: no limit. */
+  requestsPerMinute: limit(),
+  /** Requests per calendar day, UTC. Default: no limit. */
+  requestsPerDay: limit(),
+} satisfies OptionTable;
+
+/** What an account may use of models that cost nothing. The original service allows 20 per minute and 50 per day. */
+export interface FreeModelLimits extends OptionsOf<typeof FREE_MODEL_LIMITS> {}
+
+/** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
+export const RATE_LIMITS = {
+  /** Requests per minute, batches' included. 0 turns all away. Default: no limit. */
+  requestsPerMinute: limit(),
+  /**
+   * Tokens per minute, prompt and answer together. A request takes an estimate first; what it really used takes its
+   * place when it is over. Default: no limit.
+   */
+  tokensPerMinute: limit(),
+  /** Limits of the requests for models that cost nothing, `:free` and `router/free` (gaps 7.6). Default: no limits. */
+  freeModels: option.object<FreeModelLimits>(FREE_MODEL_LIMITS),
+} satisfies OptionTable;
+
+/** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
+export interface RateLimits extends OptionsOf<typeof RATE_LIMITS> {}
+
+/** How long a budget lasts before it begins anew, by the calendar and UTC. Weeks begin on Monday. */
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
+
+/** All periods. `total` never begins anew. */
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
+
+/** In nano-dollars still a whole number that is exact. */
+const MOST_USD = 9_000_000;
+
+/** What may be spent. */
+export const BUDGET = {
+  /** What may be spent until the period ends. */
+  limitUsd: required(
+    option.number({ right: `US dollars from 0 to ${MOST_USD}`, least: 0, most: MOST_USD }, { unit: 'US dollars' }),
+  ),
+  /** After which time it begins anew, by the calendar and UTC; `total` never does. Default `total`. */
+  period: option.word(BUDGET_PERIODS, { default: 'total' }),
+} satisfies OptionTable;
+
+/** What may be spent. */
+export interface Budget extends OptionsOf<typeof BUDGET> {}

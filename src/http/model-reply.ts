@@ -1,0 +1,154 @@
+import type { Account } from '../core/account.ts';
+import type { Dialect, DialectContext } from '../core/dialects/dialect.ts';
+import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
+import type { OpenedChat, Router } from '../router/router.ts';
+import { spell } from './body.ts';
+import { cacheHeaders, cacheWish } from './handle.ts';
+import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
+import type { ErrorReplyContext } from './error-reply.ts';
+import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
+
+/** A request that a model is to answer. */
+export interface ModelRequest {
+  readonly call: HttpCall;
+  readonly account: Account;
+  readonly context: ErrorReplyContext;
+  readonly body: unknown;
+}
+
+/** The answer of a model: at once, or as a stream that can say when it is over. */
+export type ModelReply = WholeReply | (Extract<HttpReply, { type: 'stream' }> & { readonly frames: StreamFrames });
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // Compression and proxies would hold events back.
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** Calls back when nothing more of an answer is to come: for a stream, when it is over. */
+export function onceSent(reply: ModelReply, listener: () => void): void {
+  if (reply.type === 'stream') reply.frames.onEnd(listener);
+  else listener();
+}
+
+/** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
+export async function answerChat(router: Router, request: ModelRequest): Promise<ModelReply> {
+  const { call, account, context, body } = request;
+  const opened = await router.open(body, {
+    account,
+    signal: call.signal,
+    metadata: context.wantsMetadata,
+    sessionId: call.header('x-session-id'),
+    anthropicBeta: betasOf(call, context.dialect),
+    traceContext: traceOf(router, call),
+    dialect: context.dialect?.name,
+    cache: cacheWish(call),
+  });
+  const { environment } = router.internals.config;
+  const format = (): DialectContext => dialectContext(body, opened.id, environment, context.spelling);
+  try {
+    return opened.type === 'whole'
+      ? await sendWhole(opened, request, format)
+      : await sendStream(router, opened, request, format);
+  } catch (error) {
+    const absorbed = absorb(error, opened, format(), context);
+    if (absorbed !== undefined) return absorbed;
+    throw error;
+  }
+}
+
+async function sendWhole(
+  opened: Extract<OpenedChat, { type: 'whole' }>,
+  { call, context }: ModelRequest,
+  format: () => DialectContext,
+): Promise<WholeReply> {
+  const { dialect, spelling } = context;
+  const answer = await opened.answer;
+  const headers = headersOf(opened, call, context);
+  return wholeReply(spell(dialect?.whole(answer, format()) ?? answer.result, spelling), headers);
+}
+
+async function sendStream(
+  router: Router,
+  opened: Extract<OpenedChat, { type: 'stream' }>,
+  { call, context }: ModelRequest,
+  format: () => DialectContext,
+): Promise<ModelReply> {
+  const { keepAlive, environment, limits } = router.internals.config;
+  const { stream: source } = opened;
+  const frames = new StreamFrames({ source, writer: writerOf(opened, context, format), keepAlive, environment });
+  await frames.open();
+  const headers = { ...headersOf(opened, call, context), ...STREAM_HEADERS };
+  return { type: 'stream', status: 200, headers, frames, stallMs: limits.writeStallMs };
+}
+
+function writerOf(
+  { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
+  { dialect, spelling, wantsMetadata, headers }: ErrorReplyContext,
+  format: () => DialectContext,
+): FrameWriter {
+  if (dialect === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
+  return new DialectFrameWriter(dialect, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
+}
+
+/** To be asked when the answer, or its first part, is there: only then it is known how the cache was used. */
+function headersOf({ id, cache }: OpenedChat, call: HttpCall, { headers, spelling }: ErrorReplyContext): HttpHeaders {
+  return { ...headers, 'x-generation-id': id, ...cacheHeaders(cache(), call, spelling) };
+}
+
+/** @throws {@link RouterError} for everything that is wrong. */
+export async function answerEmbeddings(
+  router: Router,
+  { call, account, context, body }: ModelRequest,
+): Promise<WholeReply> {
+  const result = await router.embed(body as EmbeddingRequest, {
+    account,
+    signal: call.signal,
+    metadata: context.wantsMetadata,
+    sessionId: call.header('x-session-id'),
+    traceContext: traceOf(router, call),
+  });
+  return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+}
+
+/** Where the trace of the caller stands, if anybody here wants to know. */
+function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
+  if (!internals.services.events.heard('request')) return undefined;
+  return traceContextOf(call.header('traceparent'), call.header('tracestate'));
+}
+
+/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+function betasOf(call: HttpCall, dialect: Dialect | undefined): string | undefined {
+  const named = call.header('x-anthropic-beta');
+  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
+}
+
+/** The answer that an error is in the caller's dialect, if it is one. */
+function absorb(
+  thrown: unknown,
+  opened: OpenedChat,
+  answer: DialectContext,
+  { dialect, wantsMetadata, headers }: ErrorReplyContext,
+): WholeReply | undefined {
+  const error = dialectError(thrown, wantsMetadata);
+  const whole = dialect?.absorb?.(error, answer);
+  if (dialect === undefined || whole === undefined) return undefined;
+  const own = { ...headers, 'x-generation-id': opened.id };
+  if (opened.type === 'whole') return wholeReply(whole, own);
+  // The stream failed before it began: all its events are known.
+  const frames = dialect.streamWriter(answer).fail(error);
+  return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
+}
+
+/** A JSON body that is sent at once. */
+export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
+  return {
+    type: 'whole',
+    status: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+}

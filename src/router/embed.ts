@@ -1,0 +1,68 @@
+import { type NormalizedEmbeddingRequest, normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
+import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
+import type { EmbeddingResult } from '../protocol/embedding-result.ts';
+import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
+import type { CallOptions, OpenOptions } from './router.ts';
+import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
+import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
+import { firstProvider } from '../runtime/chat/endpoints-now.ts';
+import { errorOfFault } from '../runtime/chat/router-errors.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { clientSignal } from './caller-signal.ts';
+import { contextOf } from './request-context.ts';
+
+/**
+ * The way of a request for embeddings: that of a chat request, without what belongs to chats. It is settled by
+ * {@link answerEmbeddings}.
+ */
+export class EmbeddingService {
+  readonly #services: RuntimeServices;
+
+  constructor(services: RuntimeServices) {
+    this.#services = services;
+  }
+
+  /** Answers a request from outside. */
+  async embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
+    const parsed = this.#parse(body);
+    const request = await this.#normalize(parsed, options);
+    const admitted = await this.#services.rates.admit(request);
+    const { signal } = clientSignal(options.signal);
+    return answerEmbeddings(this.#services, admitted, await planEmbeddings(this.#services, admitted), signal);
+  }
+
+  /** Reads a request of a batch, which is admitted when it runs. */
+  async prepareItem(
+    body: unknown,
+    options: ItemOptions,
+  ): Promise<PreparedCall<NormalizedEmbeddingRequest, EmbeddingResult>> {
+    const request = await this.#normalize(this.#parse(body), { ...options, batch: true });
+    return {
+      request,
+      plain: true,
+      plan: async () => {
+        const plan = await planEmbeddings(this.#services, request);
+        return {
+          provider: firstProvider(this.#services, plan),
+          answer: async (signal) => {
+            const admitted = await this.#services.rates.admit(request);
+            return answerEmbeddings(this.#services, admitted, plan, signal);
+          },
+        };
+      },
+    };
+  }
+
+  #parse(body: unknown): EmbeddingRequest {
+    const parsed = parseEmbeddingRequest(body, this.#services.limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    return parsed.value;
+  }
+
+  async #normalize(parsed: EmbeddingRequest, options: OpenOptions): Promise<NormalizedEmbeddingRequest> {
+    const context = await contextOf(this.#services, parsed.user, options);
+    const normalized = normalizeEmbeddingRequest(parsed, context, this.#services.facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return normalized.value;
+  }
+}

@@ -1,0 +1,12 @@
+import { explainPlan, type Explanation } from '../core/selection/explain.ts';
+import { worldOf } from '../runtime/chat/attempt-loop.ts';
+import { planForExplanation, type PreparedRequest } from '../runtime/pipeline/start.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+
+/** Plans a prepared request as a call would, and puts the plan into words. Calls nobody. */
+export async function explainPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<Explanation> {
+  const { plan, request, filtered } = await planForExplanation(services, prepared);
+  const participants = { ...prepared, stages: filtered.stages };
+  const world = worldOf(services, undefined, 0);
+  return explainPlan(plan, request, participants, world, (endpoint) => !services.records.admission(endpoint).ok);
+}
