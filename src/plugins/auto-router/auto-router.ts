@@ -79,6 +79,7 @@ function modelRouter(
     whenItThrows: 'fail',
     models: [slug],
     parseOptions,
+    load: () => classify.load?.(),
     onCandidates(targets, request, entry, context) {
       // Settings for a router that was not asked for are accepted and mean nothing.
       if (!targets.some(isOurs)) return targets;
