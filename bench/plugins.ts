@@ -7,7 +7,7 @@ import { routingCases } from './plugins/routing.ts';
  * What the plugins' own work costs, in microseconds of CPU, and how good it is where that can be counted.
  * Usage: npm run bench:plugins
  */
-const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...routingCases()];
+const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...(await routingCases())];
 /** Milliseconds that each case is run for. */
 const DURATION = 400;
 

@@ -50,7 +50,7 @@ function tellFolds(settings: TrainingSettings): void {
 
 function write(stored: StoredWeights, seed: number): void {
   const text = fileOf(stored, seed);
-  writeFileSync(new URL('../src/plugins/auto-router/classifier.ts', import.meta.url), text);
+  writeFileSync(new URL('../src/plugins/auto-router/weights.ts', import.meta.url), text);
   console.log(`${natural.length} natural prompts; weights.ts: ${text.length.toLocaleString('en')} bytes`);
 }
 

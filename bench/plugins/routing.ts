@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { modelPatterns } from '../../src/catalog/model-patterns.ts';
-import { mostLikely, promptOf } from '../../src/plugins/auto-router/classifier.ts';
+import { loadWeights, mostLikely, promptOf } from '../../src/plugins/auto-router/classifier.ts';
 import type { PluginCase } from './plugin-case.ts';
 
 /** What choosing a model costs, and how often the classifier is right about prompts that it was not tuned on. */
-export function routingCases(): readonly PluginCase[] {
+export async function routingCases(): Promise<readonly PluginCase[]> {
+  await loadWeights();
   const examples = readFileSync(new URL('../../test/fixtures/classifier/held-back.tsv', import.meta.url), 'utf8')
     .trim()
     .split('\n')

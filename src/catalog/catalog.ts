@@ -97,7 +97,8 @@ export function buildCatalog(
 }
 
 function withScores(endpoint: Endpoint, info: ModelInfo | undefined): Endpoint {
-  return endpoint.scores === undefined && info?.scores !== undefined ? { ...endpoint, scores: info.scores } : endpoint;
+  if (endpoint.scores !== undefined || info?.scores === undefined) return endpoint;
+  return { ...endpoint, scores: info.scores, scoreCounts: info.scoreCounts };
 }
 
 /** A declaration of an endpoint after the facts of the sources were put under it. */

@@ -73,6 +73,8 @@ export interface Endpoint {
   readonly readsFiles: boolean;
   /** Benchmark scores from 0 to 1, by task. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
+  /** How many prompts each of the scores was measured on. */
+  readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
   readonly byok?: ByokKey | undefined;
   /** Where facts come from that the program did not declare, by field of the declaration. */
   readonly origins?: FactOrigins | undefined;
@@ -115,6 +117,8 @@ export interface EndpointDeclaration {
   readonly moderated?: boolean | undefined;
   readonly implicitCaching?: boolean | undefined;
   readonly scores?: Readonly<Record<string, number>> | undefined;
+  /** How many prompts each of the scores was measured on. Default: unknown. */
+  readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
 }
 
 /**

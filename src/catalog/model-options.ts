@@ -74,6 +74,7 @@ export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   moderated: flag,
   implicitCaching: flag,
   scores: mapOf(amount),
+  scoreCounts: mapOf(amount),
 };
 
 const declaration = group(DECLARATION_OPTIONS);

@@ -82,6 +82,14 @@ export interface Plugin<Options = unknown, State = unknown> {
   /** True: its work is done by server tools, which batches do not have, so they refuse requests that name it. Default false. */
   readonly usesServerTools?: boolean | undefined;
 
+  /**
+   * Gets what its hooks need and what should not be loaded with the program: tables, a parser. Awaited before the
+   * plugin's hooks run for the first time; `explain` awaits it too. Once it has succeeded it is not called again for
+   * this plugin; when it fails or takes longer than a hook may, {@link Plugin.whenItThrows} says what becomes of the
+   * request, and the next one tries again. Synchronous hooks (`onCandidates`, `onChunks`) may rely on it.
+   */
+  load?(): Awaitable<void>;
+
   /** Whether the plugin takes part in a request that says nothing of it. Pure. Default: never. */
   runsUnasked?(request: NormalizedRequest): boolean;
 

@@ -3,7 +3,12 @@ export { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
 export { autoBetaRouter, autoRouter } from '../plugins/auto-router/auto-router.ts';
 export type { AutoRouterOptions } from '../plugins/auto-router/auto-router.ts';
 export { localClassifier } from '../plugins/auto-router/classifier.ts';
-export type { Classification, TaskClassifier } from '../plugins/auto-router/classifier.ts';
+export type {
+  Classification,
+  LocalClassifier,
+  TaskClassifier,
+  TaskProbability,
+} from '../plugins/auto-router/classifier.ts';
 export type { Prompt } from '../plugins/auto-router/classifier.ts';
 export { catalogScores } from '../plugins/auto-router/ranking.ts';
 export type { RankingSource } from '../plugins/auto-router/ranking.ts';

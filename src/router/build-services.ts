@@ -12,7 +12,8 @@ import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
-import { announceHealth, EventHub } from '../runtime/chat/events.ts';
+import { announceHealth, EventHub, warn } from '../runtime/chat/events.ts';
+import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 
 /** Endpoints, accounts' users and so on that are remembered at a time. */
@@ -46,6 +47,7 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     sticky: new StickySessions(config.state, config.stickyTtlMs),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
+    tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
     responses: new Responses(config.usage.responses, environment, events),

@@ -24,6 +24,8 @@ export const MODEL_INFO = {
   canonicalSlug: option.text(),
   /** Benchmark scores from 0 to 1, by task; the default of its endpoints' scores. */
   scores: option.map(option.amount()),
+  /** How many prompts each of the scores was measured on: model routers follow well-founded differences alone. */
+  scoreCounts: option.map(option.amount()),
   /** Parameters this model is usually called with, as `GET /models` shows them. */
   defaultParameters: option.map(option.anything<unknown>('unknown')),
 } satisfies OptionTable;

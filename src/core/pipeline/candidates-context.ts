@@ -24,6 +24,11 @@ export interface CandidatesContext<State = unknown> extends PlanContext<State> {
   throughput(endpoint: Endpoint): number | undefined;
   /** Leaves an entry in `router_metadata.pipeline` and in the explanation. Without one, the runtime writes its own. */
   stage(record: StageRecord): void;
+  /**
+   * Tells the operator something about the router's configuration, in a `warning` event with the code
+   * `plugin_notice`; the same words at most once a minute. No prompts.
+   */
+  warn(message: string): void;
 }
 
 /** What hooks that choose models may know of the world: what selection itself may know. */
@@ -33,6 +38,7 @@ export type CandidatesWorld = Pick<World, 'record' | 'sticky' | 'now' | 'policy'
 export interface CandidatesNotes {
   readonly rejected: Rejection[];
   readonly stages: StageRecord[];
+  readonly warnings: string[];
 }
 
 /** Makes the context of one hook. */
@@ -57,5 +63,6 @@ export function candidatesContext(
       return record && throughputOf(record.performance, world.now, PREFERENCE_WINDOW_MS)?.p50;
     },
     stage: (record) => void notes.stages.push(record),
+    warn: (message) => void notes.warnings.push(message),
   };
 }

@@ -15,6 +15,8 @@ export interface FilteredCandidates {
   readonly changedBy: readonly string[];
   /** What plugins noted, with the id of each. */
   readonly stages: readonly { readonly id: string; readonly record: StageRecord }[];
+  /** What plugins want the operator to know. */
+  readonly warnings: readonly string[];
   /** Plugins that threw or gave back something that is no list of targets. */
   readonly failures: readonly { readonly active: ActivePlugin; readonly thrown: unknown }[];
 }
@@ -37,6 +39,7 @@ export function filterCandidates(
   const rejected: Rejection[] = [];
   const changedBy: string[] = [];
   const stages: { id: string; record: StageRecord }[] = [];
+  const warnings: string[] = [];
   const failures: { active: ActivePlugin; thrown: unknown }[] = [];
   for (const active of plugins) {
     const { plugin, options } = active;
@@ -50,7 +53,7 @@ export function filterCandidates(
     };
     try {
       const asked = { ...request, targets };
-      const notes: CandidatesNotes = { rejected: [], stages: [] };
+      const notes: CandidatesNotes = { rejected: [], stages: [], warnings };
       const hook = candidatesContext(view, asked, context, notes, plugin.id);
       const kept = checkedTargets(plugin.onCandidates(targets, asked, options, hook), targets, plugin, catalog);
       for (const record of notes.stages) stages.push({ id: plugin.id, record });
@@ -65,7 +68,7 @@ export function filterCandidates(
     }
   }
   const filtered = targets === request.targets ? request : { ...request, targets };
-  return { request: filtered, rejected, changedBy, stages, failures };
+  return { request: filtered, rejected, changedBy, stages, warnings, failures };
 }
 
 /** Whatever a plugin gives back is checked: an endpoint that is not the catalog's would be called. */

@@ -14,7 +14,6 @@ import {
   type Candidate,
   candidatesFor,
   inPlaceOfRouter,
-  safeScores,
   stickyCandidate,
   withFirst,
 } from '../inner-call/candidates.ts';
@@ -25,7 +24,8 @@ import {
   type SafeClassification,
   type TaskClassifier,
 } from './classifier.ts';
-import { catalogScores, ranked, type RankedBy, type RankingSource } from './ranking.ts';
+import { catalogScores, rate, ranked, type RankedBy, type Rated, type RankingSource } from './ranking.ts';
+import { FAR_WORSE } from '../inner-call/value.ts';
 import { positive } from '../option-kinds.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 
@@ -35,7 +35,7 @@ export interface AutoRouterOptions {
   readonly classify?: TaskClassifier | undefined;
   /** Tells how good a model is at a task. Default: the scores of the catalog. */
   readonly rank?: RankingSource | undefined;
-  /** Ids of models in the order that holds where no candidate has a score. Default: by price, the cheapest first. */
+  /** Ids of models in the order that holds where no candidate has a score. Default: by price, the dearest first. */
   readonly defaultModels?: readonly string[] | undefined;
   /** Models that a request may be answered by: the first choice and its fallbacks. Default 4. */
   readonly maxModels?: number | undefined;
@@ -49,10 +49,11 @@ const OPTIONS: OptionShape<AutoRouterOptions> = {
 };
 
 /**
- * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): classifies the prompt,
- * takes the models that the request can use and its caller allows, keeps those in the cost band, and ranks them by how
- * good they are at the task. It costs nothing and calls nobody. When the classifier or the ranking fails, the request
- * goes on with the default order, and the stage says so; when nothing is left, it is a 404.
+ * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): of the models that the
+ * request can use and its caller allows, it takes the best one overall, or one that is better at the task of the prompt
+ * by more than chance explains. A request that asks for a cost band gets the best quality per cost within it. It costs
+ * nothing and calls nobody. When the classifier or the ranking fails, the request goes on without it, and the stage
+ * says so; without any score it ranks by price alone and says that too; when nothing is left, it is a 404.
  */
 export function autoRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
   checkShape(OPTIONS, options, 'autoRouter');
@@ -79,6 +80,7 @@ function modelRouter(
     whenItThrows: 'fail',
     models: [slug],
     parseOptions,
+    load: () => classify.load?.(),
     onCandidates(targets, request, entry, context) {
       // Settings for a router that was not asked for are accepted and mean nothing.
       if (!targets.some(isOurs)) return targets;
@@ -91,9 +93,8 @@ function modelRouter(
     const prompt = promptOf(request.messages, request.needs.tools);
     const classified = classifySafely(classify, prompt);
     const candidates = candidatesFor(request, context, entry);
-    const { scores, failed } = safeScores(candidates, (candidate) => rank(candidate, classified.task));
-    const choice = chooseModels(candidates, {
-      scoreOf: (candidate) => scores.get(candidate),
+    const { rated, failed } = rateSafely(candidates, rank, classified);
+    const choice = chooseModels(rated, classified, {
       defaultModels,
       maxModels,
       band: costBandOf(entry),
@@ -102,7 +103,26 @@ function modelRouter(
     });
     const degraded = [...(classified.failed ? ['classifier'] : []), ...(failed ? ['ranking'] : [])];
     context.stage(describeChoice(id, classified, choice, degraded));
+    if (choice.by === 'price' && candidates.length > 0) context.warn(`The plugin "${id}" ${BY_PRICE_ONLY}`);
     return choice.chosen;
+  }
+}
+
+/** What operators and callers hear of a choice that nothing but prices stood behind. */
+const BY_PRICE_ONLY =
+  'ranks models by price only, because none of them has a score: declare scores of models (`models.*.scores`), or an order (`autoRouter({ defaultModels })`)';
+
+/** Asks for the scores of all candidates. A source that throws knows none. */
+function rateSafely(
+  candidates: readonly Candidate[],
+  rank: RankingSource,
+  { shares }: SafeClassification,
+): { readonly rated: readonly Rated[]; readonly failed: boolean } {
+  try {
+    return { rated: rate(candidates, rank, shares), failed: false };
+  } catch {
+    // What it threw may repeat a prompt, so it is told to nobody; that it threw stands in the stage.
+    return { rated: rate(candidates, () => undefined, shares), failed: true };
   }
 }
 
@@ -114,8 +134,8 @@ function pinnedModel({ messages }: NormalizedRequest, context: CandidatesContext
 
 const RANKED_BY: Readonly<Record<RankedBy, string>> = {
   scores: 'ranked by scores',
-  default_models: 'in the default order, because no candidate has a score for this task',
-  price: 'ranked by price, because no candidate has a score for this task',
+  default_models: 'in the default order, because no candidate has a score',
+  price: 'ranked by price only, because no candidate has a score',
 };
 
 const FIRST: Readonly<Record<Choice['first'], string>> = {
@@ -127,8 +147,8 @@ const FIRST: Readonly<Record<Choice['first'], string>> = {
 /** The entry of `router_metadata.pipeline` that explains a choice (gaps 6.5: router stage, `task_type`). */
 function describeChoice(
   id: string,
-  { task, confidence }: SafeClassification,
-  { chosen, candidates, inBand, band, by, first }: Choice,
+  { task, confidence, shares }: SafeClassification,
+  { chosen, candidates, inBand, band, by, first, bestOverall }: Choice,
   degraded: readonly string[],
 ): StageRecord {
   const [best] = chosen;
@@ -140,21 +160,28 @@ function describeChoice(
     summary: `${found} of ${candidates}, ${inBand} in the cost band, ${RANKED_BY[by]}${FIRST[first]}${broken}`,
     data: {
       task_type: task,
-      confidence: Math.round(confidence * 100) / 100,
+      confidence: hundredths(confidence),
+      tasks: Object.fromEntries(shares.map(({ task: one, probability }) => [one, hundredths(probability)])),
       ranking: by,
+      ranked_for: band.asked === undefined ? 'quality' : 'value',
       first_by: first,
       cost_band: [band.from, band.to],
       candidates,
       in_cost_band: inBand,
       models: chosen.map(({ model }) => model.id),
+      ...(bestOverall === undefined ? {} : { best_overall: bestOverall.model.id }),
+      ...(by === 'price' ? { warnings: [BY_PRICE_ONLY] } : {}),
       ...(degraded.length === 0 ? {} : { degraded: [...degraded] }),
     },
   };
 }
 
+function hundredths(share: number): number {
+  return Math.round(share * 100) / 100;
+}
+
 /** What decides among the candidates. */
 interface ChoosingRules {
-  readonly scoreOf: (candidate: Candidate) => number | undefined;
   readonly defaultModels: readonly string[];
   readonly maxModels: number;
   readonly band: CostBand;
@@ -173,16 +200,25 @@ interface Choice {
   readonly inBand: number;
   readonly band: CostBand;
   readonly by: RankedBy;
+  /** The best model in the band before the task counts; undefined without scores. */
+  readonly bestOverall: Candidate | undefined;
   /** Why the first is the first. */
   readonly first: 'rank' | 'session' | 'pin_model';
 }
 
-/** Orders candidates: the pinned one, that of the session, the cost band by rank, and stand-ins by price. */
-function chooseModels(candidates: readonly Candidate[], rules: ChoosingRules): Choice {
-  const { band, context, maxModels, pinned } = rules;
-  const { inside, reserve } = withinBand(candidates, band);
-  const { ranking, by } = ranked(inside, rules.scoreOf, rules.defaultModels);
-  const chain = [...ranking, ...reserve];
+/** Orders candidates: the pinned one, that of the session, and the cost band by rank. */
+function chooseModels(rated: readonly Rated[], { shares }: SafeClassification, rules: ChoosingRules): Choice {
+  const { band, context, defaultModels, maxModels, pinned } = rules;
+  const candidates = rated.map(({ candidate }) => candidate);
+  const inside = new Set(withinBand(candidates, band));
+  const {
+    ranking: chain,
+    by,
+    bestOverall,
+  } = ranked(
+    rated.filter(({ candidate }) => inside.has(candidate)),
+    { shares, defaultModels, farWorse: band.asked, places: maxModels },
+  );
   const kept = pinned === undefined ? undefined : candidates.find(({ model }) => model.id === pinned);
   const sticky = kept === undefined ? stickyCandidate(chain, context) : undefined;
   const chosen = withFirst(kept ?? sticky, chain).slice(0, maxModels);
@@ -198,9 +234,10 @@ function chooseModels(candidates: readonly Candidate[], rules: ChoosingRules): C
   return {
     chosen,
     candidates: candidates.length,
-    inBand: inside.length,
+    inBand: inside.size,
     band,
     by,
+    bestOverall,
     first: kept !== undefined ? 'pin_model' : sticky !== undefined ? 'session' : 'rank',
   };
 }
@@ -211,50 +248,45 @@ interface CostBand {
   readonly to: number;
   /** Whether models exactly at `to` belong to it. */
   readonly closed: boolean;
-  /** False when the caller said nothing of costs: then models outside may be the last fallbacks. */
-  readonly strict: boolean;
+  /**
+   * Where the caller asked for it: how much worse than the best in the band a good value may be. Undefined when nothing
+   * was said of costs: then there is no band, and quality alone counts.
+   */
+  readonly asked: number | undefined;
 }
 
-/** Candidates inside a band, and those that may take their place when all of them fail. */
-interface Banded {
-  readonly inside: readonly Candidate[];
-  readonly reserve: readonly Candidate[];
-}
-
-/** `cost_quality_tradeoff` when nothing is said of costs (contract). */
-const DEFAULT_TRADEOFF = 9;
+const ANY_COST: CostBand = { from: 0, to: 100, closed: true, asked: undefined };
 
 const TIERS: Readonly<Record<NonNullable<AutoRouterEntry['cost_tier']>, CostBand>> = {
-  low: { from: 0, to: 20, closed: false, strict: true },
-  medium: { from: 20, to: 40, closed: false, strict: true },
-  high: { from: 40, to: 60, closed: false, strict: true },
-  xhigh: { from: 60, to: 80, closed: false, strict: true },
-  max: { from: 80, to: 100, closed: true, strict: true },
+  low: { from: 0, to: 20, closed: false, asked: FAR_WORSE },
+  medium: { from: 20, to: 40, closed: false, asked: FAR_WORSE },
+  high: { from: 40, to: 60, closed: false, asked: FAR_WORSE },
+  xhigh: { from: 60, to: 80, closed: false, asked: FAR_WORSE },
+  max: { from: 80, to: 100, closed: true, asked: FAR_WORSE },
 };
 
 /**
  * The band that a request asks for. A tier is a band and wins; the deprecated number is a ceiling, from the 90th
- * percentile at 0 down to the 10th at 10.
+ * percentile at 0 down to the 10th at 10, and below it costs count the more, the higher it is: at 0 the best model is
+ * taken, at 5 one that is worse by up to a tenth, at 10 by up to a fifth, where its quality per cost is better.
  */
 export function costBandOf({ cost_tier: tier, cost_quality_tradeoff: tradeoff }: AutoRouterEntry): CostBand {
   if (tier !== undefined) return TIERS[tier];
-  const ceiling = 90 - 8 * (tradeoff ?? DEFAULT_TRADEOFF);
-  return { from: 0, to: ceiling, closed: true, strict: tradeoff !== undefined };
+  if (tradeoff === undefined) return ANY_COST;
+  return { from: 0, to: 90 - 8 * tradeoff, closed: true, asked: (FAR_WORSE * tradeoff) / 5 };
 }
 
 /**
- * Splits candidates by a band of price percentiles, counted among these candidates alone. With few models a band may be
+ * Candidates inside a band of price percentiles, counted among these candidates alone. With few models a band may be
  * empty; then it is those nearest to it. Where no price is known there are no bands, and where some are, models without
- * one are outside of all.
+ * one are outside of all. Without a wish everybody is inside.
  */
-export function withinBand(candidates: readonly Candidate[], band: CostBand): Banded {
+export function withinBand(candidates: readonly Candidate[], band: CostBand): readonly Candidate[] {
   const priced = candidates.filter((one) => one.price !== undefined).sort(byPrice);
-  if (priced.length === 0) return { inside: candidates, reserve: [] };
+  if (band.asked === undefined || priced.length === 0) return candidates;
   const distances = percentiles(priced).map((percentile) => distance(percentile, band));
   const nearest = Math.min(...distances);
-  const inside = new Set(priced.filter((_, index) => distances[index] === nearest));
-  const reserve = band.strict ? [] : [...candidates].sort(byPrice).filter((one) => !inside.has(one));
-  return { inside: [...inside], reserve };
+  return priced.filter((_, index) => distances[index] === nearest);
 }
 
 /** Percentile of each price in a sorted list: the middle of the places that it takes. */

@@ -1,48 +1,225 @@
 import { byPrice, type Candidate } from '../inner-call/candidates.ts';
-import { scoreNamesOf } from './task-types.ts';
+import { byValue } from '../inner-call/value.ts';
+import type { TaskProbability } from './classifier.ts';
+import { type CountedScore, overallScores } from './overall.ts';
+import { scoreNamesOf, TASK_TYPES } from './task-types.ts';
+
+/** How good a model is at something, and how much is known of it. */
+export interface Score {
+  /** From 0 to 1. */
+  readonly score: number;
+  /** Prompts that it was measured on. Default: unknown, which counts as {@link ASSUMED_COUNT}. */
+  readonly count?: number | undefined;
+}
 
 /**
- * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when unknown. Asked for every
- * candidate while a route is planned, so it must answer at once, and the same for the same question.
+ * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Asked
+ * for every candidate while a route is planned, so it must answer at once, and the same for the same question. A plain
+ * function is a source.
  */
-export type RankingSource = (candidate: Candidate, task: string) => number | undefined;
+export interface RankingSource {
+  (candidate: Candidate, task: string): number | Score | undefined;
+  /** Everything that a candidate has scores for; together they say how good it is overall. Default: all tasks. */
+  readonly names?: ((candidate: Candidate) => readonly string[]) | undefined;
+}
 
 /** What candidates were ordered by. */
 export type RankedBy = 'scores' | 'default_models' | 'price';
 
+/** Prompts that a score without a count is taken to be measured on: few enough that small differences mean nothing. */
+export const ASSUMED_COUNT = 100;
+/** Prompts that speak for no difference between two models, before any was asked. */
+const PRIOR_COUNT = 20;
+/** Standard errors that a gain must exceed. */
+const STANDARD_ERRORS = 1;
+/** Share of a prompt's tasks that a model needs scores for, to be compared at them. */
+const LEAST_COVERED = 0.5;
+
 /**
  * The default {@link RankingSource}: the scores of the catalog, as programs give them with
- * `createRouter({ models: { 'author/slug': { scores: { coding: 0.8 } } } })`. Of several endpoints the best one counts.
+ * `createRouter({ models: { 'author/slug': { scores: { coding: 0.8 }, scoreCounts: { coding: 164 } } } })`. Of several
+ * endpoints the best one counts.
  */
 export function catalogScores(): RankingSource {
-  return ({ endpoints }, task) => {
-    for (const name of scoreNamesOf(task)) {
-      const scores = endpoints.flatMap((endpoint) => endpoint.scores?.[name] ?? []);
-      if (scores.length > 0) return Math.max(...scores);
+  return Object.assign(scoreFromCatalog, { names: namesInCatalog });
+}
+
+function scoreFromCatalog({ endpoints }: Candidate, task: string): Score | undefined {
+  for (const name of scoreNamesOf(task)) {
+    let best: Score | undefined;
+    for (const { scores, scoreCounts } of endpoints) {
+      const score = scores?.[name];
+      if (score !== undefined && score > (best?.score ?? -Infinity)) best = { score, count: scoreCounts?.[name] };
     }
-    return undefined;
+    if (best !== undefined) return best;
+  }
+  return undefined;
+}
+
+function namesInCatalog({ endpoints }: Candidate): readonly string[] {
+  return [...new Set(endpoints.flatMap(({ scores }) => Object.keys(scores ?? {})))];
+}
+
+/** A candidate with its scores for one prompt. */
+export interface Rated {
+  readonly candidate: Candidate;
+  /** For each task that the prompt may be. */
+  readonly byTask: readonly (CountedScore | undefined)[];
+  /** How good it is at everything; undefined without any score. */
+  readonly overall: number | undefined;
+  /** Share of the prompt's tasks that it has a score for. */
+  readonly covered: number;
+}
+
+/** Asks a source for what it knows of every candidate. Values that are no numbers are none. */
+export function rate(
+  candidates: readonly Candidate[],
+  rank: RankingSource,
+  shares: readonly TaskProbability[],
+): readonly Rated[] {
+  const rows = candidates.map((candidate) => {
+    const names = rank.names?.(candidate) ?? TASK_TYPES;
+    return new Map(names.flatMap((name) => pairOf(name, scoreOf(rank, candidate, name))));
+  });
+  const overall = overallScores(rows);
+  return candidates.map((candidate, index) => {
+    const byTask = shares.map(({ task }) => scoreOf(rank, candidate, task));
+    const covered = shares.reduce((sum, { probability }, at) => sum + (byTask[at] === undefined ? 0 : probability), 0);
+    return { candidate, byTask, covered, overall: overall[index] };
+  });
+}
+
+function pairOf<Value>(name: string, value: Value | undefined): readonly (readonly [string, Value])[] {
+  return value === undefined ? [] : [[name, value]];
+}
+
+function scoreOf(rank: RankingSource, candidate: Candidate, task: string): CountedScore | undefined {
+  const given = rank(candidate, task);
+  const { score, count = ASSUMED_COUNT } = typeof given === 'object' ? given : { score: given };
+  return Number.isFinite(score) && score !== undefined ? { score, count } : undefined;
+}
+
+/** What decides the order besides scores. */
+export interface RankingRules {
+  readonly shares: readonly TaskProbability[];
+  readonly defaultModels: readonly string[];
+  /** How much worse than the best a good value may be, where the caller asked for low costs; undefined otherwise. */
+  readonly farWorse: number | undefined;
+  /** Places that matter. */
+  readonly places: number;
+}
+
+/** Candidates in order, by what, and which of them is the best overall. */
+export interface Ranking {
+  readonly ranking: readonly Candidate[];
+  readonly by: RankedBy;
+  readonly bestOverall?: Candidate | undefined;
+}
+
+/**
+ * Orders candidates. With scores: the best model overall, unless another one is better at the tasks of this prompt by
+ * more than chance explains; where the caller asked for low costs, by quality per cost. Models without scores come
+ * behind. Without any score: the default models, else by price, where the dearest stands for the largest.
+ */
+export function ranked(rated: readonly Rated[], rules: RankingRules): Ranking {
+  const { shares, defaultModels, farWorse, places } = rules;
+  const candidates = rated.map(({ candidate }) => candidate);
+  const scored = rated.filter(({ overall, covered }) => overall !== undefined || covered > 0);
+  if (scored.length === 0) return withoutScores(candidates, defaultModels, farWorse !== undefined);
+  const known = scored.filter(({ covered }) => covered >= LEAST_COVERED);
+  const compared = known.length > 0 ? known : scored;
+  const ordered =
+    farWorse === undefined
+      ? byGain(compared, shares, places)
+      : byValue(compared, (one) => ({ quality: expected(one, shares), price: one.candidate.price }), farWorse);
+  const isCompared = new Set(compared);
+  const others = scored.filter((one) => !isCompared.has(one)).sort(bestOverallFirst);
+  const isScored = new Set(scored);
+  const unknown = rated.filter((one) => !isScored.has(one)).map(({ candidate }) => candidate);
+  return {
+    ranking: [...[...ordered, ...others].map(({ candidate }) => candidate), ...unknown.sort(byPrice)],
+    by: 'scores',
+    bestOverall: [...compared].sort(bestOverallFirst)[0]?.candidate,
   };
 }
 
-/** Orders candidates by score, and those without one behind them by price. Without any score, by list or by price. */
-export function ranked(
+/** Fills place after place: the best of the rest overall, or the one that gains most over it at these tasks. */
+function byGain(rated: readonly Rated[], shares: readonly TaskProbability[], places: number): readonly Rated[] {
+  let rest: readonly Rated[] = [...rated].sort(bestOverallFirst);
+  const ordered: Rated[] = [];
+  while (ordered.length < places) {
+    const base = rest[0];
+    if (base === undefined) break;
+    let best = base;
+    let most = 0;
+    for (const one of rest) {
+      const gain = provenGain(one, base, shares);
+      if (gain > most) [best, most] = [one, gain];
+    }
+    ordered.push(best);
+    rest = rest.filter((one) => one !== best);
+  }
+  return [...ordered, ...rest];
+}
+
+/**
+ * What a model gains over another one at the tasks of a prompt, beyond chance: n/(n+20) · mean gain − 1 · its standard
+ * error, over the tasks by how likely they are. Errors of tasks are added up as if they were one: often the same score
+ * stands behind several. Scores are means, so the error is that of two independent measurements, which is rather too
+ * large for models that were asked the same prompts. A task that one of the two has no score for says nothing.
+ */
+export function provenGain(one: Rated, base: Rated, shares: readonly TaskProbability[]): number {
+  let gain = 0;
+  let error = 0;
+  for (const [index, { probability }] of shares.entries()) {
+    const [own, other] = [one.byTask[index], base.byTask[index]];
+    if (own === undefined || other === undefined) continue;
+    const count = Math.min(own.count, other.count);
+    gain += probability * (count / (count + PRIOR_COUNT)) * (own.score - other.score);
+    error += probability * Math.sqrt(varianceOf(own) + varianceOf(other));
+  }
+  return gain - STANDARD_ERRORS * error;
+}
+
+/** Of the mean of so many right and wrong answers. One more of each is assumed, because nothing is certain. */
+function varianceOf({ score, count }: CountedScore): number {
+  const share = (Math.min(1, Math.max(0, score)) * count + 1) / (count + 2);
+  return (share * (1 - share)) / Math.max(1, count);
+}
+
+/** How good a model is likely to be at a prompt; where it has no score for a task, as good as overall. */
+function expected({ byTask, overall = 0 }: Rated, shares: readonly TaskProbability[]): number {
+  return shares.reduce((sum, { probability }, index) => sum + probability * (byTask[index]?.score ?? overall), 0);
+}
+
+function bestOverallFirst(left: Rated, right: Rated): number {
+  return descending(left.overall ?? -Infinity, right.overall ?? -Infinity) || byPrice(left.candidate, right.candidate);
+}
+
+function withoutScores(
   candidates: readonly Candidate[],
-  scoreOf: (candidate: Candidate) => number | undefined,
   defaultModels: readonly string[],
-): { readonly ranking: readonly Candidate[]; readonly by: RankedBy } {
-  const scores = candidates.map(scoreOf);
-  const places = candidates.map(({ model }) => defaultModels.indexOf(model.id));
-  const by = scores.some((score) => score !== undefined)
-    ? 'scores'
-    : places.some((place) => place >= 0)
-      ? 'default_models'
-      : 'price';
-  const worths = by === 'scores' ? scores : places.map((place) => (place < 0 ? undefined : -place));
-  const worth = new Map(candidates.map((one, index) => [one, worths[index] ?? -Infinity]));
-  const ranking = [...candidates].sort(
-    (left, right) => descending(worth.get(left) ?? 0, worth.get(right) ?? 0) || byPrice(left, right),
+  wantsCheap: boolean,
+): Ranking {
+  const places = new Map(
+    candidates.flatMap((one) => {
+      const place = defaultModels.indexOf(one.model.id);
+      return place < 0 ? [] : [[one, place] as const];
+    }),
   );
-  return { ranking, by };
+  if (places.size > 0) {
+    const ranking = [...candidates].sort(
+      (left, right) =>
+        descending(-(places.get(left) ?? Infinity), -(places.get(right) ?? Infinity)) || byPrice(left, right),
+    );
+    return { ranking, by: 'default_models' };
+  }
+  return { ranking: [...candidates].sort(wantsCheap ? byPrice : dearestFirst), by: 'price' };
+}
+
+/** The dearest first and unknown prices last. */
+function dearestFirst(left: Candidate, right: Candidate): number {
+  return descending(left.price ?? -Infinity, right.price ?? -Infinity);
 }
 
 /** The bigger number first; equal infinities are equal. */

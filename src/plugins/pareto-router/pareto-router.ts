@@ -19,8 +19,8 @@ import { codersUnder } from './frontier.ts';
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
   /**
-   * How good a model is at code, from 0 to 1, or undefined when unknown; must answer at once, and the same for the same
-   * question. Default: the score `coding` of the catalog, or `code`.
+   * How good a model is at code, from 0 to 1, or undefined when nobody knows; must answer at once, and the same for the
+   * same question. Default: the score `coding` of the catalog, or `code`.
    */
   readonly codingScore?: ((candidate: Candidate) => number | undefined) | undefined;
 }
@@ -32,12 +32,12 @@ const SLUG = 'router/pareto-code';
 const MAX_MODELS = 3;
 
 /**
- * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): the cheapest
- * model of a tier of coding scores, or with `:nitro` the fastest, and two more of that tier for when it is not there;
- * with `max_price` the best one within it. It costs nothing and calls nobody.
+ * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): of a third of
+ * the pool by coding score, the model with the best quality per cost, or with `:nitro` the fastest, and two more of that
+ * tier for when it is not there; with `max_price` the best one for the money. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
- * by price stands for the high tier, and so on, and the stage says so.
+ * by price stands for the high tier, and so on, the dearest first; the stage and a warning say so.
  */
 export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
   checkShape(OPTIONS, options, 'paretoRouter');
@@ -58,6 +58,10 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
   });
 }
 
+/** What operators and callers hear of a choice that nothing but prices stood behind. */
+const BY_PRICE_ONLY =
+  'ranks models by price only, because none of them has a coding score: declare `scores.coding` of models (`models.*.scores`), or give `paretoRouter({ codingScore })`';
+
 function choose(
   request: NormalizedRequest,
   entry: ParetoRouterEntry,
@@ -73,7 +77,9 @@ function choose(
     score: own,
     price: inputPrice(candidate.endpoints, source, request),
   }));
-  const found = cap === undefined ? codersOfTier(coders, tierOf(score), speedsFor(nitro, context)) : undefined;
+  const hasScores = scores.size > 0;
+  const tierOrder = { speedOf: speedsFor(nitro, context), byPrice: !hasScores };
+  const found = cap === undefined ? codersOfTier(coders, tierOf(score), tierOrder) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
   const sticky = stickyCandidate(order, context);
   const chosen = withFirst(sticky, order).slice(0, MAX_MODELS);
@@ -81,21 +87,23 @@ function choose(
   context.stage({
     type: 'router',
     name: 'pareto-router',
-    summary: summaryOf(chosen, found?.tier, tierOf(score), cap, scores.size > 0, sticky !== undefined),
+    summary: summaryOf(chosen, found?.tier, tierOf(score), cap, hasScores, sticky !== undefined),
     data: {
       ...(found === undefined ? { max_price: cap ?? 0 } : { tier: found.tier, requested_tier: tierOf(score) }),
       price_source: source,
-      ranking: scores.size > 0 ? 'scores' : 'price',
+      ranking: hasScores ? 'scores' : 'price',
       first_by: sticky === undefined ? (nitro && found !== undefined ? 'throughput' : 'rank') : 'session',
       candidates: coders.length,
       models: chosen.map(({ model }) => model.id),
+      ...(hasScores ? {} : { warnings: [BY_PRICE_ONLY] }),
       ...(failed ? { degraded: ['ranking'] } : {}),
     },
   });
+  if (!hasScores && candidates.length > 0) context.warn(`The plugin "pareto-router" ${BY_PRICE_ONLY}`);
   return chosen;
 }
 
-/** Without any score, its place in the order of prices is used: dearer models are mostly better. */
+/** Without any score, a place in the order of prices stands in: dearer models are mostly better. */
 function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
   // Models at unknown prices are better than none.

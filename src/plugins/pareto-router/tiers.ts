@@ -3,14 +3,15 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { requestRates } from '../../core/selection/request-price.ts';
 import type { ParetoRouterEntry } from '../../protocol/inner-model-options.ts';
 import type { Candidate } from '../inner-call/candidates.ts';
+import { byValue } from '../inner-call/value.ts';
 
-/** Classes of models by their coding score. */
+/** Classes of models by where their coding score stands among the others. */
 export const TIERS = ['high', 'medium', 'low'] as const;
 
 /** One of {@link TIERS}. */
 export type Tier = (typeof TIERS)[number];
 
-/** The tier that a score belongs to (contract: `min_coding_score`). */
+/** The tier that a request asks for with `min_coding_score` (contract), and that a share of the pool falls into. */
 export function tierOf(score: number): Tier {
   if (score >= 0.66) return 'high';
   return score >= 0.33 ? 'medium' : 'low';
@@ -23,16 +24,38 @@ const NEIGHBOURS: Readonly<Record<Tier, readonly Tier[]>> = {
   low: ['low', 'medium', 'high'],
 };
 
-/** The models of a tier, or of the nearest one that has any; best value first. */
+/**
+ * Tiers of all models by percentile: the share of the others that are not better. The best one is always in the high
+ * tier, whatever its score: scores of different benchmarks are not on one scale, and what is good today is not tomorrow.
+ */
+export function tiersOf(coders: readonly Coder[]): ReadonlyMap<Coder, Tier> {
+  const scores = coders.map(({ score }) => score).sort((left, right) => right - left);
+  const others = Math.max(1, coders.length - 1);
+  return new Map(coders.map((coder) => [coder, tierOf(1 - scores.indexOf(coder.score) / others)]));
+}
+
+/** How a tier is ordered. */
+export interface TierOrder {
+  /** Tokens per second, where the fastest is wanted. */
+  readonly speedOf?: ((coder: Coder) => number | undefined) | undefined;
+  /** True: the scores only stand for prices, so that there is no value to compare. The dearest comes first. */
+  readonly byPrice: boolean;
+}
+
+/** The models of a tier, or of the nearest one that has any; the best quality per cost first. */
 export function codersOfTier(
   coders: readonly Coder[],
   wanted: Tier,
-  speedOf: ((coder: Coder) => number | undefined) | undefined,
+  { speedOf, byPrice }: TierOrder,
 ): { readonly tier: Tier; readonly coders: readonly Coder[] } {
-  const tier = NEIGHBOURS[wanted].find((one) => coders.some(({ score }) => tierOf(score) === one)) ?? wanted;
-  const own = coders.filter(({ score }) => tierOf(score) === tier).sort(cheapestFirst);
+  const tiers = tiersOf(coders);
+  const tier = NEIGHBOURS[wanted].find((one) => coders.some((coder) => tiers.get(coder) === one)) ?? wanted;
+  const inside = coders.filter((coder) => tiers.get(coder) === tier);
+  const own = byPrice
+    ? inside.sort((left, right) => right.score - left.score)
+    : byValue(inside, ({ score, price }) => ({ quality: score, price }));
   if (speedOf === undefined) return { tier, coders: own };
-  // A stable sort: what nobody measured stays in the order of prices, behind the rest.
+  // A stable sort: what nobody measured stays in its order, behind the rest.
   const speeds = new Map(own.map((coder) => [coder, speedOf(coder) ?? 0]));
   return { tier, coders: [...own].sort((left, right) => (speeds.get(right) ?? 0) - (speeds.get(left) ?? 0)) };
 }

@@ -41,6 +41,8 @@ export interface RuntimeServices {
   readonly responses: Responses;
   readonly endUsers: EndUsers;
   readonly events: EventHub;
+  /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
+  readonly tellNotice: (message: string) => void;
   readonly docsUrl: string;
   readonly registry: PluginRegistry;
   /** Levels of calls that plugins and server tools may make. */

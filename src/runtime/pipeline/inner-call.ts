@@ -129,7 +129,7 @@ async function outcomeOf(start: (signal: AbortSignal) => unknown, signal: AbortS
 function ignore(): void {}
 
 /** Names of the hooks of a plugin. */
-export type HookName = 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';
+export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';
 
 /** What went wrong with a hook. */
 export type HookFailure = { readonly type: 'threw'; readonly thrown: unknown } | { readonly type: 'late' };

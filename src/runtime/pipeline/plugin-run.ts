@@ -23,6 +23,7 @@ import {
   isRefusal,
   runBounded,
 } from './inner-call.ts';
+import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { checkChange, checkResult, checkVerdict } from './check-output.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -85,6 +86,14 @@ export class PluginRun {
   get rewrites(): boolean {
     return this.#active.some(
       ({ plugin }) => plugin.onAttempt !== undefined || plugin.onChunks !== undefined || plugin.onResult !== undefined,
+    );
+  }
+
+  /** Loads what the plugins need, the first time that each takes part in a request. */
+  async load(): Promise<void> {
+    if (!needsLoading(this.#active)) return;
+    await loadPlugins(this.#services, this.#active, this.#signal, (active, failure) =>
+      this.broken(active, 'load', failure),
     );
   }
 

@@ -29,6 +29,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
+import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
 import { TransformedCall } from './transformed-call.ts';
 import { filterCandidates, type FilteredCandidates } from '../../core/pipeline/filter-candidates.ts';
@@ -125,8 +126,15 @@ export async function planForExplanation(
 ): Promise<PluginPlan> {
   const offer = offerTools(request, services.registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(offer.fault);
+  const loaded = new Set(plugins);
+  if (needsLoading(plugins)) {
+    await loadPlugins(services, plugins, new AbortController().signal, (active, failure) => {
+      handleHookFailure(services, new Ledger(), active, 'load', failure);
+      loaded.delete(active);
+    });
+  }
   const roll = services.environment.random();
-  return planWithPlugins(services, offer.value.request, plugins, { roll, stateOf: () => undefined }, (failures) => {
+  return planWithPlugins(services, offer.value.request, [...loaded], { roll, stateOf: () => undefined }, (failures) => {
     for (const { active, thrown } of failures) {
       handleHookFailure(services, new Ledger(), active, 'onCandidates', { type: 'threw', thrown });
     }
@@ -234,6 +242,7 @@ class PipelineExecution implements Execution {
 
   /** Everything that happens before the first provider is asked. */
   async #prepare(): Promise<Execution> {
+    await this.#plugins.load();
     const outcome = await this.#plugins.onRequest(this.#request);
     if (outcome.type === 'answer') return this.#answeredBy(outcome.by, outcome.answer);
     const { needs } = outcome.changed;
@@ -356,6 +365,7 @@ async function planWithPlugins(
     policy: selection,
   });
   onFailures(filtered.failures);
+  for (const message of filtered.warnings) services.tellNotice(message);
   const plan = await planRequest(services, filtered.request, { roll: context.roll, ...(isRouted ? { sticky } : {}) });
   return {
     request: filtered.request,

@@ -75,12 +75,15 @@ describe('router/auto', () => {
         data: {
           task_type: 'code:generation',
           confidence: expect.any(Number) as number,
+          tasks: expect.objectContaining({ 'code:generation': expect.any(Number) as number }) as object,
           ranking: 'scores',
+          ranked_for: 'quality',
           first_by: 'rank',
-          cost_band: [0, 18],
+          cost_band: [0, 100],
           candidates: 4,
           in_cost_band: 4,
           models: ['acme/coder', 'acme/average', 'acme/thinker', 'acme/unknown'],
+          best_overall: 'acme/coder',
         },
       });
     }
@@ -147,10 +150,31 @@ describe('the cost of router/auto', () => {
     expect(await chosen(LADDER, ask(CODE, { cost_quality_tradeoff: tradeoff }))).toEqual(expected);
   });
 
-  it('is low by default, with dearer models as the last fallbacks', async () => {
+  it('does not matter unless the request asks: quality does', async () => {
     const dear: Offered = { usd: 50, info: { scores: { coding: 1 } } };
-    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE))).toEqual(['m0', 'm1', 'm2', 'm3']);
-    expect(await chosen({ 'acme/dear': dear, 'acme/cheap': { usd: 1 } }, ask(CODE))).toEqual(['cheap', 'dear']);
+    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE))).toEqual(['dear', 'm0', 'm1', 'm2']);
+    const scored = (usd: number, general: number): Offered => ({ usd, info: { scores: { general } } });
+    const pool = { 'acme/tiny': scored(0.1, 0.3), 'acme/middle': scored(1, 0.7), 'acme/large': scored(10, 0.75) };
+    expect(await chosen(pool, ask(CODE))).toEqual(['large', 'middle', 'tiny']);
+  });
+
+  it('is weighed against quality within the band: never the cheapest where something far better is there', async () => {
+    const scored = (usd: number, general: number): Offered => ({ usd, info: { scores: { general } } });
+    const pool = {
+      'acme/poor': scored(1, 0.3),
+      'acme/value': scored(2, 0.82),
+      'acme/fine': scored(3, 0.9),
+      'acme/best': scored(4, 0.91),
+    };
+    expect(await chosen(pool, ask(CODE, { cost_quality_tradeoff: 0 }))).toEqual(['best', 'fine', 'value', 'poor']);
+    expect(await chosen(pool, ask(CODE, { cost_quality_tradeoff: 1 }))).toEqual(['fine', 'value', 'poor']);
+    expect((await chosen(pool, ask(CODE, { cost_quality_tradeoff: 4 })))[0]).toBe('value');
+    const { router } = routingBench(pool);
+    const answer = await router.chat(ask(CODE, { cost_quality_tradeoff: 4 }), { metadata: true });
+    expect(routerStage(answer.router_metadata?.pipeline).data).toMatchObject({
+      ranked_for: 'value',
+      cost_band: [0, 58],
+    });
   });
 
   it('may be anything where no band has a model, or no model a price', async () => {
@@ -159,7 +183,7 @@ describe('the cost of router/auto', () => {
     expect(await chosen(two, ask(CODE, { cost_tier: 'max' }))).toEqual(['dear']);
     expect(await chosen({ 'acme/a': {}, 'acme/b': {} }, ask(CODE, { cost_tier: 'max' }))).toEqual(['a', 'b']);
     expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE, { cost_tier: 'low' }))).toEqual(['cheap']);
-    expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE))).toEqual(['cheap', 'dear', 'a']);
+    expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE))).toEqual(['dear', 'cheap', 'a']);
   });
 
   it('is counted among the models that the request can use and its caller allows', async () => {
@@ -190,6 +214,86 @@ describe('the cost of router/auto', () => {
       }),
       runs(60),
     );
+  });
+});
+
+describe('router/auto without any score', () => {
+  it('never silently takes the cheapest: it takes the dearest, and says that it goes by price only', async () => {
+    const { router, warnings } = routingBench(LADDER);
+    const answer = await router.chat(ask(CODE), { metadata: true });
+    expect(answer.model).toBe('acme/m9');
+    expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
+      summary: expect.stringContaining('ranked by price only, because no candidate has a score') as string,
+      data: { ranking: 'price', warnings: [expect.stringContaining('ranks models by price only') as string] },
+    });
+    await router.chat(ask(MATH));
+    // The same words are told once a minute.
+    expect(warnings).toEqual([
+      {
+        code: 'plugin_notice',
+        message: expect.stringMatching(/^The plugin "auto-router" ranks models by price only.*defaultModels/) as string,
+      },
+    ]);
+  });
+
+  it('takes the cheap ones where the request asks for them, and still says so', async () => {
+    const { router, warnings } = routingBench(LADDER);
+    expect((await router.chat(ask(CODE, { cost_tier: 'low' }))).model).toBe('acme/m0');
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('takes the declared default, and warns of nothing', async () => {
+    const plugins = [autoRouter({ defaultModels: ['acme/m3', 'acme/m7'] })];
+    const { router, warnings } = routingBench(LADDER, { plugins });
+    const answer = await router.chat(ask(CODE), { metadata: true });
+    expect(answer.model).toBe('acme/m3');
+    expect(routerStage(answer.router_metadata?.pipeline).data).not.toHaveProperty('warnings');
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('the best model overall', () => {
+  const model = (scores: Record<string, number>, scoreCounts?: Record<string, number>): Offered => ({
+    usd: 1,
+    info: { scores, ...(scoreCounts && { scoreCounts }) },
+  });
+  const all = (count: number) => ({ general: count, coding: count });
+  const pair = (count: number) => ({
+    'acme/star': model({ general: 0.8, coding: 0.7 }, all(count)),
+    'acme/coder': model({ general: 0.6, coding: 0.76 }, all(count)),
+  });
+
+  it('is left for a model of the task only where its lead is well founded', async () => {
+    expect((await chosen(pair(50), ask(CODE)))[0]).toBe('star');
+    expect((await chosen(pair(5_000), ask(CODE)))[0]).toBe('coder');
+    expect((await chosen(pair(5_000), ask(MATH)))[0]).toBe('star');
+  });
+
+  it('is what the counts of endpoints say, too', async () => {
+    const endpoints = (count: number): Record<string, Offered> =>
+      Object.fromEntries(
+        Object.entries(pair(count)).map(([id, { info, ...rest }]) => [
+          id,
+          { ...rest, scores: info?.scores, scoreCounts: info?.scoreCounts },
+        ]),
+      );
+    expect((await chosen(endpoints(50), ask(CODE)))[0]).toBe('star');
+    expect((await chosen(endpoints(5_000), ask(CODE)))[0]).toBe('coder');
+  });
+
+  it('is left as much as the task is likely: a doubtful prompt stays with it', async () => {
+    const classify =
+      (coding: number): AutoRouterOptions['classify'] =>
+      () => ({
+        task: 'code:review',
+        confidence: coding,
+        probabilities: [
+          { task: 'code:review', probability: coding },
+          { task: 'knowledge', probability: 1 - coding },
+        ],
+      });
+    expect((await chosen(pair(5_000), ask(CODE), { classify: classify(1) }))[0]).toBe('coder');
+    expect((await chosen(pair(5_000), ask(CODE), { classify: classify(0.6) }))[0]).toBe('star');
   });
 });
 
@@ -459,7 +563,8 @@ describe('a session with router/auto', () => {
     await router.chat(talk(CODE));
     expect((await router.chat(talk(MATH, { provider: { order: ['lab'] } }))).model).toBe('acme/thinker');
     const ladder = routingBench(LADDER);
-    await ladder.router.chat(talk(CODE));
+    const low = { plugins: [{ id: 'auto-router', cost_tier: 'low' }] };
+    expect((await ladder.router.chat(talk(CODE, low))).model).toBe('acme/m0');
     const high = { plugins: [{ id: 'auto-router', cost_tier: 'max' }] };
     expect((await ladder.router.chat(talk(CODE, high))).model).toBe('acme/m8');
   });
@@ -506,7 +611,7 @@ describe('services of auto-router', () => {
   it('may fail: a ranking that throws leaves the models by price', async () => {
     const { router } = routingBench(LADDER, { plugins: [autoRouter({ rank: broken })] });
     const answer = await router.chat(ask(CODE), { metadata: true });
-    expect(answer.model).toBe('acme/m0');
+    expect(answer.model).toBe('acme/m9');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
       summary: expect.stringContaining('went on without ranking') as string,
       data: { ranking: 'price', degraded: ['ranking'] },

@@ -1,7 +1,13 @@
 /** Runs in a process of its own: it measures how long single calls take. */
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { localClassifier, mostLikely, promptOf } from '../../../src/plugins/auto-router/classifier.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  classifySafely,
+  localClassifier,
+  loadWeights,
+  mostLikely,
+  promptOf,
+} from '../../../src/plugins/auto-router/classifier.ts';
 import { packWeight, decodeWeights, encodeWeights } from '../../../src/plugins/auto-router/weight-table.ts';
 
 import { WEIGHTS } from '../../../src/plugins/auto-router/weights.ts';
@@ -26,21 +32,21 @@ function heldBack(): readonly Example[] {
   });
 }
 
-/** How many prompts are told right, by task and by group, and how good the guesses are that it stands by. */
+/** How many prompts are told right, by task and by group, and how many of those that it is rather sure of. */
 function measured(examples: readonly Example[]) {
   const classify = localClassifier();
   const guesses = examples.map(({ task, text }) => {
-    const { task: stood } = classify({ text, hasImage: false, hasTools: false });
-    return { task, guess: mostLikely(text).task, stood };
+    const { task: guess, confidence } = classify({ text, hasImage: false, hasTools: false });
+    return { task, guess, isSure: confidence >= 0.5 };
   });
   const groupOf = (task: string): string => task.replace(/:.*/, '');
-  const named = guesses.filter(({ stood }) => stood !== 'general');
+  const sure = guesses.filter(({ isSure }) => isSure);
   const counts = {
     prompts: guesses.length,
     right: guesses.filter(({ task, guess }) => guess === task).length,
     rightGroup: guesses.filter(({ task, guess }) => groupOf(guess) === groupOf(task)).length,
-    named: named.length,
-    namedRight: named.filter(({ task, stood }) => stood === task).length,
+    sure: sure.length,
+    sureRight: sure.filter(({ task, guess }) => guess === task).length,
   };
   console.log(`classification, held-back prompts: ${JSON.stringify(counts)}`);
   return counts;
@@ -50,18 +56,20 @@ function user(content: Message['content']): Message {
   return { role: 'user', content } as Message;
 }
 
+beforeAll(loadWeights);
+
 const WORDS = { hasImage: false, hasTools: false };
 
 describe('the task classifier', () => {
   it('tells prompts that nothing was tuned on, and is right more often where it is surer', () => {
     const examples = heldBack();
-    const { prompts, right, rightGroup, named, namedRight } = measured(examples);
+    const { prompts, right, rightGroup, sure, sureRight } = measured(examples);
     expect(prompts).toBe(120);
     expect(new Set(examples.map(({ task }) => task))).toEqual(new Set(WEIGHTS.tasks));
     // The first run had 111 and 112.
     expect(right).toBeGreaterThanOrEqual(108);
     expect(rightGroup).toBeGreaterThanOrEqual(109);
-    expect(namedRight / named).toBeGreaterThan(right / prompts);
+    expect(sureRight / sure).toBeGreaterThan(right / prompts);
   });
 
   it('was not trained on any of those prompts', () => {
@@ -92,7 +100,7 @@ describe('the task classifier', () => {
   });
 
   it('has its weights in less than 100 kB, without a task that it does not know', () => {
-    expect(readProjectFile('src/plugins/auto-router/classifier.ts').length).toBeLessThan(100_000);
+    expect(readProjectFile('src/plugins/auto-router/weights.ts').length).toBeLessThan(100_000);
     expect(WEIGHTS.tasks.filter((task) => !TASK_TYPES.includes(task))).toEqual([]);
     expect(WEIGHTS.bias).toHaveLength(WEIGHTS.tasks.length);
   });
@@ -144,6 +152,20 @@ describe('the task classifier', () => {
     },
   );
 
+  it('says how likely each task is, and weighs work with tools by what the words do not tell', () => {
+    const classify = localClassifier();
+    for (const { text } of heldBack()) {
+      const { task, confidence, probabilities = [] } = classify({ text, ...WORDS });
+      expect(probabilities[0]).toEqual({ task, probability: confidence });
+      const total = probabilities.reduce((sum, { probability }) => sum + probability, 0);
+      expect(total).toBeGreaterThan(0.6);
+      expect(total).toBeLessThanOrEqual(1 + 1e-9);
+      const withTools = classify({ text, hasImage: false, hasTools: true }).probabilities;
+      expect(withTools?.find((one) => one.task === 'agent')?.probability).toBeCloseTo(1 - confidence, 9);
+      expect(withTools?.find((one) => one.task === task)?.probability).toBeCloseTo(confidence ** 2, 9);
+    }
+  });
+
   it('calls what shows an image vision, and what is unclear general, or agent where there are tools', () => {
     const classify = localClassifier();
     expect(classify({ text: 'What is this?', hasImage: true, hasTools: false }).task).toBe('vision');
@@ -151,6 +173,34 @@ describe('the task classifier', () => {
     expect(classify({ text: '  ', ...WORDS }).task).toBe('general');
     expect(classify({ text: 'qwx zzrt vbn', hasImage: false, hasTools: true }).task).toBe('agent');
     expect(classify({ text: 'Solve the equation 3x + 5 = 20', hasImage: false, hasTools: true }).task).toBe('math');
+  });
+});
+
+describe('what a classifier says', () => {
+  const prompt = { text: 'x', ...WORDS };
+
+  it('is one task, or shares of several that add up to one', () => {
+    expect(classifySafely(() => ({ task: 'math', confidence: 0.4 }), prompt)).toEqual({
+      task: 'math',
+      confidence: 0.4,
+      shares: [{ task: 'math', probability: 1 }],
+      failed: false,
+    });
+    const probabilities = Array.from({ length: 20 }, (_, index) => ({ task: `t${index}`, probability: index / 20 }));
+    const { shares } = classifySafely(() => ({ task: 't19', confidence: 0.95, probabilities }), prompt);
+    expect(shares.map(({ task }) => task)).toEqual(['t19', 't18', 't17', 't16', 't15', 't14', 't13', 't12']);
+    expect(shares.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);
+  });
+
+  it.each([
+    ['a probability above one', [{ task: 'math', probability: 2 }]],
+    ['a probability that is none', [{ task: 'math', probability: Number.NaN }]],
+    ['a name with lines', [{ task: 'a\nb', probability: 1 }]],
+    ['nothing that is likely', [{ task: 'math', probability: 0 }]],
+    ['no list', 7 as never],
+  ])('is nothing when it holds %s', (_what, probabilities) => {
+    const said = classifySafely(() => ({ task: 'math', confidence: 1, probabilities }), prompt);
+    expect(said).toMatchObject({ task: 'general', failed: true, shares: [{ task: 'general', probability: 1 }] });
   });
 });
 

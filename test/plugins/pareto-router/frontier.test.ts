@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../../src/core/normalize/normalized-request.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
-import { type Coder, codersOfTier, inputPrice, tierOf, TIERS } from '../../../src/plugins/pareto-router/tiers.ts';
+import {
+  type Coder,
+  codersOfTier,
+  inputPrice,
+  tierOf,
+  TIERS,
+  tiersOf,
+} from '../../../src/plugins/pareto-router/tiers.ts';
 import { codersUnder, frontier } from '../../../src/plugins/pareto-router/frontier.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf } from '../../support/requests.ts';
@@ -78,33 +85,52 @@ describe('tiers of coding scores', () => {
     expect(tierOf(own)).toBe(tier);
   });
 
-  it('give their models from the cheapest on, or the neighbour tier when they have none', () => {
+  it('are thirds of the pool: the best is high, equals are together, and what is better is in no lower tier', () => {
     fc.assert(
-      fc.property(coders, fc.constantFrom(...TIERS), (list, wanted) => {
-        const { tier, coders: found } = codersOfTier(list, wanted, undefined);
-        const own = list.filter((one) => tierOf(one.score) === wanted);
-        if (own.length > 0) expect(tier).toBe(wanted);
-        expect(found.length > 0).toBe(list.length > 0);
-        expect(new Set(found)).toEqual(new Set(list.filter((one) => tierOf(one.score) === tier)));
-        for (const [first, second] of pairs(found)) {
-          expect(first.price ?? Infinity).toBeLessThanOrEqual(second.price ?? Infinity);
-          if (first.price === second.price) expect(first.score).toBeGreaterThanOrEqual(second.score);
+      fc.property(coders, (list) => {
+        const tiers = tiersOf(list);
+        const rankOf = (one: Coder): number => TIERS.indexOf(tiers.get(one) ?? 'low');
+        expect(tiers.size).toBe(list.length);
+        const best = Math.max(...list.map((one) => one.score));
+        for (const one of list) {
+          if (one.score === best) expect(tiers.get(one)).toBe('high');
+          for (const other of list)
+            if (one.score >= other.score) expect(rankOf(one)).toBeLessThanOrEqual(rankOf(other));
+        }
+        const different = new Set(list.map((one) => one.score)).size === list.length;
+        if (!different || list.length % 3 !== 0) return;
+        for (const tier of TIERS) {
+          const size = list.filter((one) => tiers.get(one) === tier).length;
+          expect(Math.abs(size - list.length / 3)).toBeLessThanOrEqual(1);
         }
       }),
       runs(500),
     );
   });
 
+  it('give all their models, or the neighbour tier when they have none', () => {
+    fc.assert(
+      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, byPrice) => {
+        const tiers = tiersOf(list);
+        const { tier, coders: found } = codersOfTier(list, wanted, { byPrice });
+        if (list.some((one) => tiers.get(one) === wanted)) expect(tier).toBe(wanted);
+        expect(found.length > 0).toBe(list.length > 0);
+        expect(new Set(found)).toEqual(new Set(list.filter((one) => tiers.get(one) === tier)));
+        if (!byPrice) return;
+        for (const [first, second] of pairs(found)) expect(first.score).toBeGreaterThanOrEqual(second.score);
+      }),
+      runs(500),
+    );
+  });
+
   it.each([
-    ['high', [0.5, 0.1], 'medium'],
-    ['high', [0.1], 'low'],
     ['medium', [0.9, 0.1], 'high'],
-    ['medium', [0.1], 'low'],
-    ['low', [0.9, 0.5], 'medium'],
+    ['medium', [0.1], 'high'],
     ['low', [0.9], 'high'],
+    ['low', [0.5, 0.5, 0.5], 'high'],
   ] as const)('next to %s, with scores %j, comes %s', (wanted, scores, tier) => {
     const list = scores.map((own) => coder(own, 1));
-    expect(codersOfTier(list, wanted, undefined).tier).toBe(tier);
+    expect(codersOfTier(list, wanted, { byPrice: false }).tier).toBe(tier);
   });
 
   it('give the fastest first where speed counts, and what nobody measured behind, by price', () => {
@@ -113,7 +139,10 @@ describe('tiers of coding scores', () => {
       [slow, 20],
       [fast, 90],
     ]);
-    const { coders: found } = codersOfTier([dear, slow, cheap, fast], 'high', (one) => speeds.get(one));
+    const { coders: found } = codersOfTier([dear, slow, cheap, fast], 'high', {
+      byPrice: false,
+      speedOf: (one) => speeds.get(one),
+    });
     expect(found).toEqual([fast, slow, cheap, dear]);
   });
 });

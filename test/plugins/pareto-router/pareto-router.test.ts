@@ -16,15 +16,18 @@ function offered(coding: number | undefined, usd: number | undefined): Offered {
   return { ...(usd === undefined ? {} : { usd }), ...(coding === undefined ? {} : { info: { scores: { coding } } }) };
 }
 
-/** Two or more models in each tier; `h2` is both dearer and worse than `h1`. */
+/** Four models in the high tier, three in each of the others; `h2` is both dearer and worse than `h1`. */
 const MODELS: Readonly<Record<string, Offered>> = {
   'acme/h3': offered(0.95, 30),
-  'acme/h2': offered(0.7, 12),
-  'acme/h1': offered(0.8, 10),
-  'acme/h4': offered(0.9, 20),
-  'acme/m1': offered(0.5, 3),
-  'acme/m2': offered(0.6, 5),
+  'acme/h2': offered(0.88, 12),
+  'acme/h1': offered(0.9, 10),
+  'acme/h4': offered(0.92, 20),
+  'acme/m1': offered(0.6, 3),
+  'acme/m2': offered(0.64, 5),
+  'acme/m3': offered(0.55, 6),
   'acme/l1': offered(0.2, 1),
+  'acme/l2': offered(0.15, 1.5),
+  'acme/l3': offered(0.1, 1.8),
   'acme/untested': offered(undefined, 2),
 };
 
@@ -57,17 +60,17 @@ async function refused(
 }
 
 describe('router/pareto-code', () => {
-  it('takes the cheapest model of the highest tier, with two more of that tier behind it', async () => {
+  it('takes the best quality per cost of the highest tier, with two more of that tier behind it', async () => {
     expect(await chosen(MODELS, ask())).toEqual(['h1', 'h2', 'h4']);
   });
 
   it.each([
     [1, ['h1', 'h2', 'h4']],
     [0.66, ['h1', 'h2', 'h4']],
-    [0.65, ['m1', 'm2']],
-    [0.33, ['m1', 'm2']],
-    [0.32, ['l1']],
-    [0, ['l1']],
+    [0.65, ['m1', 'm2', 'm3']],
+    [0.33, ['m1', 'm2', 'm3']],
+    [0.32, ['l1', 'l2', 'l3']],
+    [0, ['l1', 'l2', 'l3']],
   ])('takes the tier of min_coding_score %f', async (min_coding_score, expected) => {
     expect(await chosen(MODELS, ask({ min_coding_score }))).toEqual(expected);
   });
@@ -87,8 +90,8 @@ describe('router/pareto-code', () => {
           price_source: 'prompt',
           ranking: 'scores',
           first_by: 'rank',
-          candidates: 7,
-          models: ['acme/m1', 'acme/m2'],
+          candidates: 10,
+          models: ['acme/m1', 'acme/m2', 'acme/m3'],
         },
       });
       // The router costs nothing: what is paid is the answer of the model, at 3 USD for both directions.
@@ -121,8 +124,7 @@ describe('router/pareto-code', () => {
   });
 
   it('takes a neighbour when a tier is empty, and says so', async () => {
-    const { 'acme/m1': _, 'acme/m2': __, ...rest } = MODELS;
-    const { router } = routingBench(rest);
+    const { router } = routingBench({ 'acme/h1': offered(0.9, 10), 'acme/l1': offered(0.2, 1) });
     const answer = await router.chat(ask({ min_coding_score: 0.5 }), { metadata: true });
     expect(answer.model).toBe('acme/h1');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
@@ -136,15 +138,30 @@ describe('router/pareto-code', () => {
     const models = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`acme/p${index}`, offered(undefined, index + 1)]),
     );
-    expect(await chosen(models, ask())).toEqual(['p6', 'p7', 'p8']);
-    expect(await chosen(models, ask({ min_coding_score: 0.5 }))).toEqual(['p3', 'p4', 'p5']);
-    expect(await chosen(models, ask({ min_coding_score: 0 }))).toEqual(['p0', 'p1', 'p2']);
-    const answer = await routingBench(models).router.chat(ask(), { metadata: true });
+    expect(await chosen(models, ask())).toEqual(['p8', 'p7', 'p6']);
+    expect(await chosen(models, ask({ min_coding_score: 0.5 }))).toEqual(['p5', 'p4', 'p3']);
+    expect(await chosen(models, ask({ min_coding_score: 0 }))).toEqual(['p2', 'p1', 'p0']);
+    const { router, warnings } = routingBench(models);
+    const answer = await router.chat(ask(), { metadata: true });
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
       summary: expect.stringContaining('tiers by price, because no candidate has a coding score') as string,
-      data: { ranking: 'price' },
+      data: { ranking: 'price', warnings: [expect.stringContaining('ranks models by price only') as string] },
     });
+    expect(warnings).toMatchObject([{ code: 'plugin_notice' }]);
     expect(await chosen({ 'acme/x': offered(undefined, undefined) }, ask())).toEqual(['x']);
+  });
+
+  it('counts tiers among the pool: the best is high whatever its score, and the cheapest is not taken for it', async () => {
+    const pool = {
+      'acme/a': offered(0.31, 5),
+      'acme/b': offered(0.12, 0.1),
+      'acme/c': offered(0.3, 4),
+      'acme/d': offered(0.02, 0.05),
+    };
+    expect(await chosen(pool, ask())).toEqual(['c', 'a']);
+    const { 'acme/c': _, ...rest } = pool;
+    expect(await chosen(rest, ask())).toEqual(['a']);
+    expect(await chosen({ ...rest, 'acme/e': offered(0.31, 9) }, ask())).toEqual(['a', 'e']);
   });
 
   it('understands the original name', async () => {
@@ -155,7 +172,11 @@ describe('router/pareto-code', () => {
     const models: Record<string, Offered> = { ...MODELS, 'acme/h1': { ...MODELS['acme/h1'], contextLength: 5_000 } };
     const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(30_000) }] };
     expect((await chosen(models, ask(undefined, long)))[0]).toBe('h2');
-    expect(await chosen(MODELS, ask(undefined, { provider: { max_price: { prompt: 11 } } }))).toEqual(['h1']);
+    expect(await chosen(MODELS, ask(undefined, { provider: { max_price: { prompt: 11 } } }))).toEqual([
+      'h1',
+      'm1',
+      'm2',
+    ]);
   });
 });
 
@@ -163,7 +184,7 @@ describe('max_price of pareto-router', () => {
   it.each([
     [30, ['h3', 'h4', 'h1']],
     [19, ['h1', 'm2', 'm1']],
-    [4, ['m1', 'l1']],
+    [4, ['m1', 'l1', 'l2']],
     [1, ['l1']],
   ])('of %f gives the best for the money, then cheaper ones on the frontier, then others', async (cap, expected) => {
     expect(await chosen(MODELS, ask({ max_price: cap }))).toEqual(expected);
@@ -212,7 +233,7 @@ describe('max_price of pareto-router', () => {
 });
 
 describe('router/pareto-code:nitro', () => {
-  it('takes the fastest of the tier instead of the cheapest', async () => {
+  it('takes the fastest of the tier instead of the best value', async () => {
     const environment = fakeEnvironment();
     const provider = (slug: string, usd: number, tokensPerSecond: number) =>
       simulated({
@@ -291,7 +312,7 @@ describe('options of pareto-router', () => {
       MODELS,
       own(() => 0.9),
     ).router.explain(ask());
-    expect(same.steps.map(({ model }) => model)).toEqual(['acme/l1', 'acme/untested', 'acme/m1']);
+    expect(same.steps.map(({ model }) => model)).toEqual(['acme/l1', 'acme/l2', 'acme/l3']);
     const broken = () => {
       throw new Error('secret prompt');
     };
