@@ -42,11 +42,11 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
     return { type: 'failed', reason: cutOff ? 'cut off' : 'no JSON found' };
   }
   const ranked = usable
-    .filter((one) => schema !== undefined || isPlausible(one))
+    .filter((one) => schema !== undefined || isPlausible(one, answer))
     .sort((left, right) => rankOf(left) - rankOf(right) || right.json.length - left.json.length);
-  for (const { json, repairs, start } of ranked) {
+  for (const { json, repairs, start, doubtful } of ranked) {
     const fits = schema === undefined ? undefined : fitsSchema(schema, JSON.parse(json) as JsonValue);
-    if (fits === false) continue;
+    if (fits === false || (doubtful && fits !== true)) continue;
     const taken = start > 0 || answer !== text || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
     return { type: 'healed', json, repairs: taken, fits: fits === true };
   }
@@ -54,8 +54,8 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
 }
 
 /** A list in the middle of a sentence is rather a citation, unless it holds texts or objects. */
-function isPlausible({ kind, alone, json }: Candidate): boolean {
-  return alone || (kind === 'object' ? json.length > 2 : /^\[\s*[{"]/.test(json));
+function isPlausible({ kind, alone, json, start }: Candidate, answer: string): boolean {
+  return alone || (kind === 'object' ? json.length > 2 : /^\[\s*[{["'“(]/.test(answer.slice(start, start + 40)));
 }
 
 /** Objects before lists, whole ones before those that were cut off, those that stand alone before others. */
@@ -83,6 +83,8 @@ interface Candidate {
   /** It is all there is, or all there is in a fence; not something in the middle of a sentence. */
   readonly alone: boolean;
   readonly repairs: readonly string[];
+  /** True when it could have been meant otherwise just as well. */
+  readonly doubtful: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -126,13 +128,15 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
     const strict = strictEnd(text, start);
     if (strict.isJson) {
       const json = text.slice(start, strict.end);
-      found.push({ json, end: strict.end, closed: true, repairs: [], ...place });
+      found.push({ json, end: strict.end, closed: true, repairs: [], doubtful: false, ...place });
       start = nextBracket(text, strict.end);
       continue;
     }
     const tidied = tidy(text, start, latex);
     spent += strict.end + tidied.end - 2 * start;
-    if (tidied.json !== undefined) {
+    // Without a single quote it is more likely code or a sentence than data, unless it stands alone.
+    const isSentence = !alone && tidied.bareTexts === true && !/["'“„`]/.test(text.slice(start, tidied.end));
+    if (tidied.json !== undefined && !isSentence) {
       found.push({ ...tidied, ...place });
       if (!tidied.closed) break;
       start = nextBracket(text, tidied.end);
@@ -154,7 +158,9 @@ function behindBroken(text: string, start: number, alone: boolean): number {
   if (/^\{\s*\{/.test(text.slice(start, start + 20))) return start + 1;
   const end = balancedEnd(text, start);
   if (end > 0) return end;
-  return alone ? text.length : start + 1;
+  return alone || /^[{[]\s*(?:\{\s*)?"[^"\n]{1,120}"\s*:/.test(text.slice(start, start + 300))
+    ? text.length
+    : start + 1;
 }
 
 /** Where the brackets at a place may end: where they are balanced, or, where nothing else is, at the last one. */
@@ -169,12 +175,12 @@ function repairedSpan(
   start: number,
   end: number,
   latex: boolean,
-): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs'> | undefined {
+): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs' | 'doubtful'> | undefined {
   const written = text.slice(start, end);
   // Without a single quote it is more likely code or a sentence than data.
   const json = /["'“„`]/.test(written) ? repair(written, latex) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
-  return { json, end, closed: true, repairs: ['rewritten'] };
+  return { json, end, closed: true, repairs: ['rewritten'], doubtful: false };
 }
 
 /** Where the bracket at a place is closed, going by brackets alone; 0 when it is not. */

@@ -1,4 +1,13 @@
-import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import {
+  type Bracket,
+  closerOf,
+  goesOn,
+  matches,
+  QUOTED_KEY,
+  skipSpace,
+  type TextContext,
+  type TextPlace,
+} from './closing-quote.ts';
 import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
 import { readWord } from './read-word.ts';
@@ -13,31 +22,49 @@ export interface Tidied {
   readonly closed: boolean;
   /** What had to be done, in order of first use. */
   readonly repairs: readonly string[];
+  /** True when it could have been meant otherwise just as well. */
+  readonly doubtful: boolean;
+  /** True when texts had no quotes at all. */
+  readonly bareTexts: boolean;
 }
 
 /** What a reader gave up on. */
 export interface NotTidied {
   readonly json?: undefined;
+  readonly bareTexts?: undefined;
   /** How far it had come. */
   readonly end: number;
 }
 
 interface Frame {
-  readonly kind: 'object' | 'array' | 'tuple';
+  readonly kind: Bracket;
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
   before: number;
   /** What is expected next. */
   expects: 'key' | 'colon' | 'value' | 'comma';
   members: number;
   bareKeys: boolean;
+  /** White space before the line that its bracket is in. */
+  readonly indent: number;
 }
 
 const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
 const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
+/** A text without its first quote, up to its second. */
+const NO_FIRST_QUOTE =
+  /[\p{L}\p{N}][^"“”\n{}[\]:]{0,300}(?="\s{0,40}(?:[}\]]|,\s{0,40}(?:["'{}[\]]|[\p{L}_]\w{0,40}"?\s{0,5}:)))/uy;
+/** Words without quotes where a member must follow or nothing more. */
+const BARE_TEXT =
+  /[\p{L}/][^"'`“”„‘’,;\n{}[\]()\\]{0,300}(?=\s{0,40}(?:[}]|\n|,\s{0,40}(?:["'][^"'\n]{1,60}["']|[\p{L}_]\w{0,40})\s{0,5}:))/uy;
+const BARE_ITEM = /[\p{L}][^"'`“”„‘’,:\n{}[\]()\\]{0,120}(?=\s{0,40}[,\]])/uy;
 /** Characters at the end of a text that may be brackets. */
 const MAX_TAIL = 200;
+/** A last remark without quotes and brackets. */
+const PROSE = /[^"“{}[\]]{1,2000}$/y;
+/** Characters that are looked at for the beginning of a line. */
+const MAX_LINE = 200;
 /** The end of a fence is the end of what stands in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
@@ -60,6 +87,10 @@ class Tidier {
   readonly #frames: Frame[] = [];
   readonly #repairs = new Set<string>();
   #at: number;
+  #doubtful = false;
+  #bareTexts = false;
+  /** An object within an object has been closed, so that a superfluous bracket may have closed it too soon. */
+  #closedWithin = false;
 
   constructor(source: string, at: number, latex: boolean) {
     this.#source = source;
@@ -74,7 +105,10 @@ class Tidier {
       if (frame === undefined) return this.#finished(true);
       this.#skipSpace();
       if (this.#at >= this.#source.length || this.#match(FENCE) !== '') return this.#cutOff();
-      if (!this.#step(frame)) return { end: this.#at };
+      if (!this.#step(frame)) {
+        if (frame.expects !== 'comma' || !this.#isBeforeProse()) return { end: this.#at };
+        return this.#cutOff();
+      }
     }
   }
 
@@ -154,13 +188,25 @@ class Tidier {
     this.#skipPrefix();
     if (isQuote(this.#source[this.#at])) return this.#quotedValue(frame);
     const word = readWord(this.#source, this.#at);
-    if (word === undefined) return false;
+    if (word === undefined) return this.#bareText(frame);
     this.#at = word.end;
     if (word.cut) return this.#leaveOut();
     // A call such as Decimal("1.5") or a sentence is not for this reader.
     if (/^\s*[("'\p{L}]/u.test(this.#source.slice(word.end, word.end + 1))) return false;
     if (word.repair !== undefined) this.#repairs.add(word.repair);
     this.#emit(frame, word.json);
+    return true;
+  }
+
+  /** A text that lacks its first quote, or both. */
+  #bareText(frame: Frame): boolean {
+    const half = this.#match(NO_FIRST_QUOTE);
+    const text = half === '' ? this.#match(frame.kind === 'object' ? BARE_TEXT : BARE_ITEM) : half;
+    if (text === '') return false;
+    this.#at += text.length + (half === '' ? 0 : 1);
+    if (half === '') this.#bareTexts = true;
+    this.#repairs.add('quotes');
+    this.#emit(frame, JSON.stringify(text.trimEnd()));
     return true;
   }
 
@@ -188,10 +234,11 @@ class Tidier {
   }
 
   #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readText> {
-    const context: TextContext = { place, bareKeys, latex: this.#latex, outermost: this.#frames.length === 1 };
+    const context: TextContext = { place, bareKeys, latex: this.#latex, open: this.#frames.map((frame) => frame.kind) };
     const text = readText(this.#source, this.#at, context);
     this.#at = text.end;
     for (const repair of text.repairs) this.#repairs.add(repair);
+    this.#doubtful ||= text.doubtful;
     return text;
   }
 
@@ -211,7 +258,8 @@ class Tidier {
     if (kind === 'tuple') this.#repairs.add('literals');
     this.#pieces.push(kind === 'object' ? '{' : '[');
     const expects = kind === 'object' ? 'key' : 'value';
-    this.#frames.push({ kind, before: this.#pieces.length, expects, members: 0, bareKeys: false });
+    const indent = this.#indent();
+    this.#frames.push({ kind, before: this.#pieces.length, expects, members: 0, bareKeys: false, indent });
     this.#at += 1;
     return true;
   }
@@ -220,15 +268,96 @@ class Tidier {
     if (frame.expects === 'colon') return false;
     if (frame.kind === 'object' && frame.expects === 'value') this.#nothing(frame);
     if (frame.members > 0 && frame.expects !== 'comma') this.#repairs.add('commas');
-    const fits = (one: Frame): boolean => character === (one.kind === 'tuple' ? ')' : CLOSER[one.kind]);
-    if (!fits(frame)) this.#repairs.add('brackets');
-    // The wrong bracket: it closes something further out, or is meant for this one.
-    if (fits(frame) || !this.#frames.some(fits)) this.#at += 1;
-    return this.#pop(frame);
+    switch (this.#meaningOf(character)) {
+      case 'closes':
+        this.#at += 1;
+        return this.#pop(frame);
+      case 'wrong':
+        this.#repairs.add('brackets');
+        this.#at += 1;
+        return this.#pop(frame);
+      case 'superfluous':
+        this.#repairs.add('brackets');
+        this.#doubtful ||= this.#closedWithin;
+        this.#at += 1;
+        frame.expects = 'comma';
+        return true;
+      default:
+        // It closes something further out, so this one was never closed.
+        this.#repairs.add('brackets');
+        return this.#pop(frame);
+    }
+  }
+
+  /** Only prose follows, behind a blank line: brackets are missing. */
+  #isBeforeProse(): boolean {
+    const blank = /\n[ \t]*\n\s*$/.test(this.#source.slice(Math.max(0, this.#at - MAX_LINE), this.#at));
+    return blank && this.#match(PROSE) !== '';
+  }
+
+  /** What a closing bracket is meant for, going by its kind, by what follows it, and by how far it is indented. */
+  #meaningOf(character: string): 'closes' | 'wrong' | 'superfluous' | 'outer' {
+    const kinds = this.#frames.map((frame) => frame.kind);
+    const fits = (one: Bracket | undefined): boolean => one !== undefined && character === closerOf(one);
+    const behind = this.#at + 1;
+    if (fits(kinds.at(-1))) {
+      const isTooEarly = kinds.length === 1 && this.#couldFollow(behind, kinds) && !this.#couldFollow(behind, []);
+      if (isTooEarly) return 'superfluous';
+      return this.#isIndentedLikeOuter(character) ? 'outer' : 'closes';
+    }
+    const outer = kinds.findLastIndex(fits);
+    if (outer >= 0 && this.#couldFollow(behind, kinds.slice(0, outer))) return 'outer';
+    if (this.#couldFollow(behind, kinds.slice(0, -1))) return 'wrong';
+    if (this.#couldFollow(behind, kinds)) return 'superfluous';
+    return outer >= 0 ? 'outer' : 'wrong';
+  }
+
+  /** Whether what follows a bracket can, when only certain brackets are open behind it. */
+  #couldFollow(at: number, kinds: readonly Bracket[]): boolean {
+    let depth = kinds.length;
+    let next = skipSpace(this.#source, at);
+    for (;;) {
+      const around = kinds[depth - 1];
+      const character = this.#source[next] ?? '';
+      if (around === undefined) return !/^(?:[}\]]|,\s*["“'{[\w])/.test(this.#source.slice(next, next + 40));
+      if (character === '') return false;
+      if (character === closerOf(around)) {
+        depth -= 1;
+        next = skipSpace(this.#source, next + 1);
+        continue;
+      }
+      const comma = character === ',';
+      const member = comma ? skipSpace(this.#source, next + 1) : next;
+      if (!comma && !/["“'{[]/.test(character)) return false;
+      if (around !== 'object' && matches(QUOTED_KEY, this.#source, member)) return false;
+      return goesOn(this.#source, member, around, this.#frames.at(-1)?.bareKeys ?? false);
+    }
+  }
+
+  /** A bracket that begins a line belongs to what began a line that is indented as far. */
+  #isIndentedLikeOuter(character: string): boolean {
+    const frame = this.#frames.at(-1);
+    const line = this.#lineBefore();
+    const indent = line?.length ?? 0;
+    if (frame === undefined || line === undefined || indent >= frame.indent || line.trim() !== '') return false;
+    return this.#frames.some((one) => one !== frame && one.indent === indent && character === closerOf(one.kind));
+  }
+
+  /** White space at the beginning of the line that is being read. */
+  #indent(): number {
+    return /^[ \t]*/.exec(this.#lineBefore() ?? '')?.[0].length ?? 0;
+  }
+
+  /** The line that is being read, up to here; undefined for a long one and for the first. */
+  #lineBefore(): string | undefined {
+    const before = this.#source.slice(Math.max(0, this.#at - MAX_LINE), this.#at);
+    const line = before.lastIndexOf('\n') + 1;
+    return line === 0 ? undefined : before.slice(line);
   }
 
   #pop(frame: Frame): true {
     this.#frames.pop();
+    if (frame.kind === 'object' && this.#frames.at(-1)?.kind === 'object') this.#closedWithin = true;
     this.#pieces.push(CLOSER[frame.kind]);
     return true;
   }
@@ -291,7 +420,14 @@ class Tidier {
   }
 
   #finished(closed: boolean): Tidied {
-    return { json: this.#pieces.join(''), end: this.#at, closed, repairs: [...this.#repairs] };
+    return {
+      json: this.#pieces.join(''),
+      end: this.#at,
+      closed,
+      repairs: [...this.#repairs],
+      doubtful: this.#doubtful,
+      bareTexts: this.#bareTexts,
+    };
   }
 
   #skipSpace(): void {
