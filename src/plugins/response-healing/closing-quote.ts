@@ -36,6 +36,8 @@ export const WHOLE_ITEM = /["“](?:[^"“”\n\\]|\\.){0,400}["”]\s{0,20}(?:[
 export const ITEM_ON_LINE = /["“][^\n]{0,1000}["”],?[ \t]{0,20}\n/y;
 /** A text in a list that lacks its first quote, behind a comma. Sticky. */
 export const HALF_QUOTED_ITEM = /\s{0,40},\s{0,40}\p{L}[^"“”\n{}[\]:,]{0,120}["”]\s{0,40}[,\]]/uy;
+/** A member behind a bracket that closed too soon. */
+const NEXT_MEMBER = /,?\s{0,40}["“][^"“”\n:{}[\]]{1,120}["”]\s{0,20}:\s{0,20}["“{[\dtfnTFN-]/y;
 /** A quote that a closing bracket follows, before any bracket is opened. */
 const LATER_END = /[^{[]{0,4000}?["'”’]\s{0,40}[}\]]/y;
 
@@ -123,7 +125,7 @@ function closesOn(source: string, at: number, level: number, { open, bareKeys }:
     depth = outer;
     next = skipSpace(source, next + 1);
   }
-  if (depth === 0) return !matches(LATER_END, source, next);
+  if (depth === 0) return !matches(LATER_END, source, next) || matches(NEXT_MEMBER, source, next);
   const following = source[next];
   const around = open[depth - 1] ?? 'array';
   if (following === ',' || following === ';') return goesOn(source, skipSpace(source, next + 1), around, bareKeys);

@@ -57,7 +57,11 @@ function read(source: string, from: number, context: TextContext, limit?: number
   const opener = source[from - 1] ?? '"';
   const closers = CLOSERS[opener] ?? '"';
   const isKey = context.place === 'key';
-  const escapes = { isKey, latex: context.latex, path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)) };
+  const escapes = {
+    isKey,
+    latex: context.latex,
+    path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)),
+  };
   const repairs = new Set<string>(opener === '"' && limit === undefined ? [] : ['quotes']);
   const end = limit ?? source.length;
   let json = '"';
@@ -228,7 +232,11 @@ function codeEscape(source: string, at: number, length: number): ReadEscape | un
   const digits = source.slice(at + 2, at + 2 + length);
   const code = digits.length === length && /^[\da-fA-F]+$/.test(digits) ? Number.parseInt(digits, 16) : Infinity;
   if (code > 0x10_ffff) return undefined;
-  return { json: JSON.stringify(String.fromCodePoint(code)).slice(1, -1), end: at + 2 + length, changed: true };
+  return {
+    json: JSON.stringify(String.fromCodePoint(code)).slice(1, -1),
+    end: at + 2 + length,
+    changed: true,
+  };
 }
 
 function wordAt(source: string, at: number): string {

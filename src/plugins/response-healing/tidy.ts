@@ -1,16 +1,8 @@
-import {
-  type Bracket,
-  closerOf,
-  goesOn,
-  matches,
-  QUOTED_KEY,
-  skipSpace,
-  type TextContext,
-  type TextPlace,
-} from './closing-quote.ts';
+import { type Bracket, QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import { indentOf, meaningOf, type OpenBracket } from './closing-bracket.ts';
 import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
-import { readWord } from './read-word.ts';
+import { readBareText, readWord } from './read-word.ts';
 
 /** What a reader made of an object or array that is almost JSON. */
 export interface Tidied {
@@ -36,35 +28,25 @@ export interface NotTidied {
   readonly end: number;
 }
 
-interface Frame {
-  readonly kind: Bracket;
+interface Frame extends OpenBracket {
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
   before: number;
   /** What is expected next. */
   expects: 'key' | 'colon' | 'value' | 'comma';
   members: number;
   bareKeys: boolean;
-  /** White space before the line that its bracket is in. */
-  readonly indent: number;
+  /** The piece that opened it. */
+  readonly opened: number;
 }
 
 const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
 const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
-/** A text without its first quote, up to its second. */
-const NO_FIRST_QUOTE =
-  /[\p{L}\p{N}][^"“”\n{}[\]:]{0,300}(?="\s{0,40}(?:[}\]]|,\s{0,40}(?:["'{}[\]]|[\p{L}_]\w{0,40}"?\s{0,5}:)))/uy;
-/** Words without quotes where a member must follow or nothing more. */
-const BARE_TEXT =
-  /[\p{L}/][^"'`“”„‘’,;\n{}[\]()\\]{0,300}(?=\s{0,40}(?:[}]|\n|,\s{0,40}(?:["'][^"'\n]{1,60}["']|[\p{L}_]\w{0,40})\s{0,5}:))/uy;
-const BARE_ITEM = /[\p{L}][^"'`“”„‘’,:\n{}[\]()\\]{0,120}(?=\s{0,40}[,\]])/uy;
-/** Characters at the end of a text that may be brackets. */
-const MAX_TAIL = 200;
+/** What a model adds to a value: `5 (out of 10)`. */
+const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 /** A last remark without quotes and brackets. */
 const PROSE = /[^"“{}[\]]{1,2000}$/y;
-/** Characters that are looked at for the beginning of a line. */
-const MAX_LINE = 200;
 /** The end of a fence is the end of what stands in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
@@ -104,7 +86,11 @@ class Tidier {
       const frame = this.#frames.at(-1);
       if (frame === undefined) return this.#finished(true);
       this.#skipSpace();
-      if (this.#at >= this.#source.length || this.#match(FENCE) !== '') return this.#cutOff();
+      if (this.#at >= this.#source.length || this.#match(FENCE) !== '') {
+        return this.#frames.length === 1 && frame.members === 0 && this.#at < this.#source.length
+          ? { end: this.#at }
+          : this.#cutOff();
+      }
       if (!this.#step(frame)) {
         if (frame.expects !== 'comma' || !this.#isBeforeProse()) return { end: this.#at };
         return this.#cutOff();
@@ -129,6 +115,12 @@ class Tidier {
   }
 
   #comma(frame: Frame, character: string): boolean {
+    const remark = this.#match(REMARK);
+    if (remark !== '') {
+      this.#repairs.add('comments');
+      this.#at += remark.length;
+      return true;
+    }
     if (',;，；'.includes(character)) {
       if (character !== ',') this.#repairs.add('commas');
       this.#at += 1;
@@ -154,10 +146,12 @@ class Tidier {
         this.#at = this.#source.length;
         return this.#leaveOut();
       }
-      if (!/^\s*[:：=]/.test(behind)) return false;
-      this.#at += name.length;
+      // Its first quote may be all that it lacks.
+      const quote = /^["'”’](?=\s*[:：=])/.test(behind) ? 1 : 0;
+      if (!/^\s*[:：=]/.test(behind.slice(quote))) return false;
+      this.#at += name.length + quote;
       this.#repairs.add('keys');
-      frame.bareKeys = true;
+      frame.bareKeys ||= quote === 0;
       json = JSON.stringify(name);
     }
     this.#begin(frame);
@@ -200,13 +194,12 @@ class Tidier {
 
   /** A text that lacks its first quote, or both. */
   #bareText(frame: Frame): boolean {
-    const half = this.#match(NO_FIRST_QUOTE);
-    const text = half === '' ? this.#match(frame.kind === 'object' ? BARE_TEXT : BARE_ITEM) : half;
-    if (text === '') return false;
-    this.#at += text.length + (half === '' ? 0 : 1);
-    if (half === '') this.#bareTexts = true;
+    const read = readBareText(this.#source, this.#at, frame.kind === 'object');
+    if (read === undefined) return false;
+    this.#at = read.end;
+    if (!read.halfQuoted) this.#bareTexts = true;
     this.#repairs.add('quotes');
-    this.#emit(frame, JSON.stringify(text.trimEnd()));
+    this.#emit(frame, read.json);
     return true;
   }
 
@@ -225,7 +218,8 @@ class Tidier {
   }
 
   /** A text that ends with the brackets of its objects only lost its closing quote. */
-  #withoutBrackets(json: string): string {
+  #withoutBrackets(written: string): string {
+    const json = written.replace(/(?:\\n|\s){0,20}(?:```|~~~)(?:\\n|\s){0,20}"$/, '"');
     const open = this.#frames.map((frame) => CLOSER[frame.kind]).toReversed();
     const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
     const brackets = tail.replaceAll(/\s/g, '');
@@ -234,7 +228,12 @@ class Tidier {
   }
 
   #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readText> {
-    const context: TextContext = { place, bareKeys, latex: this.#latex, open: this.#frames.map((frame) => frame.kind) };
+    const context: TextContext = {
+      place,
+      bareKeys,
+      latex: this.#latex,
+      open: this.#frames.map((frame) => frame.kind),
+    };
     const text = readText(this.#source, this.#at, context);
     this.#at = text.end;
     for (const repair of text.repairs) this.#repairs.add(repair);
@@ -258,8 +257,16 @@ class Tidier {
     if (kind === 'tuple') this.#repairs.add('literals');
     this.#pieces.push(kind === 'object' ? '{' : '[');
     const expects = kind === 'object' ? 'key' : 'value';
-    const indent = this.#indent();
-    this.#frames.push({ kind, before: this.#pieces.length, expects, members: 0, bareKeys: false, indent });
+    const indent = indentOf(this.#source, this.#at);
+    this.#frames.push({
+      kind,
+      before: this.#pieces.length,
+      expects,
+      members: 0,
+      bareKeys: false,
+      indent,
+      opened: this.#pieces.length - 1,
+    });
     this.#at += 1;
     return true;
   }
@@ -268,7 +275,7 @@ class Tidier {
     if (frame.expects === 'colon') return false;
     if (frame.kind === 'object' && frame.expects === 'value') this.#nothing(frame);
     if (frame.members > 0 && frame.expects !== 'comma') this.#repairs.add('commas');
-    switch (this.#meaningOf(character)) {
+    switch (meaningOf(this.#source, this.#at, this.#frames)) {
       case 'closes':
         this.#at += 1;
         return this.#pop(frame);
@@ -291,72 +298,18 @@ class Tidier {
 
   /** Only prose follows, behind a blank line: brackets are missing. */
   #isBeforeProse(): boolean {
-    const blank = /\n[ \t]*\n\s*$/.test(this.#source.slice(Math.max(0, this.#at - MAX_LINE), this.#at));
+    const blank = /\n[ \t]*\n\s*$/.test(this.#source.slice(Math.max(0, this.#at - 200), this.#at));
     return blank && this.#match(PROSE) !== '';
-  }
-
-  /** What a closing bracket is meant for, going by its kind, by what follows it, and by how far it is indented. */
-  #meaningOf(character: string): 'closes' | 'wrong' | 'superfluous' | 'outer' {
-    const kinds = this.#frames.map((frame) => frame.kind);
-    const fits = (one: Bracket | undefined): boolean => one !== undefined && character === closerOf(one);
-    const behind = this.#at + 1;
-    if (fits(kinds.at(-1))) {
-      const isTooEarly = kinds.length === 1 && this.#couldFollow(behind, kinds) && !this.#couldFollow(behind, []);
-      if (isTooEarly) return 'superfluous';
-      return this.#isIndentedLikeOuter(character) ? 'outer' : 'closes';
-    }
-    const outer = kinds.findLastIndex(fits);
-    if (outer >= 0 && this.#couldFollow(behind, kinds.slice(0, outer))) return 'outer';
-    if (this.#couldFollow(behind, kinds.slice(0, -1))) return 'wrong';
-    if (this.#couldFollow(behind, kinds)) return 'superfluous';
-    return outer >= 0 ? 'outer' : 'wrong';
-  }
-
-  /** Whether what follows a bracket can, when only certain brackets are open behind it. */
-  #couldFollow(at: number, kinds: readonly Bracket[]): boolean {
-    let depth = kinds.length;
-    let next = skipSpace(this.#source, at);
-    for (;;) {
-      const around = kinds[depth - 1];
-      const character = this.#source[next] ?? '';
-      if (around === undefined) return !/^(?:[}\]]|,\s*["“'{[\w])/.test(this.#source.slice(next, next + 40));
-      if (character === '') return false;
-      if (character === closerOf(around)) {
-        depth -= 1;
-        next = skipSpace(this.#source, next + 1);
-        continue;
-      }
-      const comma = character === ',';
-      const member = comma ? skipSpace(this.#source, next + 1) : next;
-      if (!comma && !/["“'{[]/.test(character)) return false;
-      if (around !== 'object' && matches(QUOTED_KEY, this.#source, member)) return false;
-      return goesOn(this.#source, member, around, this.#frames.at(-1)?.bareKeys ?? false);
-    }
-  }
-
-  /** A bracket that begins a line belongs to what began a line that is indented as far. */
-  #isIndentedLikeOuter(character: string): boolean {
-    const frame = this.#frames.at(-1);
-    const line = this.#lineBefore();
-    const indent = line?.length ?? 0;
-    if (frame === undefined || line === undefined || indent >= frame.indent || line.trim() !== '') return false;
-    return this.#frames.some((one) => one !== frame && one.indent === indent && character === closerOf(one.kind));
-  }
-
-  /** White space at the beginning of the line that is being read. */
-  #indent(): number {
-    return /^[ \t]*/.exec(this.#lineBefore() ?? '')?.[0].length ?? 0;
-  }
-
-  /** The line that is being read, up to here; undefined for a long one and for the first. */
-  #lineBefore(): string | undefined {
-    const before = this.#source.slice(Math.max(0, this.#at - MAX_LINE), this.#at);
-    const line = before.lastIndexOf('\n') + 1;
-    return line === 0 ? undefined : before.slice(line);
   }
 
   #pop(frame: Frame): true {
     this.#frames.pop();
+    // In Python, brackets around one value without a comma are only brackets.
+    if (frame.kind === 'tuple' && frame.members === 1 && frame.expects === 'comma') {
+      this.#pieces[frame.opened] = '';
+      this.#pieces.push('');
+      return true;
+    }
     if (frame.kind === 'object' && this.#frames.at(-1)?.kind === 'object') this.#closedWithin = true;
     this.#pieces.push(CLOSER[frame.kind]);
     return true;
@@ -377,7 +330,8 @@ class Tidier {
 
   /** Letters in front of a text of Python: `u'…'`, `r"…"`. */
   #skipPrefix(): void {
-    const prefix = /^(?:[urbf]|rb|br)(?=["'])/i.exec(this.#source.slice(this.#at, this.#at + 3))?.[0] ?? '';
+    const prefix =
+      /^(?:[urbf]|rb|br)(?=["'])(?!["']\s{0,20}:)/i.exec(this.#source.slice(this.#at, this.#at + 30))?.[0] ?? '';
     if (prefix !== '') this.#repairs.add('quotes');
     this.#at += prefix.length;
   }
