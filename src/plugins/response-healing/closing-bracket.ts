@@ -89,3 +89,20 @@ function lineBefore(source: string, at: number): string | undefined {
   const line = before.lastIndexOf('\n') + 1;
   return line === 0 ? undefined : before.slice(line);
 }
+
+/** Characters at the end of a text that may be brackets. */
+const MAX_TAIL = 200;
+
+/**
+ * A text that ran to the end of an answer without the brackets of its objects and lists: it only lost its closing quote.
+ *
+ * @param written - As JSON writes it, with quotes.
+ */
+export function withoutBrackets(written: string, open: readonly OpenBracket[]): string {
+  const json = written.replace(/(?:\\n|\s){0,20}(?:```|~~~)(?:\\n|\s){0,20}"$/, '"');
+  const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
+  const brackets = tail.replaceAll(/\s/g, '');
+  const expected = open.map((one) => (one.kind === 'object' ? '}' : ']')).toReversed();
+  if (brackets === '' || !expected.join('').startsWith(brackets)) return json;
+  return `${json.slice(0, json.length - 1 - tail.length)}"`;
+}

@@ -91,9 +91,6 @@ const NO_FIRST_QUOTE =
 const BARE_TEXT =
   /[\p{L}/][^"'`“”„‘’,;\n{}[\]()\\]{0,300}(?=\s{0,40}(?:[}]|\n|,\s{0,40}(?:["'][^"'\n]{1,60}["']|[\p{L}_]\w{0,40})\s{0,5}:))/uy;
 const BARE_ITEM = /[\p{L}][^"'`“”„‘’,:\n{}[\]()\\]{0,120}(?=\s{0,40}[,\]])/uy;
-/** Characters at the end of a text that may be brackets. */
-const MAX_TAIL = 200;
-
 /** A text that lacks quotes as JSON writes it. */
 interface ReadBareText {
   readonly json: string;

@@ -1,5 +1,5 @@
 import { type Bracket, QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
-import { indentOf, meaningOf, type OpenBracket } from './closing-bracket.ts';
+import { indentOf, meaningOf, type OpenBracket, withoutBrackets } from './closing-bracket.ts';
 import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
 import { readBareText, readWord } from './read-word.ts';
@@ -43,6 +43,7 @@ const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
 const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
+
 /** What a model adds to a value: `5 (out of 10)`. */
 const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 /** A last remark without quotes and brackets. */
@@ -212,19 +213,9 @@ class Tidier {
       return true;
     }
     if (text.guessed) return false;
-    this.#emit(frame, this.#withoutBrackets(text.json));
+    this.#emit(frame, withoutBrackets(text.json, this.#frames));
     this.#repairs.add('quotes');
     return true;
-  }
-
-  /** A text that ends with the brackets of its objects only lost its closing quote. */
-  #withoutBrackets(written: string): string {
-    const json = written.replace(/(?:\\n|\s){0,20}(?:```|~~~)(?:\\n|\s){0,20}"$/, '"');
-    const open = this.#frames.map((frame) => CLOSER[frame.kind]).toReversed();
-    const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
-    const brackets = tail.replaceAll(/\s/g, '');
-    if (brackets === '' || !open.join('').startsWith(brackets)) return json;
-    return `${json.slice(0, json.length - 1 - tail.length)}"`;
   }
 
   #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readText> {
