@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Healed, heal } from '../../src/plugins/response-healing/heal.ts';
+import { brokenAnswers } from '../../test/support/broken-answers.ts';
 import { type HealingCase, healingCases as readCases } from '../../test/support/healing-cases.ts';
 import type { PluginCase } from './plugin-case.ts';
 
@@ -11,6 +12,20 @@ export function healingCases(): readonly PluginCase[] {
     const cases = readCases(half);
     const right = cases.filter((one) => isDeepStrictEqual(outcomeOf(one), one.expected)).length;
     console.log(`healing, ${half} half: ${right} of ${cases.length} right`);
+  }
+  for (const withSchema of [false, true]) {
+    const answers = brokenAnswers(1, 3_000);
+    const outcomes = answers.map(({ text, meant, schema }) => {
+      const healed = heal(text, withSchema ? { schema } : {});
+      if (healed.type !== 'healed') return 'refused';
+      return isDeepStrictEqual(JSON.parse(healed.json), meant) ? 'right' : 'wrong';
+    });
+    const share = (wanted: string): string =>
+      ((100 * outcomes.filter((outcome) => outcome === wanted).length) / answers.length).toFixed(1);
+    const how = withSchema ? 'with a schema' : 'without a schema';
+    console.log(
+      `healing, answers broken by a seed, ${how}: ${share('right')} % right, ${share('wrong')} % silently wrong, ${share('refused')} % left alone`,
+    );
   }
   const valid = JSON.stringify({ rows: ROWS });
   const heldBack = readCases('held-back');

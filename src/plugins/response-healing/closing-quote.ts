@@ -1,11 +1,14 @@
-/** What a text is in: it is a key, or a value in an object, an array or a tuple. */
-export type TextPlace = 'key' | 'object' | 'array' | 'tuple';
+/** What a text stands in: it is a key, or a value in an object, an array or a tuple. */
+export type TextPlace = 'key' | Bracket;
+
+/** What a pair of brackets around values makes of them. */
+export type Bracket = 'object' | 'array' | 'tuple';
 
 /** What is known of the place of a text. */
 export interface TextContext {
   readonly place: TextPlace;
-  /** The brackets around it are the outermost ones, so that prose may follow them. */
-  readonly outermost: boolean;
+  /** All brackets around it, the innermost last. */
+  readonly open: readonly Bracket[];
   /** Keys of this object go without quotes. */
   readonly bareKeys: boolean;
   /** The source has commands of LaTeX that cannot be escapes. */
@@ -17,18 +20,36 @@ const FAR = 200;
 
 /** A key with its colon. Sticky. */
 export const QUOTED_KEY = /[urb]{0,2}["'“”„‘`][^"'“”„‘’`\n:{}[\]]{1,120}["'”“’`]\s{0,20}[:=：]/y;
+/** A key with its colon, and the beginning of a value behind it. Sticky. */
+export const KEY_AND_VALUE =
+  /["'“”„‘`][^"'“”„‘’`\n:{}[\]]{1,120}["'”“’`]\s{0,20}[:=：]\s{0,20}(?:["'“„`{[\d-]|(?:true|false|null|True|False|None)\b)/y;
 const CUT_OFF_KEY = /["'“„`][^"'“”„‘’`\n:{}[\]]{0,120}$/y;
+/** A key without its first quote or without any. */
+const HALF_QUOTED_KEY = /[\p{L}_][\p{L}\p{N}_-]{0,60}["'”’]\s{0,5}:/uy;
 const BARE_KEY = /[\p{L}\p{N}_$][\p{L}\p{N}_$-]{0,60}\s{0,5}[:=：]/uy;
+const BARE_KEY_AND_VALUE =
+  /[\p{L}_$][\p{L}\p{N}_$-]{0,60}\s{0,5}:\s{0,20}(?:["'“„`{[\d-]|(?:true|false|null|True|False|None)\b)/uy;
 const VALUE = /[urb]{0,2}["'“„`]|[{[(\d.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b/y;
+/** A text in a list, with what must follow it there. Sticky. */
+export const WHOLE_ITEM = /["“](?:[^"“”\n\\]|\\.){0,400}["”]\s{0,20}(?:[,\]]|$)/y;
+/** A text in a list that has its line for itself, whatever quotes are in it. Sticky. */
+export const ITEM_ON_LINE = /["“][^\n]{0,1000}["”],?[ \t]{0,20}\n/y;
+/** A text in a list that lacks its first quote, behind a comma. Sticky. */
+export const HALF_QUOTED_ITEM = /\s{0,40},\s{0,40}\p{L}[^"“”\n{}[\]:,]{0,120}["”]\s{0,40}[,\]]/uy;
+/** A member behind a bracket that closed too soon. */
+const NEXT_MEMBER = /,?\s{0,40}["“][^"“”\n:{}[\]]{1,120}["”]\s{0,20}:\s{0,20}["“{[\dtfnTFN-]/y;
+/** A quote that a closing bracket follows, before any bracket is opened. */
+const LATER_END = /[^{[]{0,4000}?["'”’]\s{0,40}[}\]]/y;
 
 /**
  * Whether a quote ends its text, or belongs to it because somebody forgot to escape it. It ends the text when what
- * follows could follow a value there: another key behind a comma, a bracket that is followed by something sensible.
+ * follows could follow a value there: another key behind a comma, or brackets that are open, followed by something
+ * that their surroundings can go on with.
  *
  * @param at - First position behind the quote.
  */
 export function endsText(source: string, at: number, context: TextContext): boolean {
-  const { place, bareKeys, outermost } = context;
+  const { place, bareKeys } = context;
   if (place === 'key') return true;
   const next = skipSpace(source, at);
   const brokeLine = source.slice(at, next).includes('\n');
@@ -37,11 +58,13 @@ export function endsText(source: string, at: number, context: TextContext): bool
       return true;
     case '}':
     case ']':
-      return endsBracket(source, next + 1, outermost);
     case ')':
-      return place === 'tuple' && endsBracket(source, next + 1, outermost);
-    case ',':
+      return closes(source, next, context);
     case ';':
+      // In a sentence it stands between quoted words, too.
+      if (place !== 'object' && !/^\s*\n/.test(source.slice(next + 1, next + 20))) return false;
+      return goesOn(source, skipSpace(source, next + 1), place, bareKeys);
+    case ',':
     case '，':
     case '；':
       return goesOn(source, skipSpace(source, next + 1), place, bareKeys);
@@ -56,37 +79,79 @@ export function endsText(source: string, at: number, context: TextContext): bool
     case '“':
       if (place === 'object') return matches(QUOTED_KEY, source, next);
       return next > at && (brokeLine || source[next] === '"');
+    case '`':
+    case '~':
+      return brokeLine && /^(?:```|~~~)/.test(source.slice(next, next + 3));
     default:
-      return brokeLine && place === 'object' && bareKeys && matches(BARE_KEY, source, next);
+      if (!brokeLine || place !== 'object') return false;
+      return matches(bareKeys ? BARE_KEY : BARE_KEY_AND_VALUE, source, next);
   }
 }
 
-/** What may be behind a comma. */
-function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean): boolean {
+/** What may stand behind a comma. */
+export function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean): boolean {
   const next = source[at];
   if (next === undefined || next === '}' || next === ']' || next === '/' || next === '#') return true;
   if (next === ')') return place === 'tuple';
   if (place !== 'object') return matches(VALUE, source, at);
   return (
-    matches(QUOTED_KEY, source, at) || matches(CUT_OFF_KEY, source, at) || (bareKeys && matches(BARE_KEY, source, at))
+    matches(QUOTED_KEY, source, at) ||
+    matches(CUT_OFF_KEY, source, at) ||
+    matches(HALF_QUOTED_KEY, source, at) ||
+    matches(bareKeys ? BARE_KEY : BARE_KEY_AND_VALUE, source, at)
   );
 }
 
-/** What may be behind a closing bracket. */
-function endsBracket(source: string, at: number, outermost: boolean): boolean {
-  const next = skipSpace(source, at);
-  if (next > at && (outermost || source.slice(at, next).includes('\n'))) return true;
-  const following = source.slice(next, next + 1);
-  return /^(?:[,;，；}\])`~<"'{#/]|$)/.test(following) || (outermost && /[.:!?。]/.test(following));
+/** Whether brackets behind a quote close something that is open, and whatever is around that can go on behind them. */
+function closes(source: string, at: number, context: TextContext): boolean {
+  const { open } = context;
+  const level = open.findLastIndex((one) => source[at] === closerOf(one));
+  // Nothing of the kind is open: the wrong bracket, or one too many, if the text cannot go on.
+  if (level < 0)
+    return isEnd(source, at + 1) || (open.length > 1 && closesOn(source, at + 1, open.length - 1, context));
+  if (closesOn(source, at + 1, level, context)) return true;
+  return level < open.length - 1 && closesOn(source, at + 1, open.length - 1, context);
 }
 
-function skipSpace(source: string, at: number): number {
+/** Whether a source can go on behind a bracket when so many brackets are still open. */
+function closesOn(source: string, at: number, level: number, { open, bareKeys }: TextContext): boolean {
+  let depth = level;
+  let next = skipSpace(source, at);
+  for (let brackets = 0; depth > 0 && brackets < FAR; brackets += 1) {
+    const character = source[next] ?? '';
+    if (character === '' || !'}])'.includes(character)) break;
+    const outer = open.slice(0, depth).findLastIndex((one) => character === closerOf(one));
+    if (outer < 0) return true;
+    depth = outer;
+    next = skipSpace(source, next + 1);
+  }
+  if (depth === 0) return !matches(LATER_END, source, next) || matches(NEXT_MEMBER, source, next);
+  const following = source[next];
+  const around = open[depth - 1] ?? 'array';
+  if (following === ',' || following === ';') return goesOn(source, skipSpace(source, next + 1), around, bareKeys);
+  if (following === undefined || /[`~/#]/.test(following)) return true;
+  return around === 'object' ? goesOn(source, next, around, bareKeys) : /["'{[(]/.test(following);
+}
+
+/** Nothing but brackets and the end of a fence is left. */
+function isEnd(source: string, at: number): boolean {
+  return source.length - at <= FAR && /^[\s}\]`~;]*$/.test(source.slice(at));
+}
+
+/** The bracket that closes. */
+export function closerOf(bracket: Bracket): string {
+  return bracket === 'object' ? '}' : bracket === 'array' ? ']' : ')';
+}
+
+/** First position from a place on that is no white space. */
+export function skipSpace(source: string, at: number): number {
   let next = at;
   while (next < at + FAR && /\s/.test(source[next] ?? '.')) next += 1;
   return next;
 }
 
-function matches(pattern: RegExp, source: string, at: number): boolean {
+/** Whether a sticky pattern matches at a place. */
+export function matches(pattern: RegExp, source: string, at: number): boolean {
   pattern.lastIndex = at;
   return pattern.test(source);
 }

@@ -1,6 +1,7 @@
 import { fitsSchema } from './fits-schema.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { writesLatex } from './read-text.ts';
+import { scalarOf } from './scalar.ts';
 import { repair } from './repair.ts';
 import { tidy } from './tidy.ts';
 import { MAX_DEPTH } from './depth.ts';
@@ -17,7 +18,12 @@ interface HealOptions {
 export type Healed =
   /** It is JSON already, and stays as it is. */
   | { readonly type: 'intact' }
-  | { readonly type: 'healed'; readonly json: string; readonly repairs: readonly string[]; readonly fits: boolean }
+  | {
+      readonly type: 'healed';
+      readonly json: string;
+      readonly repairs: readonly string[];
+      readonly fits: boolean;
+    }
   /** It stays as it is, because nothing in it can be made JSON without inventing something. */
   | { readonly type: 'failed'; readonly reason: HealFailure };
 
@@ -37,25 +43,30 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   const answer = withoutThinking(text);
   const candidates = findCandidates(answer, writesLatex(answer));
   const usable = candidates.filter((one) => complete || one.closed).filter((one) => isJson(one.json));
+  const scalar = schema === undefined ? undefined : scalarOf(answer, schema);
+  if (scalar !== undefined) return { type: 'healed', json: scalar, repairs: ['scalar'], fits: true };
   if (usable.length === 0) {
     const cutOff = candidates.some((one) => !one.closed);
     return { type: 'failed', reason: cutOff ? 'cut off' : 'no JSON found' };
   }
   const ranked = usable
-    .filter((one) => schema !== undefined || isPlausible(one))
+    .filter((one) => schema !== undefined || isPlausible(one, answer))
     .sort((left, right) => rankOf(left) - rankOf(right) || right.json.length - left.json.length);
-  for (const { json, repairs, start } of ranked) {
+  for (const { json, repairs, start, doubtful } of ranked) {
     const fits = schema === undefined ? undefined : fitsSchema(schema, JSON.parse(json) as JsonValue);
-    if (fits === false) continue;
+    if (fits === false || (doubtful && fits !== true)) continue;
     const taken = start > 0 || answer !== text || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
     return { type: 'healed', json, repairs: taken, fits: fits === true };
   }
-  return { type: 'failed', reason: schema === undefined ? 'no JSON found' : 'does not fit the schema' };
+  return {
+    type: 'failed',
+    reason: schema === undefined ? 'no JSON found' : 'does not fit the schema',
+  };
 }
 
 /** A list in the middle of a sentence is rather a citation, unless it holds texts or objects. */
-function isPlausible({ kind, alone, json }: Candidate): boolean {
-  return alone || (kind === 'object' ? json.length > 2 : /^\[\s*[{"]/.test(json));
+function isPlausible({ kind, alone, json, start }: Candidate, answer: string): boolean {
+  return alone || (kind === 'object' ? json.length > 2 : /^\[\s*[{["'“(]/.test(answer.slice(start, start + 40)));
 }
 
 /** Objects before lists, whole ones before those that were cut off, those that stand alone before others. */
@@ -83,6 +94,8 @@ interface Candidate {
   /** It is all there is, or all there is in a fence; not something in the middle of a sentence. */
   readonly alone: boolean;
   readonly repairs: readonly string[];
+  /** True when it could have been meant otherwise just as well. */
+  readonly doubtful: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -96,12 +109,17 @@ const PER_REPAIR = 1_000;
 const BRACKET = /[{[]/g;
 /** Something like `"key":` or `key:` behind a brace, or a value behind a bracket. */
 const PROMISING =
-  /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}[{["'“„`(\d.-]/y;
+  /\{\s{0,200}(?:\/\/|\/\*|#|,?\s{0,20}[urb]{0,2}\\?(?:["'“„`]?[^\n"'“”„`:{}[\]]{1,120}\\?["'”“`]?|""|'')\s{0,20}[:：=])|\[\s{0,200},?\s{0,20}(?:[{["'“„`(\d.-]|\/\*|(?:true|false|null|True|False|None|undefined)\b)/y;
+/** What is promising only where it stands alone: keys without colons, words in a list, nothing at all. */
+const PROMISING_ALONE =
+  /\{\s{0,200}["'“„`][^\n"'“”„`:{}[\]]{1,120}["'”“`]\s{0,20}["'“\d{[tfn]|\[\s{0,200}\p{L}[^\n{}[\]"]{0,200},|[{[]\s{0,20}(?:(?:\.{3}|…)\s{0,20}[}\]]|$)/uy;
+/** A member behind a closed object: it was closed too soon. */
+const GOES_ON = /^\s{0,40},?\s{0,40}"[^"\n]{1,120}"\s{0,20}:/;
 const KEY_FIRST = /^\s{0,200}["“][^"“”\n]{1,120}["”]\s{0,20}:/;
 /** Opening line of a fence, and whatever else may be between the beginning of a text and its JSON. */
 const FENCED =
   /(?:^|[\s\S])(?:```|~~~)[ \t]{0,8}(?:json[5cl]?|javascript|js|python|py|typescript|ts)?\s{0,200}(?:(?:const|let|var) \w{1,40} ?= ?)?$/i;
-const ALONE = /^\s{0,200}(?:json\s{1,20}|<\w{1,40}>\s{0,20}|\w{1,40} ?= ?)?$/i;
+const ALONE = /^\s{0,200}(?:\/\*[^*]{0,200}\*\/\s{0,20})?(?:json\s{1,20}|<\w{1,40}>\s{0,20}|\w{1,40} ?[=(]\s{0,20})?$/i;
 
 /** Finds everything in a text that is an object or array, or could be made one. In the order of their places. */
 function findCandidates(text: string, latex: boolean): readonly Candidate[] {
@@ -122,17 +140,23 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
     // Text is read again for every bracket that leads nowhere, but not again and again.
     if (spent > 3 * text.length) break;
     const alone = isAlone(text, start);
-    const place = { kind: text[start] === '{' ? ('object' as const) : ('array' as const), alone, start };
+    const place = {
+      kind: text[start] === '{' ? ('object' as const) : ('array' as const),
+      alone,
+      start,
+    };
     const strict = strictEnd(text, start);
-    if (strict.isJson) {
+    if (strict.isJson && !GOES_ON.test(text.slice(strict.end, strict.end + 200))) {
       const json = text.slice(start, strict.end);
-      found.push({ json, end: strict.end, closed: true, repairs: [], ...place });
+      found.push({ json, end: strict.end, closed: true, repairs: [], doubtful: false, ...place });
       start = nextBracket(text, strict.end);
       continue;
     }
     const tidied = tidy(text, start, latex);
     spent += strict.end + tidied.end - 2 * start;
-    if (tidied.json !== undefined) {
+    // Without a single quote it is more likely code or a sentence than data, unless it stands alone.
+    const isSentence = !alone && tidied.bareTexts === true && !/["'“„`]/.test(text.slice(start, tidied.end));
+    if (tidied.json !== undefined && !isSentence) {
       found.push({ ...tidied, ...place });
       if (!tidied.closed) break;
       start = nextBracket(text, tidied.end);
@@ -154,7 +178,9 @@ function behindBroken(text: string, start: number, alone: boolean): number {
   if (/^\{\s*\{/.test(text.slice(start, start + 20))) return start + 1;
   const end = balancedEnd(text, start);
   if (end > 0) return end;
-  return alone ? text.length : start + 1;
+  return alone || /^[{[]\s*(?:\{\s*)?"[^"\n]{1,120}"\s*:/.test(text.slice(start, start + 300))
+    ? text.length
+    : start + 1;
 }
 
 /** Where the brackets at a place may end: where they are balanced, or, where nothing else is, at the last one. */
@@ -169,12 +195,12 @@ function repairedSpan(
   start: number,
   end: number,
   latex: boolean,
-): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs'> | undefined {
+): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs' | 'doubtful'> | undefined {
   const written = text.slice(start, end);
   // Without a single quote it is more likely code or a sentence than data.
   const json = /["'“„`]/.test(written) ? repair(written, latex) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
-  return { json, end, closed: true, repairs: ['rewritten'] };
+  return { json, end, closed: true, repairs: ['rewritten'], doubtful: false };
 }
 
 /** Where the bracket at a place is closed, going by brackets alone; 0 when it is not. */
@@ -196,7 +222,10 @@ function nextBracket(text: string, from: number): number {
 
 function promises(text: string, start: number): boolean {
   PROMISING.lastIndex = start;
-  return PROMISING.test(text) || (/^(?:\{\s*\}|\[\s*\])/.test(text.slice(start, start + 20)) && isAlone(text, start));
+  if (PROMISING.test(text)) return true;
+  PROMISING_ALONE.lastIndex = start;
+  if (PROMISING_ALONE.test(text) && isAlone(text, start)) return true;
+  return /^(?:\{\s*\}|\[\s*\])/.test(text.slice(start, start + 20)) && isAlone(text, start);
 }
 
 function isAlone(text: string, start: number): boolean {

@@ -1,4 +1,13 @@
-import { endsText, type TextContext } from './closing-quote.ts';
+import {
+  endsText,
+  HALF_QUOTED_ITEM,
+  ITEM_ON_LINE,
+  KEY_AND_VALUE,
+  matches,
+  skipSpace,
+  type TextContext,
+  WHOLE_ITEM,
+} from './closing-quote.ts';
 
 /** A quoted text as JSON writes it. */
 interface ReadText {
@@ -10,6 +19,8 @@ interface ReadText {
   readonly closed: boolean;
   /** True when quotes within it were taken for a part of it. */
   readonly guessed: boolean;
+  /** True when something within it looks like the members that follow it. */
+  readonly doubtful: boolean;
   /** What had to be done. */
   readonly repairs: readonly string[];
 }
@@ -46,14 +57,30 @@ function read(source: string, from: number, context: TextContext, limit?: number
   const opener = source[from - 1] ?? '"';
   const closers = CLOSERS[opener] ?? '"';
   const isKey = context.place === 'key';
-  const escapes = { isKey, latex: context.latex, path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)) };
+  const escapes = {
+    isKey,
+    latex: context.latex,
+    path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)),
+  };
   const repairs = new Set<string>(opener === '"' && limit === undefined ? [] : ['quotes']);
   const end = limit ?? source.length;
   let json = '"';
   let plain = from;
   let guessed = false;
+  let doubtful = false;
+  /** Brackets of JSON that the text itself quotes, `Send {"retries": 3} first`. */
+  let nested = 0;
+  /** A quote within the text has been opened and not closed. */
+  let quoting = false;
   const done = (at: number, behind: number, closed: boolean): ReadText => {
-    return { json: `${json}${source.slice(plain, at)}"`, end: behind, closed, guessed, repairs: [...repairs] };
+    return {
+      json: `${json}${source.slice(plain, at)}"`,
+      end: behind,
+      closed,
+      guessed,
+      doubtful,
+      repairs: [...repairs],
+    };
   };
   for (let index = from; index < end; index += 1) {
     const character = source[index] ?? '';
@@ -74,17 +101,61 @@ function read(source: string, from: number, context: TextContext, limit?: number
         repairs.add('quotes');
         return { ...done(lost, lost, true), json: JSON.stringify(source.slice(from, lost).trim()) };
       }
-      if (endsText(source, index + 1, context)) return done(index, index + 1, true);
+      const isOpening = opensQuote(source, index, from);
+      const pairs =
+        context.place === 'array' && quoting && !isOpening && /^\s*,/.test(source.slice(index + 1, index + 30));
+      const half = context.place === 'array' && !guessed && matches(HALF_QUOTED_ITEM, source, index + 1);
+      if (nested === 0 && !pairs && (half || endsText(source, index + 1, context))) return done(index, index + 1, true);
+      const before = nested > 0 ? -1 : lostEnd(source, from, index, context, guessed);
+      if (before >= 0) {
+        repairs.add('quotes');
+        return {
+          ...read(source, from, context, before),
+          end: skipSpace(source, before),
+          closed: true,
+          repairs: [...repairs],
+        };
+      }
+      if (nested === 0 && /[{[]\s{0,40}$/.test(source.slice(Math.max(from, index - 41), index))) nested = 1;
+      else if (nested === 0 && isOpening && matches(KEY_AND_VALUE, source, index)) doubtful = true;
+      quoting = isOpening;
       guessed = true;
       repairs.add('quotes');
       json += source.slice(plain, index) + (character === '"' ? '\\"' : character);
       plain = index + 1;
-    } else if (character === '"') {
+    } else if (nested > 0 && (character === '{' || character === '[')) nested += 1;
+    else if (nested > 0 && (character === '}' || character === ']')) nested -= 1;
+    else if (character === '"') {
       json += `${source.slice(plain, index)}\\"`;
       plain = index + 1;
     }
   }
   return done(end, end, limit !== undefined);
+}
+
+/** True for a quote that begins something, going by the characters beside it. */
+function opensQuote(source: string, at: number, from: number): boolean {
+  const before = at === from ? ' ' : (source[at - 1] ?? ' ');
+  return /[\s([{]/.test(before) && /\S/.test(source[at + 1] ?? ' ');
+}
+
+/**
+ * Where a text ends that lost its closing quote: before brackets and a key that begin lines, or before a key or an item
+ * that follows a comma. -1 for a text that goes on.
+ */
+function lostEnd(source: string, from: number, at: number, { place }: TextContext, guessed: boolean): number {
+  const between = /\n[\s{}[\],]*$|\s*$/.exec(source.slice(Math.max(from, at - 200), at))?.[0] ?? '';
+  const beganLine = between.includes('\n');
+  // Where quotes are not escaped, a comma and a key within a line prove nothing.
+  if (guessed && !beganLine) return -1;
+  const brackets = /[{}[\]]/.test(between);
+  let end = at - between.length;
+  while (end > from && /[ \t]/.test(source[end - 1] ?? '.')) end -= 1;
+  const comma = source[end - 1] === ',';
+  if (comma) end -= 1;
+  if (brackets) return matches(KEY_AND_VALUE, source, at) || matches(WHOLE_ITEM, source, at) ? end : -1;
+  if (place === 'object') return (beganLine || comma) && matches(KEY_AND_VALUE, source, at) ? end : -1;
+  return comma && (matches(WHOLE_ITEM, source, at) || (beganLine && matches(ITEM_ON_LINE, source, at))) ? end : -1;
 }
 
 /** Where a key ends that lost its closing quote, `{"a: 1, "b": 2}`; -1 for one that did not. */
@@ -161,7 +232,11 @@ function codeEscape(source: string, at: number, length: number): ReadEscape | un
   const digits = source.slice(at + 2, at + 2 + length);
   const code = digits.length === length && /^[\da-fA-F]+$/.test(digits) ? Number.parseInt(digits, 16) : Infinity;
   if (code > 0x10_ffff) return undefined;
-  return { json: JSON.stringify(String.fromCodePoint(code)).slice(1, -1), end: at + 2 + length, changed: true };
+  return {
+    json: JSON.stringify(String.fromCodePoint(code)).slice(1, -1),
+    end: at + 2 + length,
+    changed: true,
+  };
 }
 
 function wordAt(source: string, at: number): string {

@@ -30,9 +30,9 @@ const LITERALS: Readonly<Record<string, string>> = {
   '-inf': 'null',
 };
 
-const WORD = /[^\s"'`“”„‘’,，;；:：=(){}[\]]{1,400}/uy;
+const WORD = /(?:(?!\/\*)[^\s"'`“”„‘’,，;；:：=(){}[\]]){1,400}/uy;
 /** Things without a space that somebody forgot to quote: dates, times, shares, numbers with leading zeros. */
-const UNQUOTED = /[^\s"'`“”„‘’,，;；=(){}[\]]{1,400}/uy;
+const UNQUOTED = /(?:(?!\/\*)[^\s"'`“”„‘’,，;；=(){}[\]]){1,400}/uy;
 const NUMBER = /^[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const BEGINS_LIKE_NUMBER = /^[+-]?[\d.$€£]/;
 /** What the end of a text may leave of a number. */
@@ -82,4 +82,29 @@ function isHalf(word: string): boolean {
 function match(pattern: RegExp, source: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(source)?.[0] ?? '';
+}
+
+/** A text without its first quote, up to its second. */
+const NO_FIRST_QUOTE =
+  /[\p{L}\p{N}][^"“”\n{}[\]:]{0,300}(?="\s{0,40}(?:[}\]]|,\s{0,40}(?:["'{}[\]]|[\p{L}_]\w{0,40}"?\s{0,5}:)))/uy;
+/** Words without quotes where a member must follow or nothing more. */
+const BARE_TEXT =
+  /[\p{L}/][^"'`“”„‘’,;\n{}[\]()\\]{0,300}(?=\s{0,40}(?:[}]|\n|,\s{0,40}(?:["'][^"'\n]{1,60}["']|[\p{L}_]\w{0,40})\s{0,5}:))/uy;
+const BARE_ITEM = /[\p{L}][^"'`“”„‘’,:\n{}[\]()\\]{0,120}(?=\s{0,40}[,\]])/uy;
+/** A text that lacks quotes as JSON writes it. */
+interface ReadBareText {
+  readonly json: string;
+  /** First position behind it. */
+  readonly end: number;
+  /** True when only its first quote is missing. */
+  readonly halfQuoted: boolean;
+}
+
+/** Reads words that lack their first quote, or both, where it is plain how far they go. Undefined for others. */
+export function readBareText(source: string, at: number, isMember: boolean): ReadBareText | undefined {
+  const half = match(NO_FIRST_QUOTE, source, at);
+  const text = half === '' ? match(isMember ? BARE_TEXT : BARE_ITEM, source, at) : half;
+  if (text === '') return undefined;
+  const end = at + text.length + (half === '' ? 0 : 1);
+  return { json: JSON.stringify(text.trimEnd()), end, halfQuoted: half !== '' };
 }

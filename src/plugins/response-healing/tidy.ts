@@ -1,7 +1,8 @@
-import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import { type Bracket, QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import { indentOf, meaningOf, type OpenBracket, withoutBrackets } from './closing-bracket.ts';
 import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
-import { readWord } from './read-word.ts';
+import { readBareText, readWord } from './read-word.ts';
 
 /** What a reader made of an object or array that is almost JSON. */
 export interface Tidied {
@@ -13,32 +14,41 @@ export interface Tidied {
   readonly closed: boolean;
   /** What had to be done, in order of first use. */
   readonly repairs: readonly string[];
+  /** True when it could have been meant otherwise just as well. */
+  readonly doubtful: boolean;
+  /** True when texts had no quotes at all. */
+  readonly bareTexts: boolean;
 }
 
 /** What a reader gave up on. */
 export interface NotTidied {
   readonly json?: undefined;
+  readonly bareTexts?: undefined;
   /** How far it had come. */
   readonly end: number;
 }
 
-interface Frame {
-  readonly kind: 'object' | 'array' | 'tuple';
+interface Frame extends OpenBracket {
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
   before: number;
   /** What is expected next. */
   expects: 'key' | 'colon' | 'value' | 'comma';
   members: number;
   bareKeys: boolean;
+  /** The piece that opened it. */
+  readonly opened: number;
 }
 
 const LEFT_OUT = 'unfinished member left out';
 const CLOSER = { object: '}', array: ']', tuple: ']' } as const;
 const COMMENT = /\/\/[^\n]*|#[^\n]*|\/\*[\s\S]{0,2000}?\*\//y;
 const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
-/** Characters at the end of a text that may be brackets. */
-const MAX_TAIL = 200;
-/** The end of a fence is the end of what is in it. */
+
+/** What a model adds to a value: `5 (out of 10)`. */
+const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
+/** A last remark without quotes and brackets. */
+const PROSE = /[^"“{}[\]]{1,2000}$/y;
+/** The end of a fence is the end of what stands in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
 
@@ -60,6 +70,10 @@ class Tidier {
   readonly #frames: Frame[] = [];
   readonly #repairs = new Set<string>();
   #at: number;
+  #doubtful = false;
+  #bareTexts = false;
+  /** An object within an object has been closed, so that a superfluous bracket may have closed it too soon. */
+  #closedWithin = false;
 
   constructor(source: string, at: number, latex: boolean) {
     this.#source = source;
@@ -73,8 +87,15 @@ class Tidier {
       const frame = this.#frames.at(-1);
       if (frame === undefined) return this.#finished(true);
       this.#skipSpace();
-      if (this.#at >= this.#source.length || this.#match(FENCE) !== '') return this.#cutOff();
-      if (!this.#step(frame)) return { end: this.#at };
+      if (this.#at >= this.#source.length || this.#match(FENCE) !== '') {
+        return this.#frames.length === 1 && frame.members === 0 && this.#at < this.#source.length
+          ? { end: this.#at }
+          : this.#cutOff();
+      }
+      if (!this.#step(frame)) {
+        if (frame.expects !== 'comma' || !this.#isBeforeProse()) return { end: this.#at };
+        return this.#cutOff();
+      }
     }
   }
 
@@ -95,6 +116,12 @@ class Tidier {
   }
 
   #comma(frame: Frame, character: string): boolean {
+    const remark = this.#match(REMARK);
+    if (remark !== '') {
+      this.#repairs.add('comments');
+      this.#at += remark.length;
+      return true;
+    }
     if (',;，；'.includes(character)) {
       if (character !== ',') this.#repairs.add('commas');
       this.#at += 1;
@@ -120,10 +147,12 @@ class Tidier {
         this.#at = this.#source.length;
         return this.#leaveOut();
       }
-      if (!/^\s*[:：=]/.test(behind)) return false;
-      this.#at += name.length;
+      // Its first quote may be all that it lacks.
+      const quote = /^["'”’](?=\s*[:：=])/.test(behind) ? 1 : 0;
+      if (!/^\s*[:：=]/.test(behind.slice(quote))) return false;
+      this.#at += name.length + quote;
       this.#repairs.add('keys');
-      frame.bareKeys = true;
+      frame.bareKeys ||= quote === 0;
       json = JSON.stringify(name);
     }
     this.#begin(frame);
@@ -154,13 +183,24 @@ class Tidier {
     this.#skipPrefix();
     if (isQuote(this.#source[this.#at])) return this.#quotedValue(frame);
     const word = readWord(this.#source, this.#at);
-    if (word === undefined) return false;
+    if (word === undefined) return this.#bareText(frame);
     this.#at = word.end;
     if (word.cut) return this.#leaveOut();
     // A call such as Decimal("1.5") or a sentence is not for this reader.
     if (/^\s*[("'\p{L}]/u.test(this.#source.slice(word.end, word.end + 1))) return false;
     if (word.repair !== undefined) this.#repairs.add(word.repair);
     this.#emit(frame, word.json);
+    return true;
+  }
+
+  /** A text that lacks its first quote, or both. */
+  #bareText(frame: Frame): boolean {
+    const read = readBareText(this.#source, this.#at, frame.kind === 'object');
+    if (read === undefined) return false;
+    this.#at = read.end;
+    if (!read.halfQuoted) this.#bareTexts = true;
+    this.#repairs.add('quotes');
+    this.#emit(frame, read.json);
     return true;
   }
 
@@ -173,29 +213,26 @@ class Tidier {
       return true;
     }
     if (text.guessed) return false;
-    this.#emit(frame, this.#withoutBrackets(text.json));
+    this.#emit(frame, withoutBrackets(text.json, this.#frames));
     this.#repairs.add('quotes');
     return true;
   }
 
-  /** A text that ends with the brackets of its objects only lost its closing quote. */
-  #withoutBrackets(json: string): string {
-    const open = this.#frames.map((frame) => CLOSER[frame.kind]).toReversed();
-    const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
-    const brackets = tail.replaceAll(/\s/g, '');
-    if (brackets === '' || !open.join('').startsWith(brackets)) return json;
-    return `${json.slice(0, json.length - 1 - tail.length)}"`;
-  }
-
   #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readText> {
-    const context: TextContext = { place, bareKeys, latex: this.#latex, outermost: this.#frames.length === 1 };
+    const context: TextContext = {
+      place,
+      bareKeys,
+      latex: this.#latex,
+      open: this.#frames.map((frame) => frame.kind),
+    };
     const text = readText(this.#source, this.#at, context);
     this.#at = text.end;
     for (const repair of text.repairs) this.#repairs.add(repair);
+    this.#doubtful ||= text.doubtful;
     return text;
   }
 
-  /** Superfluous commas and an ellipsis are where a member could be. */
+  /** Superfluous commas and an ellipsis stand where a member could. */
   #skipsNothing(character: string): boolean {
     const skipped = ',;，；'.includes(character) ? character : this.#match(ELLIPSIS);
     if (skipped === '') return false;
@@ -211,7 +248,16 @@ class Tidier {
     if (kind === 'tuple') this.#repairs.add('literals');
     this.#pieces.push(kind === 'object' ? '{' : '[');
     const expects = kind === 'object' ? 'key' : 'value';
-    this.#frames.push({ kind, before: this.#pieces.length, expects, members: 0, bareKeys: false });
+    const indent = indentOf(this.#source, this.#at);
+    this.#frames.push({
+      kind,
+      before: this.#pieces.length,
+      expects,
+      members: 0,
+      bareKeys: false,
+      indent,
+      opened: this.#pieces.length - 1,
+    });
     this.#at += 1;
     return true;
   }
@@ -220,15 +266,42 @@ class Tidier {
     if (frame.expects === 'colon') return false;
     if (frame.kind === 'object' && frame.expects === 'value') this.#nothing(frame);
     if (frame.members > 0 && frame.expects !== 'comma') this.#repairs.add('commas');
-    const fits = (one: Frame): boolean => character === (one.kind === 'tuple' ? ')' : CLOSER[one.kind]);
-    if (!fits(frame)) this.#repairs.add('brackets');
-    // The wrong bracket: it closes something further out, or is meant for this one.
-    if (fits(frame) || !this.#frames.some(fits)) this.#at += 1;
-    return this.#pop(frame);
+    switch (meaningOf(this.#source, this.#at, this.#frames)) {
+      case 'closes':
+        this.#at += 1;
+        return this.#pop(frame);
+      case 'wrong':
+        this.#repairs.add('brackets');
+        this.#at += 1;
+        return this.#pop(frame);
+      case 'superfluous':
+        this.#repairs.add('brackets');
+        this.#doubtful ||= this.#closedWithin;
+        this.#at += 1;
+        frame.expects = 'comma';
+        return true;
+      default:
+        // It closes something further out, so this one was never closed.
+        this.#repairs.add('brackets');
+        return this.#pop(frame);
+    }
+  }
+
+  /** Only prose follows, behind a blank line: brackets are missing. */
+  #isBeforeProse(): boolean {
+    const blank = /\n[ \t]*\n\s*$/.test(this.#source.slice(Math.max(0, this.#at - 200), this.#at));
+    return blank && this.#match(PROSE) !== '';
   }
 
   #pop(frame: Frame): true {
     this.#frames.pop();
+    // In Python, brackets around one value without a comma are only brackets.
+    if (frame.kind === 'tuple' && frame.members === 1 && frame.expects === 'comma') {
+      this.#pieces[frame.opened] = '';
+      this.#pieces.push('');
+      return true;
+    }
+    if (frame.kind === 'object' && this.#frames.at(-1)?.kind === 'object') this.#closedWithin = true;
     this.#pieces.push(CLOSER[frame.kind]);
     return true;
   }
@@ -248,7 +321,8 @@ class Tidier {
 
   /** Letters in front of a text of Python: `u'…'`, `r"…"`. */
   #skipPrefix(): void {
-    const prefix = /^(?:[urbf]|rb|br)(?=["'])/i.exec(this.#source.slice(this.#at, this.#at + 3))?.[0] ?? '';
+    const prefix =
+      /^(?:[urbf]|rb|br)(?=["'])(?!["']\s{0,20}:)/i.exec(this.#source.slice(this.#at, this.#at + 30))?.[0] ?? '';
     if (prefix !== '') this.#repairs.add('quotes');
     this.#at += prefix.length;
   }
@@ -291,7 +365,14 @@ class Tidier {
   }
 
   #finished(closed: boolean): Tidied {
-    return { json: this.#pieces.join(''), end: this.#at, closed, repairs: [...this.#repairs] };
+    return {
+      json: this.#pieces.join(''),
+      end: this.#at,
+      closed,
+      repairs: [...this.#repairs],
+      doubtful: this.#doubtful,
+      bareTexts: this.#bareTexts,
+    };
   }
 
   #skipSpace(): void {
