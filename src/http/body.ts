@@ -15,29 +15,25 @@ export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promi
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   if (call.body.type === 'parsed') return call.body.value;
   checkContentType(call.header('content-type'));
-  const bytes = await collect(call.body, limits);
-  return parseJson(decode(await decompress(bytes, call.header('content-encoding'), limits)));
+  const coding = call.header('content-encoding');
+  let bytes: Uint8Array;
+  try {
+    bytes = await call.body.collect(limits.bodyBytes, limits.bodyTimeoutMs);
+  } catch (error) {
+    throw errorOfBody(error, limits.bodyBytes);
+  }
+  return parseJson(decode(isPlain(coding) ? bytes : await decompress(bytes, coding, limits)));
 }
 
 /** @throws {@link RouterError} 415 for a body that says that it is something else than JSON. */
 export function checkContentType(type: string | undefined): void {
-  if (type === undefined || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return;
+  if (type === undefined || type === 'application/json' || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
+    return;
   throw new RouterError({
     status: 415,
     errorType: 'invalid_request',
     message: `The content type must be application/json, not "${type.slice(0, 100)}"`,
   });
-}
-
-async function collect(
-  body: Extract<HttpCall['body'], { type: 'unread' }>,
-  limits: RequestLimits,
-): Promise<Uint8Array> {
-  try {
-    return await body.collect(limits.bodyBytes, limits.bodyTimeoutMs);
-  } catch (error) {
-    throw errorOfBody(error, limits.bodyBytes);
-  }
 }
 
 /** The error for a body that could not be read. */
@@ -49,8 +45,7 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
 }
 
 /** Undoes a compression of the body. The size limit holds for what comes out. */
-async function decompress(bytes: Uint8Array, coding: string | undefined, limits: RequestLimits): Promise<Uint8Array> {
-  if (isPlain(coding)) return bytes;
+async function decompress(bytes: Uint8Array, coding: string, limits: RequestLimits): Promise<Uint8Array> {
   const format = formatOf(coding);
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
   const chunks: Uint8Array[] = [];

@@ -8,6 +8,7 @@ import { negotiate, readJsonBody, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { Slot } from '../runtime/chat/concurrency.ts';
 import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
@@ -28,17 +29,20 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
-  return replyTo(router, context, async () => {
+  try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
-    const account = await authorize(call, 'inference', router.internals);
+    const found = authorize(call, 'inference', router.internals);
+    const account = found instanceof Promise ? await found : found;
     const known = account === ANONYMOUS ? context : { ...context, account: account.id };
-    return await replyTo(router, known, () => perform(router, operation, call, account, known));
-  });
+    return await perform(router, operation, call, account, known);
+  } catch (error) {
+    return failedReply(router, context, error);
+  }
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
@@ -52,16 +56,24 @@ function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorRepl
 }
 
 /** Does what a client asks for that may do it. */
-function perform(
+async function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
 ): Promise<HttpReply> {
-  if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
-  const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
-  return inSlot(router, call, context, (body) => answer(router, { call, account, context, body }));
+  try {
+    if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
+    const { config, admission } = router.internals;
+    // A client that sends slowly occupies no place, and one for which there is none need not send.
+    admission.check();
+    const body = await readJsonBody(call, config.limits);
+    const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
+    return await inSlot(admission.enter(), answer(router, { call, account, context, body }));
+  } catch (error) {
+    return failedReply(router, context, error);
+  }
 }
 
 /** What reads and writes batches is loaded by the first request that is about one. */
@@ -71,34 +83,23 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
 }
 
 /** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */
-async function inSlot(
-  router: Router,
-  call: HttpCall,
-  context: ErrorReplyContext,
-  work: (body: unknown) => Promise<ModelReply>,
-): Promise<HttpReply> {
-  const { config, admission } = router.internals;
-  // A client that sends slowly occupies no place, and one for which there is none need not send.
-  admission.check();
-  const body = await readJsonBody(call, config.limits);
-  const slot = admission.enter();
-  const reply = await replyTo(router, context, () => work(body));
-  onceSent(reply, slot.leave);
-  return reply;
+function inSlot(slot: Slot, answer: Promise<ModelReply>): Promise<ModelReply> {
+  return answer.then(
+    (reply) => {
+      onceSent(reply, slot.leave);
+      return reply;
+    },
+    (error: unknown) => {
+      slot.leave();
+      throw error;
+    },
+  );
 }
 
-/** The answer that some work comes to. Its failures are answers, too. */
-async function replyTo<Reply extends HttpReply>(
-  router: Router,
-  context: ErrorReplyContext,
-  work: () => Promise<Reply>,
-): Promise<Reply | WholeReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
-    return errorReply(error, context);
-  }
+/** The answer that a failure is. */
+function failedReply(router: Router, context: ErrorReplyContext, error: unknown): WholeReply {
+  if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
+  return errorReply(error, context);
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */
