@@ -3,6 +3,7 @@ import type { Cors } from '../config/router-config.ts';
 import { type Account, ANONYMOUS, hasScope, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { type EventHub, warn } from '../runtime/chat/events.ts';
 import type { HttpCall } from './exchange.ts';
 import { isLocalCaller } from './local-caller.ts';
@@ -27,14 +28,17 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
  *
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
-export async function authorize(call: HttpCall, scope: Scope, options: AuthorizeOptions): Promise<Account> {
+export function authorize(call: HttpCall, scope: Scope, options: AuthorizeOptions): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
   const key = bearerOf(call) ?? call.header('x-api-key');
-  const account = await checked(authenticate, { key, header: call.header }, options);
-  if (account === undefined) throw unauthenticated(key);
-  if (!hasScope(account, scope)) throw forbidden(scope);
-  return account;
+  const admit = (account: Account | undefined): Account => {
+    if (account === undefined) throw unauthenticated(key);
+    if (!hasScope(account, scope)) throw forbidden(scope);
+    return account;
+  };
+  const found = checked(authenticate, { key, header: call.header }, options);
+  return found instanceof Promise ? found.then(admit) : admit(found);
 }
 
 /** Without authentication, only this machine may call: a forgotten option must not open a router to the world. */
@@ -52,24 +56,32 @@ const ANSWERED = {
   nobody: 'it answers nobody in production',
 } as const;
 
-async function checked(
+function checked(
   authenticate: Authenticate,
   credentials: Credentials,
   { config, services }: AuthorizeOptions,
-): Promise<Account | undefined> {
-  try {
-    const answer: unknown = authenticate(credentials);
-    const account: unknown = isThenable(answer) ? await withTimeout(answer, config.environment) : answer;
-    if (account === undefined || account === null || account === false) return undefined;
-    if (isAccount(account)) return account;
-    throw new TypeError('authenticate must give an account with an id, or undefined');
-  } catch (error) {
+): MaybePromise<Account | undefined> {
+  const fail = (error: unknown): never => {
     if (RouterError.isInstance(error)) throw error;
     const reason = error instanceof Error ? error.name : typeof error;
     // Not the error's own words: they may repeat the key.
     warn(services.events, { code: 'authenticate', message: `authenticate failed (${reason}); callers get a 503` });
     throw unavailable();
+  };
+  try {
+    const answer: unknown = authenticate(credentials);
+    if (!isThenable(answer)) return accountOf(answer);
+    return withTimeout(answer, config.environment).then(accountOf).catch(fail);
+  } catch (error) {
+    return fail(error);
   }
+}
+
+/** The account that a check came to; undefined where the credentials are no good. */
+function accountOf(answer: unknown): Account | undefined {
+  if (answer === undefined || answer === null || answer === false) return undefined;
+  if (isAccount(answer)) return answer;
+  throw new TypeError('authenticate must give an account with an id, or undefined');
 }
 
 /** Promises of other realms and of query builders are no instances of our Promise. */

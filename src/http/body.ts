@@ -38,7 +38,8 @@ export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: Byt
   checkContentType(call);
   if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
   const packed = await collect(call.body, limits, hold);
-  const bytes = await decompress(packed, call.header('content-encoding'), limits, hold);
+  const coding = call.header('content-encoding');
+  const bytes = isPlain(coding) ? packed : await decompress(packed, coding, limits, hold);
   const isLarge = bytes.byteLength > LARGE;
   if (isLarge) await nextTurn();
   if (bytes.byteLength > QUICK) {
@@ -112,11 +113,10 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
 /** Undoes a compression of the body. The size limit holds for what comes out. */
 async function decompress(
   bytes: Uint8Array,
-  coding: string | undefined,
+  coding: string,
   { bodyBytes, compressionRatio }: BodyLimits,
   hold: ByteHold,
 ): Promise<Uint8Array> {
-  if (isPlain(coding)) return bytes;
   const format = formatOf(coding);
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
   const chunks: Uint8Array[] = [];

@@ -8,6 +8,7 @@ import { negotiate, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { Slot } from '../runtime/chat/concurrency.ts';
 import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
 import { receive } from './receive.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
@@ -29,17 +30,20 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
-  return replyTo(router, context, async () => {
+  try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
-    const account = await authorize(call, 'inference', router.internals);
+    const found = authorize(call, 'inference', router.internals);
+    const account = found instanceof Promise ? await found : found;
     const known = account === ANONYMOUS ? context : { ...context, account: account.id };
-    return await replyTo(router, known, () => perform(router, operation, call, account, known));
-  });
+    return await perform(router, operation, call, account, known);
+  } catch (error) {
+    return failedReply(router, context, error);
+  }
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
@@ -53,17 +57,22 @@ function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorRepl
 }
 
 /** Does what a client asks for that may do it. */
-function perform(
+async function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
 ): Promise<HttpReply> {
-  if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
-  const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
-  const tokens = operation.name === 'chat' ? 0 : mostNumbers(router);
-  return inSlot(router, call, { account, context, tokens }, (body) => answer(router, { call, account, context, body }));
+  try {
+    if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
+    const isChat = operation.name === 'chat';
+    const { body, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
+    const answer = isChat ? answerChat : answerEmbeddings;
+    return await inSlot(slot, answer(router, { call, account, context, body }));
+  } catch (error) {
+    return failedReply(router, context, error);
+  }
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
@@ -79,34 +88,23 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
 }
 
 /** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */
-async function inSlot(
-  router: Router,
-  call: HttpCall,
-  {
-    account,
-    context,
-    tokens,
-  }: { readonly account: Account; readonly context: ErrorReplyContext; readonly tokens: number },
-  work: (body: unknown) => Promise<ModelReply>,
-): Promise<HttpReply> {
-  const { body, slot } = await receive(router.internals, call, account, tokens);
-  const reply = await replyTo(router, context, () => work(body));
-  onceSent(reply, slot.leave);
-  return reply;
+function inSlot(slot: Slot, answer: Promise<ModelReply>): Promise<ModelReply> {
+  return answer.then(
+    (reply) => {
+      onceSent(reply, slot.leave);
+      return reply;
+    },
+    (error: unknown) => {
+      slot.leave();
+      throw error;
+    },
+  );
 }
 
-/** The answer that some work comes to. Its failures are answers, too. */
-async function replyTo<Reply extends HttpReply>(
-  router: Router,
-  context: ErrorReplyContext,
-  work: () => Promise<Reply>,
-): Promise<Reply | WholeReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
-    return errorReply(error, context);
-  }
+/** The answer that a failure is. */
+function failedReply(router: Router, context: ErrorReplyContext, error: unknown): WholeReply {
+  if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
+  return errorReply(error, context);
 }
 
 /** True for a fault of ours or of the host. A caller who goes away is none. */

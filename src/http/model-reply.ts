@@ -37,8 +37,8 @@ export function onceSent(reply: ModelReply, listener: () => void): void {
 
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(router: Router, request: ModelRequest): Promise<ModelReply> {
-  const { call, account, context, body } = request;
-  const opened = await router.open(body, {
+  const { call, account, context, body: asked } = request;
+  const opened = await router.open(asked, {
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
@@ -49,29 +49,18 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
     cache: cacheWish(call),
   });
   const { environment } = router.internals.config;
-  const dialect = context.dialect && (await loadDialect(context.dialect.name));
-  const format = (): DialectContext => dialectContext(body, opened.id, environment, context.spelling);
+  const dialect = context.dialect === undefined ? undefined : await loadDialect(context.dialect.name);
+  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling);
   try {
-    return opened.type === 'whole'
-      ? await sendWhole(opened, dialect, request, format)
-      : await sendStream(router, opened, dialect, request, format);
+    if (opened.type === 'stream') return await sendStream(router, opened, dialect, request, format);
+    const answer = await opened.answer;
+    const body = dialect?.whole(answer, format()) ?? answer.result;
+    return wholeReply(spell(body, context.spelling), headersOf(opened, call, context));
   } catch (error) {
     const absorbed = absorb(error, opened, dialect, format(), context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
-}
-
-async function sendWhole(
-  opened: Extract<OpenedChat, { type: 'whole' }>,
-  dialect: Dialect | undefined,
-  { call, context }: ModelRequest,
-  format: () => DialectContext,
-): Promise<WholeReply> {
-  const { spelling } = context;
-  const answer = await opened.answer;
-  const headers = headersOf(opened, call, context);
-  return wholeReply(spell(dialect?.whole(answer, format()) ?? answer.result, spelling), headers);
 }
 
 async function sendStream(

@@ -83,9 +83,12 @@ const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 
 /** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
 export function dialectAt(path: string): DialectErrors | undefined {
-  const name = withoutSlash(path).slice(1);
-  return Object.values(DIALECT_ERRORS).find((dialect) => dialect.name === name);
+  return DIALECTS.get(withoutSlash(path));
 }
+
+const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map(
+  Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect]),
+);
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {

@@ -1,6 +1,7 @@
 import type { KeepAlive } from '../config/router-config.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
-import type { Environment } from '../platform/environment.ts';
+import type { Environment, Timer } from '../platform/environment.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import type { Frames } from './exchange.ts';
 import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/sse-frames.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
@@ -23,15 +24,15 @@ type Items = readonly StreamItem[] | undefined;
  */
 export class StreamFrames implements Frames {
   readonly #options: StreamFramesOptions;
-  #pending: Promise<Items> | undefined;
+  #pending: MaybePromise<Items> | typeof NONE = NONE;
   #opening: string | undefined;
-  #quietMs: number;
+  readonly #silence: Silence;
   #over = false;
   #onEnd: () => void = () => {};
 
   constructor(options: StreamFramesOptions) {
     this.#options = options;
-    this.#quietMs = options.keepAlive.firstMs;
+    this.#silence = new Silence(options.environment, options.keepAlive);
   }
 
   /**
@@ -66,7 +67,8 @@ export class StreamFrames implements Frames {
       let value = '';
       // What a dialect holds back for later makes no frame.
       while (value === '' && !this.#over) {
-        const items = await this.#itemsOrComment();
+        const found = this.#itemsOrComment();
+        const items = found instanceof Promise ? await found : found;
         value = typeof items === 'string' ? items : this.#render(items);
       }
       return { done: false, value };
@@ -87,22 +89,21 @@ export class StreamFrames implements Frames {
   }
 
   /** The next items, or a comment when they take too long; the wait for them then goes on behind it. */
-  #itemsOrComment(): Promise<Items | string> {
-    const { environment, source, writer, keepAlive } = this.#options;
-    const pending = (this.#pending ??= source.next());
+  #itemsOrComment(): MaybePromise<Items | string> {
+    const { source, writer } = this.#options;
+    const pending = this.#pending === NONE ? source.next() : this.#pending;
+    if (!(pending instanceof Promise)) return pending;
+    this.#pending = pending;
     return new Promise((resolve, reject) => {
-      const timer = environment.setTimer(() => {
-        this.#quietMs = keepAlive.everyMs;
-        resolve(writer.keepAlive());
-      }, this.#quietMs);
+      this.#silence.begin(() => resolve(writer.keepAlive()));
       pending.then(
         (items) => {
-          environment.clearTimer(timer);
-          this.#pending = undefined;
+          this.#silence.end();
+          this.#pending = NONE;
           resolve(items);
         },
         (error: unknown) => {
-          environment.clearTimer(timer);
+          this.#silence.close();
           reject(error);
         },
       );
@@ -119,8 +120,63 @@ export class StreamFrames implements Frames {
 
   #end(): void {
     this.#over = true;
+    this.#silence.close();
     this.#onEnd();
   }
+}
+
+/** Marks that nothing is waited for. */
+const NONE = Symbol('none');
+
+/**
+ * Tells when nothing has come for too long. One timer for the whole stream: what comes moves a number, and the timer is
+ * only set again when it has fired.
+ */
+class Silence {
+  readonly #environment: Environment;
+  readonly #everyMs: number;
+  #quietMs: number;
+  #timer: Timer | undefined;
+  #endsAt = Infinity;
+  #onQuiet: (() => void) | undefined;
+
+  constructor(environment: Environment, { firstMs, everyMs }: KeepAlive) {
+    this.#environment = environment;
+    this.#quietMs = firstMs;
+    this.#everyMs = everyMs;
+  }
+
+  /** Something is waited for from now on. */
+  begin(onQuiet: () => void): void {
+    this.#onQuiet = onQuiet;
+    this.#endsAt = this.#environment.now() + this.#quietMs;
+    this.#timer ??= this.#environment.setTimer(this.#look, this.#quietMs);
+  }
+
+  /** It came. */
+  end(): void {
+    this.#onQuiet = undefined;
+  }
+
+  close(): void {
+    this.end();
+    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #look = (): void => {
+    this.#timer = undefined;
+    const onQuiet = this.#onQuiet;
+    if (onQuiet === undefined) return;
+    const left = this.#endsAt - this.#environment.now();
+    // Timers of the platform may fire up to a millisecond early.
+    if (left > 1) this.#timer = this.#environment.setTimer(this.#look, left);
+    else {
+      this.#onQuiet = undefined;
+      this.#quietMs = this.#everyMs;
+      onQuiet();
+    }
+  };
 }
 
 /** Writes what a stream consists of as server-sent events. Holds the state of one stream. */

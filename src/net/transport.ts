@@ -1,4 +1,5 @@
 import { type AttemptFailure, failure as failureOf } from '../core/fallback/failure.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 /** One HTTP request to a provider. */
 export interface TransportRequest {
@@ -19,8 +20,11 @@ export interface TransportResponse {
   readonly status: number;
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
-  /** The bytes that arrived since the last call; undefined at the end. Rejects with a {@link TransportError}. */
-  read(): Promise<readonly Uint8Array[] | undefined>;
+  /**
+   * The bytes that arrived since the last call, at once where there are some; undefined at the end. Rejects with a
+   * {@link TransportError}.
+   */
+  read(): MaybePromise<readonly Uint8Array[] | undefined>;
   /** Drops the rest and frees the connection. */
   cancel(): void;
 }
@@ -53,15 +57,33 @@ export class TransportError extends Error {
   }
 }
 
-/** Reads a body to its end as text. */
-export async function readText(response: TransportResponse): Promise<string> {
-  const decoder = new TextDecoder();
+/** Reads a body to its end as text: in one turn when all of it is there. */
+export function readText(response: TransportResponse): MaybePromise<string> {
+  const first = response.read();
+  if (first === undefined) return '';
+  if (first instanceof Promise) return readRest(response, [], first);
+  const second = response.read();
+  return second === undefined ? decodeAll(first) : readRest(response, [...first], second);
+}
+
+async function readRest(
+  response: TransportResponse,
+  chunks: Uint8Array[],
+  next: ReturnType<TransportResponse['read']>,
+): Promise<string> {
+  for (let read = await next; read !== undefined; read = await response.read()) chunks.push(...read);
+  return decodeAll(chunks);
+}
+
+/** Nothing is left in it between two texts. */
+const DECODER = new TextDecoder();
+
+function decodeAll(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return DECODER.decode(only);
   let text = '';
-  for (;;) {
-    const chunks = await response.read();
-    if (chunks === undefined) return text + decoder.decode();
-    for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
-  }
+  for (const chunk of chunks) text += DECODER.decode(chunk, STREAMED);
+  return text + DECODER.decode();
 }
 
 /** Reads the beginning of a body as text and drops the rest. A body that breaks off ends where it broke. */

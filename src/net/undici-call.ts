@@ -10,6 +10,9 @@ import {
 } from './transport.ts';
 import { UndiciResponse } from './undici-response.ts';
 
+/** Sends a request once more, on a connection of its own. */
+export type SendAgain = (call: UndiciCall, request: TransportRequest) => void;
+
 /** Errors of a socket that the other side had closed while it lay idle. */
 const STALE = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
@@ -24,16 +27,20 @@ export class UndiciCall implements Handler {
   readonly response: Promise<TransportResponse>;
   #request: TransportRequest | undefined;
   #usedOldConnection: (() => boolean) | undefined;
+  #again: SendAgain | undefined;
   #answer: UndiciResponse | undefined;
   #resolve: ((answer: UndiciResponse) => void) | undefined;
   #reused = false;
   #answered = false;
-  #rawCode: unknown;
 
-  /** @param usedOldConnection - Whether no connection was opened between the dispatch and its start. */
-  constructor(request: TransportRequest, usedOldConnection: () => boolean) {
+  /**
+   * @param usedOldConnection - Whether no connection was opened between the dispatch and its start.
+   * @param again - Used once, when the request went out on a connection that the other side had closed before.
+   */
+  constructor(request: TransportRequest, usedOldConnection: () => boolean, again: SendAgain) {
     this.#request = request;
     this.#usedOldConnection = usedOldConnection;
+    this.#again = again;
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#answer = new UndiciResponse(request.signal, request.maxBytes, (error) => {
@@ -41,14 +48,6 @@ export class UndiciCall implements Handler {
         reject(error);
       });
     });
-  }
-
-  /**
-   * True when the call went out on a connection that the other side had closed before it was used: it failed like
-   * one, and not a single byte came back.
-   */
-  get wasStale(): boolean {
-    return this.#reused && !this.#answered && typeof this.#rawCode === 'string' && STALE.has(this.#rawCode);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -85,14 +84,29 @@ export class UndiciCall implements Handler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#rawCode = (error as { code?: unknown } | null)?.code;
+    const request = this.#request;
+    const again = this.#again;
+    if (request !== undefined && again !== undefined && !request.signal.aborted && this.#isStale(error)) {
+      this.#again = undefined;
+      return again(this, request);
+    }
     this.#answer?.fail(error instanceof TransportError ? error : new TransportError(connectionFailure(error)));
     this.#release();
+  }
+
+  /**
+   * True when the call went out on a connection that the other side had closed before it was used: it failed like
+   * one, and not a single byte came back.
+   */
+  #isStale(error: Error): boolean {
+    const code = (error as { code?: unknown } | null)?.code;
+    return this.#reused && !this.#answered && typeof code === 'string' && STALE.has(code);
   }
 
   #release(): void {
     this.#request = undefined;
     this.#usedOldConnection = undefined;
+    this.#again = undefined;
     this.#answer = undefined;
     this.#resolve = undefined;
   }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { failure } from '../core/fallback/failure.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { TransportError, type TransportResponse } from './transport.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -34,6 +35,11 @@ export class UndiciResponse implements TransportResponse {
   #wake: (() => void) | undefined;
   #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.cancel();
+  readonly #awaitBytes = (resolve: () => void): void => void (this.#wake = resolve);
+  readonly #readOn = (): MaybePromise<readonly Uint8Array[] | undefined> => {
+    this.#wake = undefined;
+    return this.read();
+  };
   readonly #onFailure: (error: TransportError) => void;
 
   /** @param onFailure - Told of the first failure, also of one before any header came. */
@@ -113,15 +119,15 @@ export class UndiciResponse implements TransportResponse {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  async read(): Promise<readonly Uint8Array[] | undefined> {
-    while (this.#queue.length === 0) {
-      if (this.#error !== undefined) throw this.#error;
-      if (this.#ended) return undefined;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-    }
+  read(): MaybePromise<readonly Uint8Array[] | undefined> {
+    if (this.#queue.length > 0) return this.#take();
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    if (this.#ended) return undefined;
+    // Read a little later than the first bytes come: more may come in the same turn.
+    return new Promise<void>(this.#awaitBytes).then(this.#readOn);
+  }
+
+  #take(): readonly Uint8Array[] {
     const chunks = this.#queue;
     const paused = this.#queued > HIGH_WATER;
     this.#queue = [];

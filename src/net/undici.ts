@@ -1,7 +1,7 @@
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { guardedConnector, type Lookup } from './guarded-connector.ts';
 import type { AddressGuard, Transport, TransportRequest } from './transport.ts';
-import { UndiciCall } from './undici-call.ts';
+import { type SendAgain, UndiciCall } from './undici-call.ts';
 import { cancelled } from './undici-response.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
@@ -23,6 +23,9 @@ export function createGuardedTransport(guard: AddressGuard, lookup?: Lookup): Tr
   return transportOver(guardedConnector(guard, CONNECTOR, lookup));
 }
 
+/** Servers whose connections are kept for good; a provider has one or two. */
+const MAX_POOLS = 8;
+
 const CONNECTOR = { timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: true } as const;
 
 function transportOver(connector: buildConnector.connector): Transport {
@@ -33,32 +36,42 @@ function transportOver(connector: buildConnector.connector): Transport {
       callback(...result);
     });
   const options: Agent.Options = { connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
-  const pooled = new Agent(options);
+  // An agent looks after pools that come and go, at a cost for every call.
+  const others = new Agent(options);
+  const pools = new Map<string, Dispatcher>();
   const fresh = new Agent({ ...options, pipelining: 0 });
+  const again: SendAgain = (call, request) => dispatch(fresh, request.url.origin, request, call);
+
+  function poolOf(origin: string): Dispatcher {
+    const known = pools.get(origin);
+    if (known !== undefined) return known;
+    if (pools.size >= MAX_POOLS) return others;
+    const pool = new Pool(origin, options);
+    pools.set(origin, pool);
+    return pool;
+  }
 
   return {
-    async send(request) {
-      if (request.signal.aborted) throw cancelled();
+    send(request) {
+      if (request.signal.aborted) return Promise.reject(cancelled());
       const before = opened;
-      const call = dispatch(pooled, request, () => opened === before);
-      return call.response.catch((error: unknown) => {
-        if (!call.wasStale || request.signal.aborted) throw error;
-        return dispatch(fresh, request, () => false).response;
-      });
+      const call = new UndiciCall(request, () => opened === before, again);
+      const { origin } = request.url;
+      dispatch(poolOf(origin), origin, request, call);
+      return call.response;
     },
     async close() {
-      await Promise.all([pooled.destroy(), fresh.destroy()]);
+      await Promise.all([others, fresh, ...pools.values()].map((one) => one.destroy()));
     },
   };
 }
 
-function dispatch(agent: Agent, request: TransportRequest, usedOldConnection: () => boolean): UndiciCall {
-  const call = new UndiciCall(request, usedOldConnection);
+function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequest, call: UndiciCall): void {
   const { url, method, headers, body } = request;
   request.connecting?.();
-  agent.dispatch(
+  dispatcher.dispatch(
     {
-      origin: url.origin,
+      origin,
       path: url.pathname + url.search,
       method,
       headers: headers as string[],
@@ -67,5 +80,4 @@ function dispatch(agent: Agent, request: TransportRequest, usedOldConnection: ()
     },
     call,
   );
-  return call;
 }

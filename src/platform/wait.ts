@@ -49,3 +49,11 @@ export function nextTurn(): Promise<void> {
 
 /** A value now or later: in-memory stores answer at once, and nothing waits for a promise that is not there. */
 export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** Goes on with a value: in the same turn when it is there, and when it comes otherwise. */
+export function andThen<Value, Result>(
+  value: MaybePromise<Value>,
+  next: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -16,6 +16,7 @@ import { ResponsePieceStream } from './piece-stream.ts';
 import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
 /** What an HTTP provider is made of. */
@@ -91,7 +92,8 @@ export function httpProvider<const Model extends string = string>(
         headers: codec.headers?.(request, endpoint) ?? [],
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
       });
-      return await readReply(response, codec, request, context);
+      const reply = readReply(response, codec, request, context);
+      return reply instanceof Promise ? await reply : reply;
     } catch (error) {
       return failedReply(failureOf(error));
     }
@@ -181,21 +183,33 @@ export function httpProvider<const Model extends string = string>(
   };
 }
 
-async function readReply(
+function readReply(
   response: TransportResponse,
   codec: Codec,
   request: NormalizedRequest,
   context: ErrorContext,
-): Promise<ProviderReply> {
-  const failed = await readFailedStatus(response, context);
-  if (failed !== undefined) return failedReply(failed);
+): MaybePromise<ProviderReply> {
+  return andThen(readFailedStatus(response, context), (failed) =>
+    failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
+  );
+}
+
+/** Reads what came with a good status. */
+function readAnswer(
+  response: TransportResponse,
+  codec: Codec,
+  request: NormalizedRequest,
+  context: ErrorContext,
+): MaybePromise<ProviderReply> {
   const answer = { ...context, header: (name: string) => response.header(name) };
   // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
   if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
     return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
   }
-  const decoded = codec.decodeResult(await readText(response), answer, request);
-  return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
+  return andThen(readText(response), (text) => {
+    const decoded = codec.decodeResult(text, answer, request);
+    return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
+  });
 }
 
 function traceHeaders({ traceparent, tracestate }: TraceContext): readonly string[] {

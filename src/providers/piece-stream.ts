@@ -27,6 +27,11 @@ export class ResponsePieceStream implements PieceStream {
   #started = false;
   #done = false;
   #pieces: StreamPiece[] = [];
+  readonly #onChunks = (chunks: readonly Uint8Array[] | undefined): readonly StreamPiece[] => this.#take(chunks);
+  readonly #onError = (error: unknown): readonly StreamPiece[] => {
+    this.#fail(error);
+    return this.#handOut();
+  };
 
   constructor(response: TransportResponse, decoder: StreamDecoder) {
     this.#response = response;
@@ -34,15 +39,24 @@ export class ResponsePieceStream implements PieceStream {
     this.#reader = new SseReader((event) => decoder.event(event, this.#pieces));
   }
 
-  async read(): Promise<readonly StreamPiece[] | undefined> {
-    if (this.#done) return undefined;
+  read(): Promise<readonly StreamPiece[] | undefined> {
+    if (this.#done) return Promise.resolve(undefined);
+    const read = this.#response.read();
+    return read instanceof Promise ? read.then(this.#onChunks, this.#onError) : Promise.resolve(this.#onChunks(read));
+  }
+
+  /** The pieces of what was read; what is wrong with it is a piece, too. */
+  #take(chunks: readonly Uint8Array[] | undefined): readonly StreamPiece[] {
     try {
-      const chunks = await this.#response.read();
       if (chunks === undefined) this.#end();
       else for (const chunk of chunks) this.#push(chunk);
     } catch (error) {
       this.#fail(error);
     }
+    return this.#handOut();
+  }
+
+  #handOut(): readonly StreamPiece[] {
     const pieces = this.#pieces;
     this.#pieces = [];
     if (endsStream(pieces.at(-1)) && !this.#done) this.#finish();

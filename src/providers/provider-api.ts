@@ -61,6 +61,8 @@ export class ProviderApi {
   readonly #headers: readonly string[];
   readonly #ownSecrets: readonly string[];
   readonly #urls = new Map<string, URL>();
+  /** By what they accept: one of two or three types. */
+  readonly #usual = new Map<string, readonly string[]>();
   #transport: Transport | Promise<Transport> | undefined;
 
   constructor(options: ProviderApiOptions) {
@@ -78,19 +80,40 @@ export class ProviderApi {
     if (this.#transport instanceof Promise) this.#transport = await this.#transport;
     const { apiKey: configured } = this.#options;
     const apiKey = ownKey ?? (typeof configured === 'function' ? await tokenOf(configured) : configured);
-    const context = { ...this.#contextFor(apiKey), errorShape };
+    const { secrets, wallClock } = this.#contextFor(apiKey);
+    const isUsual = contentType === undefined && headers.length === 0 && apiKey === configured;
     const response = await this.#transport.send({
       ...rest,
       url: this.#url(path, frequent === true),
-      headers: [
-        ...(contentType === undefined ? this.#headers : withContentType(this.#headers, contentType)),
-        ...(apiKey === undefined ? [] : this.#authorization(apiKey)),
-        'accept',
-        accept,
-        ...headers,
-      ],
+      headers: isUsual ? this.#usualHeaders(accept) : this.#headersWith(apiKey, accept, headers, contentType),
     });
-    return { response, context };
+    return { response, context: { secrets, wallClock, errorShape } };
+  }
+
+  /** Headers of the requests that have none of their own. */
+  #usualHeaders(accept: string): readonly string[] {
+    let headers = this.#usual.get(accept);
+    if (headers === undefined) {
+      const { apiKey } = this.#options;
+      headers = this.#headersWith(typeof apiKey === 'string' ? apiKey : undefined, accept, []);
+      this.#usual.set(accept, headers);
+    }
+    return headers;
+  }
+
+  #headersWith(
+    apiKey: string | undefined,
+    accept: string,
+    headers: readonly string[],
+    contentType?: string,
+  ): readonly string[] {
+    return [
+      ...(contentType === undefined ? this.#headers : withContentType(this.#headers, contentType)),
+      ...(apiKey === undefined ? [] : this.#authorization(apiKey)),
+      'accept',
+      accept,
+      ...headers,
+    ];
   }
 
   /** What errors are read with that did not come as the answer to a request just made. */

@@ -3,6 +3,7 @@ import { type Classified, classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
 import { retryHintMs } from './retry-hint.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { readStart, type TransportResponse } from '../net/transport.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 
@@ -95,18 +96,19 @@ function parseOrText(body: string): unknown {
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The failure that a status tells of. An error body that cannot be read must not hide it. */
-export async function readFailedStatus(
+export function readFailedStatus(
   response: TransportResponse,
   context: ErrorContext,
-): Promise<AttemptFailure | undefined> {
+): MaybePromise<AttemptFailure | undefined> {
   const { status } = response;
   if (status === 200 || status === 201) return undefined;
   if (status >= 200 && status < 300) {
     response.cancel();
     return failure('bad_response', `The provider answered ${status} without an answer in it`, { status });
   }
-  const body = await readStart(response, MAX_ERROR_BYTES);
-  return failureOfResponse(response.status, (name) => response.header(name), body, context);
+  return readStart(response, MAX_ERROR_BYTES).then((body) =>
+    failureOfResponse(response.status, (name) => response.header(name), body, context),
+  );
 }
 
 /** The object that an answer consists of, or what came in its place. */

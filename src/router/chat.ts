@@ -12,6 +12,7 @@ import { parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import { firstProvider } from '../runtime/chat/endpoints-now.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
@@ -97,20 +98,31 @@ export class ChatService {
    * @throws {@link RouterError} when it is bad.
    */
   async prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<PreparedRequest> {
-    return this.#normalize(this.#parse(await this.#translated(body, options)), options, streamed);
+    return this.#prepared(body, options, streamed);
+  }
+
+  /** The same, in one turn where nothing has to be waited for. */
+  #prepared(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<PreparedRequest> {
+    return andThen(this.#translated(body, options), (translated) =>
+      this.#normalize(this.#parse(translated), options, streamed),
+    );
   }
 
   /** The way of a request from outside, up to where only its answer has to be read. */
   async #begin(body: unknown, options: OpenOptions, streamed?: boolean): Promise<BegunChat> {
-    const parsed = this.#parse(await this.#translated(body, options));
-    const prepared = await this.#normalize(parsed, options, streamed);
-    const admitted = await this.#admit(prepared);
+    const prepared = this.#prepared(body, options, streamed);
+    const admitted = this.#admit(prepared instanceof Promise ? await prepared : prepared);
+    return this.#start(admitted instanceof Promise ? await admitted : admitted, body, options);
+  }
+
+  /** Begins a request that was admitted. */
+  #start(admitted: PreparedRequest, body: unknown, options: OpenOptions): MaybePromise<BegunChat> {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(options.signal) : clientSignal(options.signal);
-    const start = async (): Promise<Execution> =>
-      execute(this.#services, await planPrepared(this.#services, admitted), caller.signal);
-    const execution = await this.#cached(request, { body, wish: options.cache, signal: caller.signal, start });
-    return { request, execution, caller };
+    const start = (): MaybePromise<Execution> =>
+      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
+    const execution = this.#cached(request, { body, wish: options.cache, signal: caller.signal, start });
+    return andThen(execution, (one) => ({ request, execution: one, caller }));
   }
 
   /**
@@ -141,22 +153,23 @@ export class ChatService {
    *
    * @throws {@link RouterError} when it asks for something that is not here.
    */
-  async #normalize(
+  #normalize(
     parsed: ParsedChat,
     options: OpenOptions,
     streamed?: boolean,
     inner?: InnerCall,
-  ): Promise<PreparedRequest> {
+  ): MaybePromise<PreparedRequest> {
     const request = streamed === undefined ? parsed.request : { ...parsed.request, stream: streamed };
-    const context = {
-      ...(await contextOf(this.#services, request.user, options)),
-      ...(inner && { within: { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage } }),
-      policies: inner?.policies,
-      native: parsed.native,
-    };
-    const normalized = normalizeChatRequest(request, context, this.#services.facts);
-    if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return preparePipeline(this.#services, normalized.value, request, parsed.body);
+    return andThen(contextOf(this.#services, request.user, options), (known) => {
+      const own = {
+        within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
+        policies: inner?.policies,
+        native: parsed.native,
+      };
+      const normalized = normalizeChatRequest(request, { ...known, ...own }, this.#services.facts);
+      if (!normalized.ok) throw errorOfFault(normalized.fault);
+      return preparePipeline(this.#services, normalized.value, request, parsed.body);
+    });
   }
 
   /**
@@ -164,19 +177,22 @@ export class ChatService {
    *
    * @throws {@link RouterError} 429 when it exceeds its account's rate limit.
    */
-  async #admit<Prepared extends PreparedRequest>(prepared: Prepared): Promise<Prepared> {
+  #admit<Prepared extends PreparedRequest>(prepared: Prepared): MaybePromise<Prepared> {
     const { request: own } = prepared;
-    const request = await this.#services.rates.admit(own);
-    return request === own ? prepared : { ...prepared, request };
+    return andThen(this.#services.rates.admit(own), (request) =>
+      request === own ? prepared : { ...prepared, request },
+    );
   }
 
   /** Starts a request, with the response cache before it where that takes part. */
-  async #cached(request: NormalizedRequest, { body, wish = {}, signal, start }: CachedStart): Promise<Execution> {
+  #cached(request: NormalizedRequest, { body, wish = {}, signal, start }: CachedStart): MaybePromise<Execution> {
     const { responses } = this.#services;
     const rule = responses.ruleFor(request, wish);
     if (rule === undefined) return start();
-    const key = await responses.keyOf(request, body);
-    return new CachedExecution(this.#services, { request, key, rule, signal, start });
+    return andThen(
+      responses.keyOf(request, body),
+      (key) => new CachedExecution(this.#services, { request, key, rule, signal, start }),
+    );
   }
 }
 
@@ -207,7 +223,7 @@ interface CachedStart {
   readonly body: unknown;
   readonly wish: CacheWish | undefined;
   readonly signal: AbortSignal;
-  readonly start: () => Promise<Execution>;
+  readonly start: () => MaybePromise<Execution>;
 }
 
 async function translate(

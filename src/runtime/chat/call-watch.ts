@@ -57,12 +57,22 @@ export class CallWatch {
     if (signal.aborted) this.#onCallerAbort();
   }
 
-  /** Waits for the provider, but not longer than the clock and the caller allow. */
-  waitFor<Value>(start: () => Promise<Value>): Promise<Value | typeof INTERRUPTED> {
+  /**
+   * Waits for the provider, but not longer than the clock and the caller allow.
+   *
+   * @param onLate - Told of a value that comes after the interruption, when nobody waits for it any more.
+   */
+  waitFor<Value>(
+    start: () => Value | PromiseLike<Value>,
+    onLate: (value: Value) => void = ignore,
+  ): Promise<Value | typeof INTERRUPTED> {
     if (this.isInterrupted) return Promise.resolve(INTERRUPTED);
     return new Promise((resolve, reject) => {
       this.#wake = () => resolve(INTERRUPTED);
-      start().then(resolve, reject);
+      Promise.resolve(start()).then((value) => {
+        if (this.isInterrupted) onLate(value);
+        resolve(value);
+      }, reject);
     });
   }
 
@@ -85,6 +95,8 @@ export class CallWatch {
     this.#wake?.();
   }
 }
+
+function ignore(): void {}
 
 function expired(phase: Phase): AttemptFailure {
   switch (phase) {

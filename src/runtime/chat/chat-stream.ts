@@ -99,7 +99,14 @@ export class ChatStreamSource {
     const answer = this.#answer;
     if (this.#state === 'over' || answer === undefined) return undefined;
     for (;;) {
-      const pieces = await this.#read(answer);
+      let pieces: readonly StreamPiece[] | undefined;
+      try {
+        const read = answer.call.read();
+        pieces = read instanceof Promise ? await read : read;
+      } catch (error) {
+        if (this.#isCancelled()) return undefined;
+        pieces = this.#unreadable(answer, error);
+      }
       if (this.#isCancelled()) return undefined;
       // Bodies that went upstream after the beginning: a loop of server tools makes several calls.
       if (this.#debug.length > 0) items.push(...this.#debug.splice(0));
@@ -172,20 +179,15 @@ export class ChatStreamSource {
     return this.#debug.splice(0);
   }
 
-  /** Reads on. What is thrown here is no provider's failure, and its attempts have been settled. */
-  async #read(answer: Answer): Promise<readonly StreamPiece[] | undefined> {
-    try {
-      return await answer.call.read();
-    } catch (error) {
-      if (this.#isCancelled()) return undefined;
-      this.#state = 'broken';
-      this.#release();
-      answer.call.close();
-      const { signal } = this.#execution;
-      this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
-      settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
-      return [];
-    }
+  /** What is thrown by reading is no provider's failure, and its attempts have been settled. */
+  #unreadable(answer: Answer, error: unknown): readonly StreamPiece[] {
+    this.#state = 'broken';
+    this.#release();
+    answer.call.close();
+    const { signal } = this.#execution;
+    this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
+    settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
+    return [];
   }
 
   #errorContext(): ErrorContext {

@@ -15,7 +15,7 @@ import { type AttemptKind, AttemptLoop, type AttemptLoopOptions, worldOf } from 
 import { billAnswer } from './bill-answer.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
-import { valueWithin } from '../../platform/wait.ts';
+import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 
 /** The stream of an answer, as its reader needs it. */
 export interface AnswerCall {
@@ -26,7 +26,7 @@ export interface AnswerCall {
    *
    * @throws {@link RouterError} for a failure that is no provider's; every attempt has been settled then.
    */
-  read(): Promise<readonly StreamPiece[] | undefined>;
+  read(): MaybePromise<readonly StreamPiece[] | undefined>;
   /** Frees everything. */
   close(): void;
 }
@@ -122,17 +122,17 @@ interface KnownBefore {
 }
 
 /** Plans a request on the world as it is now. */
-export async function planRequest(
+export function planRequest(
   services: RuntimeServices,
   request: NormalizedRequest,
   known: KnownBefore = {},
-): Promise<RoutePlan> {
+): MaybePromise<RoutePlan> {
   const news = services.cooldowns?.refresh();
   const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
-  const sticky = found instanceof Promise ? await found : found;
-  // Both were asked at the same time, so a slow store is waited for once.
-  if (news !== undefined) await news;
-  return planRoute(request, worldOf(services, sticky, known.roll));
+  return andThen(found, (sticky) =>
+    // Both were asked at the same time, so a slow store is waited for once.
+    andThen(news, () => planRoute(request, worldOf(services, sticky, known.roll))),
+  );
 }
 
 /** The endpoint that a request's session sticks to, if the store tells in time. */

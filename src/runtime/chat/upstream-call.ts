@@ -1,18 +1,12 @@
-import {
-  type AttemptFailure,
-  failure,
-  FAILURE_RULES,
-  type FailureKind,
-  failedReply,
-} from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
-
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { CallResult, Reported } from './attempt-call.ts';
 
 /** What one upstream call needs. */
@@ -68,19 +62,19 @@ export class UpstreamCall {
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
   async open(): Promise<CallResult> {
-    const { call, provider } = this.#options;
     this.#watch.begin();
-    this.#awaitAnswer();
     try {
-      const reply = await this.#watch.waitFor(() => this.#ask(provider, call));
-      return await this.#receive(reply);
+      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
+      const reply = await this.#watch.waitFor(() => this.#ask(), cancelLate);
+      const result = this.#receive(reply);
+      return result instanceof Promise ? await result : result;
     } catch {
       return this.#failed(misbehaviour());
     }
   }
 
   /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
-  async read(): Promise<readonly StreamPiece[] | undefined> {
+  read(): MaybePromise<readonly StreamPiece[] | undefined> {
     if (this.#held.length > 0) {
       const held = this.#held;
       this.#held = [];
@@ -88,10 +82,14 @@ export class UpstreamCall {
     }
     const { idleMs } = this.#options.timeouts;
     this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
-    const pieces = await this.#readPieces();
+    const pieces = this.#readPieces();
+    return pieces instanceof Promise ? pieces.then(this.#afterIdle) : this.#afterIdle(pieces);
+  }
+
+  readonly #afterIdle = (pieces: readonly StreamPiece[] | undefined): readonly StreamPiece[] | undefined => {
     this.#watch.deadline.pause();
     return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
-  }
+  };
 
   /** Frees everything; the provider is told if it is still at work. */
   close(): void {
@@ -99,8 +97,9 @@ export class UpstreamCall {
     this.#cancelStream();
   }
 
-  #receive(reply: ProviderReply | typeof INTERRUPTED): CallResult | Promise<CallResult> {
+  #receive(reply: unknown): CallResult | Promise<CallResult> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
+    if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.call.request.stream;
     if (reply.type === 'stream') {
@@ -114,21 +113,25 @@ export class UpstreamCall {
     return this.#untilCommit();
   }
 
-  async #ask(provider: Provider, call: UpstreamCallOptions['call']): Promise<ProviderReply> {
+  /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
+  #ask(): unknown {
+    const { call, provider, onSending, timeouts } = this.#options;
+    let told = false;
     const progress: CallProgress = {
-      connecting: () => this.#watch.deadline.enter('connect', this.#options.timeouts.connectMs),
-      connected: () => this.#awaitAnswer(),
-      sending: this.#options.onSending,
+      connecting: () => {
+        told = true;
+        this.#watch.deadline.enter('connect', timeouts.connectMs);
+      },
+      connected: () => {
+        told = true;
+        this.#awaitAnswer();
+      },
+      sending: onSending,
     };
-    try {
-      const reply: unknown = await provider.chat({ ...call, signal: this.#watch.signal, progress });
-      if (!isReply(reply)) return failedReply(misbehaviour());
-      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
-      if (this.#watch.isInterrupted && reply.type === 'stream') reply.stream.cancel();
-      return reply;
-    } catch {
-      return failedReply(misbehaviour());
-    }
+    const reply = provider.chat({ ...call, signal: this.#watch.signal, progress });
+    // Setting the clock only once: most providers have told by now where they are.
+    if (!told) this.#awaitAnswer();
+    return reply;
   }
 
   #cancelStream(): void {
@@ -147,7 +150,8 @@ export class UpstreamCall {
 
   async #untilCommit(): Promise<CallResult> {
     for (let silent = 0; silent < MAX_SILENT_PIECES;) {
-      const pieces = await this.#readPieces();
+      const read = this.#readPieces();
+      const pieces = read instanceof Promise ? await read : read;
       if (pieces === undefined) return this.#withoutContent();
       for (const [position, piece] of pieces.entries()) {
         if (commits(piece)) return this.#committed(pieces.slice(position));
@@ -174,7 +178,8 @@ export class UpstreamCall {
   async #untilEnd(): Promise<CallResult> {
     const collector = new ResultCollector();
     while (!this.tracker.ended) {
-      const pieces = await this.#readPieces();
+      const read = this.#readPieces();
+      const pieces = read instanceof Promise ? await read : read;
       if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
       for (const piece of pieces) {
         const problem = this.#observe(piece);
@@ -224,14 +229,26 @@ export class UpstreamCall {
   }
 
   /** Pieces from the provider; an interruption comes as a failure piece. */
-  async #readPieces(): Promise<readonly StreamPiece[] | undefined> {
+  #readPieces(): MaybePromise<readonly StreamPiece[] | undefined> {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
-    const pieces = await this.#watch.waitFor(() => piecesOf(stream));
-    if (pieces === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
+    if (this.#watch.isInterrupted) return this.#take(INTERRUPTED);
+    try {
+      const read: unknown = stream.read();
+      return this.#watch.waitFor(() => read).then(this.#take, unreadable);
+    } catch {
+      return unreadable();
+    }
+  }
+
+  /** What was read, as pieces. */
+  readonly #take = (read: unknown): readonly StreamPiece[] | undefined => {
+    if (read === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
+    if (read !== undefined && !Array.isArray(read)) return unreadable();
+    const pieces = read as readonly StreamPiece[] | undefined;
     this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
     return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
-  }
+  };
 }
 
 function endless(): AttemptFailure {
@@ -248,14 +265,8 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
 }
 
-/** Reads on. Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
-async function piecesOf(stream: PieceStream): Promise<readonly StreamPiece[] | undefined> {
-  try {
-    const pieces: unknown = await stream.read();
-    if (pieces === undefined || Array.isArray(pieces)) return pieces;
-  } catch {
-    // Told below.
-  }
+/** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
+function unreadable(): readonly StreamPiece[] {
   return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
 }
 
@@ -263,6 +274,10 @@ async function piecesOf(stream: PieceStream): Promise<readonly StreamPiece[] | u
 function isWithheld(result: UpstreamResult): boolean {
   if (!result.choices.every(({ finish_reason: reason }) => reason === 'content_filter')) return false;
   return !scatter(result).some((piece) => commits(piece) && (typeof piece === 'string' || piece.type !== 'finish'));
+}
+
+function cancelLate(reply: unknown): void {
+  if (isReply(reply) && reply.type === 'stream') reply.stream.cancel();
 }
 
 function isReply(value: unknown): value is ProviderReply {

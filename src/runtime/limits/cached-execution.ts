@@ -9,6 +9,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Answer, AnswerCall, Execution } from '../chat/execution.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { valueWithin } from '../../platform/wait.ts';
 import { type CachedAnswer, reportHit } from './cached-answer.ts';
@@ -21,7 +22,7 @@ export interface CachedExecutionOptions {
   readonly rule: CacheRule;
   readonly signal: AbortSignal;
   /** Begins the request as if there was no cache. */
-  readonly start: () => Promise<Execution>;
+  readonly start: () => MaybePromise<Execution>;
 }
 
 /** Usage of an answer that cost nothing (gaps 9.4). */

@@ -27,6 +27,7 @@ import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
+import { andThen, type MaybePromise } from '../../platform/wait.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
@@ -93,11 +94,11 @@ interface EarlyPlan {
 }
 
 /** Plans a request. One that nothing but providers takes part in goes to them by the shortest way. */
-export async function planPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<PlannedRequest> {
+export function planPrepared(services: RuntimeServices, prepared: PreparedRequest): MaybePromise<PlannedRequest> {
   const { plugins, tools, nativeTools } = prepared;
   if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return prepared;
   const request = withoutServerCalls(prepared.request);
-  return { ...prepared, request, plan: await planRequest(services, request) };
+  return andThen(planRequest(services, request), (plan) => ({ ...prepared, request, plan }));
 }
 
 /** Plans a request that has to wait for its place: the place is at the provider that the plan begins with. */

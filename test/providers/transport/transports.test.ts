@@ -35,8 +35,8 @@ function requestTo(origin: string, rest: Partial<TransportRequest> = {}): Transp
 }
 
 /** The kind of failure with which something rejects. */
-async function kindOf(promise: Promise<unknown>): Promise<string> {
-  const error: unknown = await promise.then(
+async function kindOf(promise: unknown): Promise<string> {
+  const error: unknown = await Promise.resolve(promise).then(
     () => expect.fail('should have failed'),
     (reason: unknown) => reason,
   );

@@ -23,8 +23,8 @@ function send(origin: string, rest: Partial<TransportRequest> = {}): ReturnType<
 
 const ask = async (origin: string): Promise<string> => readText(await send(origin));
 
-async function kindOf(promise: Promise<unknown>): Promise<string> {
-  const error: unknown = await promise.then(
+async function kindOf(promise: unknown): Promise<string> {
+  const error: unknown = await Promise.resolve(promise).then(
     () => expect.fail('should have failed'),
     (reason: unknown) => reason,
   );
