@@ -10,6 +10,7 @@ import {
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './config-limits.ts';
 import { fill, type ResolvedOf } from './option.ts';
 import { ROUTER, ROUTER_OPTIONS } from './router.ts';
+import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
@@ -29,6 +30,9 @@ type Reshaped =
   | 'catalog'
   | 'breaker'
   | 'maxCooldownMs'
+  | 'pacer'
+  | 'silence'
+  | 'hedge'
   | 'rateLimits'
   | 'budgets'
   | 'responseCache'
@@ -42,6 +46,9 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   readonly simulatedByDefault: boolean;
   readonly catalog: CatalogFacts;
   readonly health: HealthPolicy;
+  readonly pacer: PacerPolicy | false;
+  readonly silence: SilencePolicy | false;
+  readonly hedge: HedgePolicy | false;
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
   readonly usage: ResolvedLimits;
@@ -70,13 +77,22 @@ export function resolveConfig(given: RouterConfig): ResolvedConfig {
   const state = config.state ?? memoryStore({ now: environment.now });
   const sharesState = config.state !== undefined;
   const { breaker, maxCooldownMs, rateLimits, budgets, responseCache, ...filled } = fill(ROUTER, config);
+  const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
   const resolved: ResolvedConfig = {
     ...filled,
     ...attempt(() => chooseProviders(config.providers, environment), NOBODY, faults),
     catalog,
     plugins: config.plugins ?? defaultPlugins(),
     serverTools: config.serverTools ?? defaultServerTools(),
-    health: { breaker, maxCooldownMs },
+    health: {
+      breaker,
+      maxCooldownMs,
+      forgetting: filled.adaptive,
+      retryAfterJitter: pacer === false ? 0 : pacer.retryAfterJitter,
+    },
+    pacer,
+    silence: config.silence === false ? false : fill(SILENCE, Object(config.silence) as object),
+    hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
     state,
     sharesState,
     usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),

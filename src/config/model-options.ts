@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../catalog/endpoint.ts';
+import type { CallTimeouts, EndpointDeclaration } from '../catalog/endpoint.ts';
 import type { Price, Rates } from '../catalog/price.ts';
 import {
   amount,
@@ -8,6 +8,7 @@ import {
   group,
   listOf,
   mapOf,
+  milliseconds,
   type OptionKind,
   type OptionShape,
   text,
@@ -74,7 +75,19 @@ export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   moderated: flag,
   implicitCaching: flag,
   scores: mapOf(amount),
+  rpm: tokens,
+  tpm: tokens,
+  concurrency: tokens,
+  timeouts: (value, path) => callTimeouts(value, path),
 };
+
+/** Time limits of one call. */
+export const callTimeouts: OptionKind = group<CallTimeouts>({
+  connectMs: milliseconds,
+  firstTokenMs: milliseconds,
+  answerMs: milliseconds,
+  idleMs: milliseconds,
+});
 
 const declaration = group(DECLARATION_OPTIONS);
 

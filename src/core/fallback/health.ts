@@ -1,4 +1,12 @@
-import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started } from './breaker.ts';
+import {
+  type Condition,
+  conditionAfter,
+  conditionNow,
+  FAULTLESS,
+  type ForgettingPolicy,
+} from '../selection/adaptive/condition.ts';
+import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
+import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started, tripped } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
 import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
@@ -7,12 +15,25 @@ export interface Cooldown {
   readonly since: number;
   readonly until: number;
   readonly cause: AttemptFailure['kind'];
+  /** True when the provider said for how long. */
+  readonly asked?: boolean | undefined;
+}
+
+/** Calls that are let through although an endpoint is left alone, because nothing else was left. */
+export interface LastResort {
+  /** When the last one went out, or when the endpoint last failed. */
+  readonly at: number;
+  readonly spacingMs: number;
+  readonly isUnderWay: boolean;
 }
 
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
 export interface EndpointHealth {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
+  readonly lastResort?: LastResort | undefined;
+  /** What failures have left of it; see {@link conditionNow}. */
+  readonly condition: Condition;
   /** The last minute, the last half hour and the last day, in finer and coarser slices. */
   readonly minute: OutcomeWindow;
   readonly halfHour: OutcomeWindow;
@@ -26,17 +47,45 @@ export interface HealthPolicy {
   readonly breaker: BreakerPolicy;
   /** Longest cooldown in milliseconds, whatever a provider asks for. */
   readonly maxCooldownMs: number;
+  /** How failures are forgotten. Default: as in the default {@link AdaptivePolicy}. */
+  readonly forgetting?: ForgettingPolicy | undefined;
+  /** Longest addition to the Retry-After of a 429, as a share of it. Default 0. */
+  readonly retryAfterJitter?: number | undefined;
+  /** Milliseconds between two calls that are let through as a last resort, at first. Default 1,000. */
+  readonly lastResortMs?: number | undefined;
 }
 
 /** How one call ended, for {@link observe}. */
 export type CallOutcome =
   | { readonly ok: true; readonly generation: number }
-  | { readonly ok: false; readonly failure: AttemptFailure; readonly generation: number };
+  | {
+      readonly ok: false;
+      readonly failure: AttemptFailure;
+      readonly generation: number;
+      /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
+      readonly roll?: number | undefined;
+    };
 
 /** Whether an endpoint may be called now. */
 export type Admission =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly waitMs: number; readonly cause: AttemptFailure['kind'] | 'breaker' };
+  | {
+      readonly ok: true;
+      /** True when the call would find out whether an endpoint that was out is back. */
+      readonly probe?: boolean | undefined;
+      /** Share of the endpoint's rate that is free. */
+      readonly headroom?: number | undefined;
+    }
+  | {
+      readonly ok: false;
+      readonly waitMs: number;
+      /** `pace`: its rate, or a declared limit, is used up. */
+      readonly cause: AttemptFailure['kind'] | 'breaker' | 'pace';
+      /** True when the provider said for how long it wants to be left alone. */
+      readonly asked?: boolean | undefined;
+      /** True when nothing else is left and the endpoint may be asked all the same, to find out whether it is back. */
+      readonly lastResort?: boolean | undefined;
+      readonly headroom?: number | undefined;
+    };
 
 /** How an endpoint stands among the others: 0 stable, 1 below par, 2 only as a last resort. */
 export type Stability = 0 | 1 | 2;
@@ -56,6 +105,7 @@ const UPTIME_MINIMUM_CALLS = 100;
 /** Health of an endpoint that was never called. */
 export const UNKNOWN_HEALTH: EndpointHealth = {
   breaker: CLOSED_BREAKER,
+  condition: FAULTLESS,
   minute: [],
   halfHour: [],
   day: [],
@@ -65,39 +115,106 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
 
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
-  const { cooldown } = health;
-  if (cooldown !== undefined && now < cooldown.until && now >= cooldown.since) {
-    return { ok: false, waitMs: Math.min(cooldown.until - now, policy.maxCooldownMs), cause: cooldown.cause };
+  const { cooldown, breaker } = health;
+  if (cooldown !== undefined && isCooling(cooldown, now)) {
+    const waitMs = Math.min(cooldown.until - now, policy.maxCooldownMs);
+    if (cooldown.asked === true) return { ok: false, waitMs, cause: cooldown.cause, asked: true };
+    return {
+      ok: false,
+      waitMs,
+      cause: cooldown.cause,
+      ...(isLastResort(health, policy, now) ? LAST_RESORT : {}),
+    };
   }
-  const { ok, waitMs } = admits(health.breaker, policy.breaker, now);
-  return ok ? { ok: true } : { ok: false, waitMs, cause: 'breaker' };
+  const { ok, waitMs } = admits(breaker, policy.breaker, now);
+  if (ok) return breaker.state === 'open' ? PROBE : ADMITTED;
+  return { ok: false, waitMs, cause: 'breaker', ...(isLastResort(health, policy, now) ? LAST_RESORT : {}) };
+}
+
+const LAST_RESORT = { lastResort: true } as const;
+
+const ADMITTED: Admission = { ok: true };
+const PROBE: Admission = { ok: true, probe: true };
+
+function isCooling(cooldown: Cooldown, now: number): boolean {
+  return now < cooldown.until && now >= cooldown.since;
+}
+
+/** One call at a time, and further apart the longer it does no good. */
+function isLastResort({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): boolean {
+  if (lastResort === undefined) return true;
+  const elapsed = Math.abs(now - lastResort.at);
+  return elapsed >= (lastResort.isUnderWay ? policy.breaker.maxOpenMs : lastResort.spacingMs);
 }
 
 /** Folds in that a call goes out. */
 export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
   const breaker = started(health.breaker, policy.breaker, now);
-  return breaker === health.breaker ? health : { ...health, breaker };
+  const refused = !admission(health, policy, now).ok;
+  if (!refused) return breaker === health.breaker ? health : { ...health, breaker };
+  const { spacingMs } = health.lastResort ?? { spacingMs: policy.lastResortMs ?? LAST_RESORT_MS };
+  return { ...health, breaker, lastResort: { at: now, spacingMs, isUnderWay: true } };
 }
+
+const LAST_RESORT_MS = 1_000;
 
 /** Folds in how a call ended. */
 export function observe(health: EndpointHealth, policy: HealthPolicy, call: CallOutcome, now: number): EndpointHealth {
+  const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
+  const probe = call.generation === health.breaker.generation && health.breaker.state === 'open';
   if (call.ok) {
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation: call.generation }, now);
-    return { ...counted(health, now, true), breaker, consecutiveFailures: 0 };
+    const { lastResort, cooldown, ...rest } = counted(health, now, true);
+    const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
+    return {
+      ...rest,
+      breaker,
+      condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
+      consecutiveFailures: 0,
+      ...(isBack || cooldown === undefined ? {} : { cooldown }),
+    };
   }
   const rule = FAILURE_RULES[call.failure.kind];
-  const outcome = rule.breaks ? 'failed' : 'neutral';
-  const breaker = ended(health.breaker, policy.breaker, { outcome, generation: call.generation }, now);
-  const cooldown = cooldownAfter(health.cooldown, call.failure, policy, now);
+  // A probe that others had to answer for has not shown that the endpoint is back.
+  const outcome = rule.breaks || (probe && call.failure.kind === 'superseded') ? 'failed' : 'neutral';
+  const before = conditionNow(health.condition, forgetting.forgetMs, now);
+  const { generation, roll } = call;
+  const breaker = ended(health.breaker, policy.breaker, { outcome, generation, health: before, roll }, now);
+  const cooldown = cooldownAfter(health.cooldown, call, policy, now);
+  const left = { ...health, breaker, cooldown, lastResort: lastResortAfter(health, policy, now) };
   // A 403 is about what was asked as often as about our key (gaps 3.3).
-  if (!rule.againstUptime || call.failure.status === 403) return { ...health, breaker, cooldown };
+  if (!rule.againstUptime || call.failure.status === 403) return left;
   return {
-    ...counted(health, now, false),
-    breaker,
-    cooldown,
+    ...counted(left, now, false),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
   };
+}
+
+/** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
+export function observeSilence(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  now: number,
+  roll?: number,
+): EndpointHealth {
+  const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
+  const breaker = tripped(health.breaker, policy.breaker, now, roll);
+  if (breaker === health.breaker) return health;
+  return {
+    ...health,
+    breaker,
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false }, now),
+    lastResort: lastResortAfter(health, policy, now),
+  };
+}
+
+function lastResortAfter({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): LastResort {
+  const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
+  if (lastResort?.isUnderWay !== true) return { at: now, spacingMs: firstMs, isUnderWay: false };
+  const { growth = 2, maxOpenMs } = policy.breaker;
+  return { at: now, spacingMs: Math.min(maxOpenMs, lastResort.spacingMs * growth), isUnderWay: false };
 }
 
 /** How the endpoint stands, for ordering. */
@@ -131,14 +248,17 @@ function isOut(health: EndpointHealth, now: number): boolean {
 
 function cooldownAfter(
   current: Cooldown | undefined,
-  failure: AttemptFailure,
+  { failure, roll = 0 }: Extract<CallOutcome, { ok: false }>,
   policy: HealthPolicy,
   now: number,
 ): Cooldown | undefined {
-  const wanted = failure.retryAfterMs ?? FAILURE_RULES[failure.kind].cooldownMs;
-  if (wanted <= 0 || FAILURE_RULES[failure.kind].next !== 'endpoint') return current;
-  const until = now + Math.min(wanted, policy.maxCooldownMs);
-  return current !== undefined && current.until > until ? current : { since: now, until, cause: failure.kind };
+  const { kind, retryAfterMs } = failure;
+  const wanted = retryAfterMs ?? FAILURE_RULES[kind].cooldownMs;
+  if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
+  const jitter = retryAfterMs === undefined || kind !== 'rate_limited' ? 0 : roll * (policy.retryAfterJitter ?? 0);
+  const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);
+  if (current !== undefined && current.until > until) return current;
+  return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }
 
 function counted(health: EndpointHealth, now: number, succeeded: boolean): EndpointHealth {

@@ -48,13 +48,13 @@ export class SharedCooldowns {
     return valueWithin(this.#environment, this.#poll(), WAIT_MS);
   }
 
-  #tell({ id }: Endpoint, { since, until, cause }: Cooldown): void {
+  #tell({ id }: Endpoint, { since, until, cause, asked = false }: Cooldown): void {
     const now = this.#environment.now();
     if (until <= now || until - (this.#told.get(id) ?? 0) < SAME_MS) return;
     this.#told.set(id, until);
     const write = async (): Promise<void> => {
       const number = await this.#state.increment(LAST, 1, TEN_YEARS_MS);
-      await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause }, until - now);
+      await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause, asked }, until - now);
     };
     // Who is not told finds out by itself.
     write().catch(() => undefined);
@@ -77,11 +77,13 @@ export class SharedCooldowns {
 
   #learn(told: JsonValue | undefined): boolean {
     if (!isJsonObject(told)) return false;
-    const { endpoint, since, until, cause } = told;
+    const { endpoint, since, until, cause, asked } = told;
     if (typeof endpoint !== 'string' || typeof since !== 'number' || typeof until !== 'number') return true;
     if (!isKind(cause)) return true;
+    // What this instance told itself it knows better: a breaker lets probes through, a cooldown does not.
+    if (this.#told.get(endpoint) === until) return true;
     this.#told.set(endpoint, Math.max(until, this.#told.get(endpoint) ?? 0));
-    this.#records.cool(endpoint, { since, until, cause });
+    this.#records.cool(endpoint, { since, until, cause, asked: asked === true });
     return true;
   }
 }
