@@ -14,6 +14,11 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
   'Routing, retries and timeouts': [
     'policy',
     'selection',
+    'strategy',
+    'adaptive',
+    'pacer',
+    'silence',
+    'hedge',
     'stickyTtlMs',
     'timeouts',
     'fallback',

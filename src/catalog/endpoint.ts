@@ -75,6 +75,14 @@ export interface Endpoint {
   readonly scores?: Readonly<Record<string, number>> | undefined;
   /** How many prompts each of the scores was measured on. */
   readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
+  /** Requests per minute that it takes. */
+  readonly rpm?: number | undefined;
+  /** Tokens per minute that it takes, of prompts and answers together. */
+  readonly tpm?: number | undefined;
+  /** Calls at a time that it takes. */
+  readonly concurrency?: number | undefined;
+  /** Time limits of its own; see {@link EndpointDeclaration.timeouts}. */
+  readonly timeouts?: CallTimeouts | undefined;
   readonly byok?: ByokKey | undefined;
   /** Where facts come from that the program did not declare, by field of the declaration. */
   readonly origins?: FactOrigins | undefined;
@@ -119,6 +127,26 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
   /** How many prompts each of the scores was measured on. Default: unknown. */
   readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
+  /** Requests per minute that this process sends at most. Default: no limit but what the endpoint refuses. */
+  readonly rpm?: number | undefined;
+  /** Tokens per minute, of prompts and answers together, that this process sends at most. Default: no limit. */
+  readonly tpm?: number | undefined;
+  /** Calls that this process has open there at most. Default: no limit. */
+  readonly concurrency?: number | undefined;
+  /** Time limits in milliseconds, before those of the provider and of the router. Default: none of its own. */
+  readonly timeouts?: CallTimeouts | undefined;
+}
+
+/** Time limits of one call, in milliseconds. */
+export interface CallTimeouts {
+  /** To make a connection. */
+  readonly connectMs?: number | undefined;
+  /** From the connection to the first token of a stream. */
+  readonly firstTokenMs?: number | undefined;
+  /** From the connection to the end of a non-streaming answer. */
+  readonly answerMs?: number | undefined;
+  /** Between two signs of life of a stream. */
+  readonly idleMs?: number | undefined;
 }
 
 /**

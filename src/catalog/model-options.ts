@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from './endpoint.ts';
+import type { CallTimeouts, EndpointDeclaration } from './endpoint.ts';
 import type { Price, Rates } from './price.ts';
 import {
   amount,
@@ -8,6 +8,7 @@ import {
   group,
   listOf,
   mapOf,
+  milliseconds,
   type OptionKind,
   type OptionShape,
   text,
@@ -75,7 +76,19 @@ export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   implicitCaching: flag,
   scores: mapOf(amount),
   scoreCounts: mapOf(amount),
+  rpm: tokens,
+  tpm: tokens,
+  concurrency: tokens,
+  timeouts: (value, path) => callTimeouts(value, path),
 };
+
+/** Time limits of one call. */
+export const callTimeouts: OptionKind = group<CallTimeouts>({
+  connectMs: milliseconds,
+  firstTokenMs: milliseconds,
+  answerMs: milliseconds,
+  idleMs: milliseconds,
+});
 
 const declaration = group(DECLARATION_OPTIONS);
 

@@ -1,4 +1,4 @@
-import { modelTable } from '../catalog/model-options.ts';
+import { callTimeouts, modelTable } from '../catalog/model-options.ts';
 import { callable, flag, having, listOf, text } from '../platform/option-kinds.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
@@ -7,7 +7,15 @@ import { callable, flag, having, listOf, text } from '../platform/option-kinds.t
 export const providerCheck = having(
   'a provider, such as openai() makes one',
   { slug: text, models: modelTable, chat: callable },
-  { name: text, embed: callable, check: callable, close: callable, dataCollection: flag, zeroDataRetention: flag },
+  {
+    name: text,
+    embed: callable,
+    check: callable,
+    close: callable,
+    dataCollection: flag,
+    zeroDataRetention: flag,
+    timeouts: callTimeouts,
+  },
 );
 
 /** What the router needs of a plugin. */

@@ -10,6 +10,7 @@ import {
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
 import { fill, type ResolvedOf } from './option.ts';
 import { ROUTER, ROUTER_OPTIONS } from './router.ts';
+import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
@@ -30,6 +31,9 @@ type Reshaped =
   | 'catalog'
   | 'breaker'
   | 'maxCooldownMs'
+  | 'pacer'
+  | 'silence'
+  | 'hedge'
   | 'rateLimits'
   | 'budgets'
   | 'responseCache'
@@ -47,6 +51,9 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when a program in production has not said who may call over HTTP. */
   readonly callersUnsaid: boolean;
   readonly health: HealthPolicy;
+  readonly pacer: PacerPolicy | false;
+  readonly silence: SilencePolicy | false;
+  readonly hedge: HedgePolicy | false;
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
   readonly usage: ResolvedLimits;
@@ -101,6 +108,7 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     allowAnonymous: _,
     ...filled
   } = fill(ROUTER, config);
+  const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
   const resolved: ResolvedConfig = {
     ...filled,
     ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
@@ -108,7 +116,15 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     plugins: config.plugins ?? lists.plugins(),
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),
-    health: { breaker, maxCooldownMs },
+    health: {
+      breaker,
+      maxCooldownMs,
+      forgetting: filled.adaptive,
+      retryAfterJitter: pacer === false ? 0 : pacer.retryAfterJitter,
+    },
+    pacer,
+    silence: config.silence === false ? false : fill(SILENCE, Object(config.silence) as object),
+    hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
     state,
     sharesState,
     usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),

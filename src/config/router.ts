@@ -20,8 +20,18 @@ import {
   type ResponseCacheOptions,
 } from './limits.ts';
 import { LISTENERS } from './listeners.ts';
-import { computed, option, type OptionTable } from './option.ts';
+import { computed, option, type OptionTable, type Partially } from './option.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
+import {
+  ADAPTIVE,
+  type AdaptivePolicy,
+  HEDGE,
+  type HedgePolicy,
+  PACER,
+  type PacerPolicy,
+  SILENCE,
+  type SilencePolicy,
+} from './tables/adaptive.ts';
 import {
   BREAKER,
   type BreakerPolicy,
@@ -105,6 +115,22 @@ export const ROUTER = {
   retryBudget: option.section<RetryBudgetPolicy>(RETRY_BUDGET),
   /** Choices about the selection of endpoints. */
   selection: option.section<SelectionPolicy>(SELECTION),
+  /**
+   * How endpoints are chosen where a request gives neither `order` nor `sort`. `adaptive` draws by expected cost and
+   * health, `balanced` by 1/price² among the stable ones. Default `adaptive`.
+   */
+  strategy: option.word(['adaptive', 'balanced'], { default: 'adaptive' }),
+  /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
+  adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
+  /** How fast endpoints are called once they have refused. `false`: as fast as requests come. Default: on. */
+  pacer: option.either(option.flag(), option.object<Partially<PacerPolicy>>(PACER)),
+  /** When an endpoint that answers nothing is left alone. `false`: only timeouts notice. Default: on. */
+  silence: option.either(option.flag(), option.object<Partially<SilencePolicy>>(SILENCE)),
+  /**
+   * When a second endpoint is asked although the first has not failed: before the first byte, once per request, and
+   * never where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
+   */
+  hedge: option.either(option.flag(), option.object<Partially<HedgePolicy>>(HEDGE)),
   /** Longest cooldown of an endpoint, whatever its provider asks for. Default 3,600,000 (1 hour). */
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */

@@ -1,5 +1,5 @@
 import type { CatalogProvider } from '../catalog/catalog-provider.ts';
-import type { Endpoint } from '../catalog/endpoint.ts';
+import type { CallTimeouts, Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -44,6 +44,8 @@ export interface CallProgress {
  * @typeParam Model - Model ids it serves, for completion in the editor.
  */
 export interface Provider<Model extends string = string> extends CatalogProvider {
+  /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
+  readonly timeouts?: CallTimeouts | undefined;
   /** Only for the type system: carries the model ids. */
   readonly modelIds?: readonly Model[];
   /**

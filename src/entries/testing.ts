@@ -41,3 +41,16 @@ export { faultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
 export type { StateStoreCheck, StateStoreHarness } from '../testing/state-store-checks.ts';
+export { simulateTraffic } from '../testing/simulate-traffic/simulate-traffic.ts';
+export type { SimulatedSetup } from '../testing/simulate-traffic/simulate-traffic.ts';
+export type { TimePercentiles, TrafficFigures, TrafficReport } from '../testing/simulate-traffic/report.ts';
+export { SIMULATED_MODEL } from '../testing/simulate-traffic/world.ts';
+export type {
+  LatencyDistribution,
+  Outage,
+  RandomOutages,
+  SimulatedEndpoint,
+  SimulatedRateLimit,
+  SimulatedTraffic,
+  TrafficWorld,
+} from '../testing/simulate-traffic/world.ts';

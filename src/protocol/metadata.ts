@@ -25,6 +25,22 @@ export interface PipelineStage {
   readonly data?: JsonObject;
 }
 
+/** The numbers that decided about an endpoint. */
+export interface RoutingDecision {
+  /** US dollars that the request was expected to cost there; absent without a price. */
+  readonly expected_cost?: number;
+  /** Share of the prompt that is likely to be in the endpoint's cache. */
+  readonly warmth: number;
+  /** From 0 to 1: what is left after failures and slowness. */
+  readonly health: number;
+  /** How many times as long as usual its calls take at the moment. */
+  readonly slowness: number;
+  /** Share of its rate that is free. */
+  readonly headroom: number;
+  /** Probability with which it was drawn to be the first. */
+  readonly share: number;
+}
+
 /** Explains the routing of one request (contract: `router_metadata`; gaps 6.5). */
 export interface RouterMetadata {
   /** Model slug or alias as it was sent. */
@@ -37,10 +53,25 @@ export interface RouterMetadata {
   readonly is_byok: boolean;
   readonly endpoints: {
     readonly total: number;
-    readonly available: readonly { readonly provider: string; readonly model: string; readonly selected: boolean }[];
+    readonly available: readonly {
+      readonly provider: string;
+      readonly model: string;
+      readonly selected: boolean;
+      readonly decision?: RoutingDecision;
+    }[];
   };
   /** Upstream calls in order, with the status each ended in. */
-  readonly attempts?: readonly { readonly provider: string; readonly model: string; readonly status: number }[];
+  readonly attempts?: readonly {
+    readonly provider: string;
+    readonly model: string;
+    readonly status: number;
+    /** The call was made although an earlier one had not failed: that one was late, or its endpoint silent. */
+    readonly hedge?: boolean;
+    /** The call was cancelled because the other one answered first. */
+    readonly given_up?: boolean;
+    /** US dollars that a call which was given up may have cost, beside the cost of the answer. */
+    readonly cost?: number;
+  }[];
   readonly params?: JsonObject;
   /** Milliseconds from the call to the provider to the end of its answer. */
   readonly generation_time?: number;

@@ -1,4 +1,4 @@
-import type { EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
+import type { CallTimeouts, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure, failedReply } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -31,6 +31,8 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
+  readonly timeouts?: CallTimeouts | undefined;
   /** Whether the provider can search the web by itself. Default: it cannot. */
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
@@ -171,6 +173,7 @@ export function httpProvider<const Model extends string = string>(
     acceptsAnyModel: models === undefined,
     dataCollection,
     zeroDataRetention,
+    timeouts: options.timeouts,
     nativeSearch,
     readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],

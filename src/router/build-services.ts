@@ -1,5 +1,6 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
 import { EndUsers } from '../runtime/chat/end-users.ts';
 import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
 import { accountCheck } from '../runtime/limits/account-check.ts';
@@ -7,6 +8,7 @@ import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
+import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
@@ -31,7 +33,7 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     docsUrl,
   };
   const events = new EventHub();
-  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config.health, environment, (endpoint, before, after) =>
+  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, (endpoint, before, after) =>
     announceHealth({ events, facts, environment }, endpoint, before, after),
   );
   return {
@@ -41,10 +43,16 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     timeouts: config.timeouts,
     fallback: config.fallback,
     selection: config.selection,
+    strategy: config.strategy,
+    adaptive: config.adaptive,
+    pacer: config.pacer,
+    hedge: config.hedge,
+    pacing: new SharedPacing(config.pacer, config.hedge),
+    answerLengths: new AnswerLengths(boundedMap(MAX_RECORDS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
-    sticky: new StickySessions(config.state, config.stickyTtlMs),
+    sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),

@@ -1,5 +1,5 @@
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
-import { worldOf } from '../runtime/chat/attempt-loop.ts';
+import { worldOf } from '../runtime/chat/world-of.ts';
 import { planForExplanation, type PreparedRequest } from '../runtime/pipeline/start.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 
@@ -7,6 +7,6 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 export async function explainPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<Explanation> {
   const { plan, request, filtered } = await planForExplanation(services, prepared);
   const participants = { ...prepared, stages: filtered.stages };
-  const world = worldOf(services, undefined, 0);
+  const world = worldOf(services, { roll: 0 });
   return explainPlan(plan, request, participants, world, (endpoint) => !services.records.admission(endpoint).ok);
 }

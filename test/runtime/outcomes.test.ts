@@ -146,6 +146,9 @@ describe('a failure of everybody', () => {
   });
 });
 
+/** A Retry-After means what it says, without the jitter that keeps instances apart. */
+const EXACT = { pacer: { retryAfterJitter: 0 } };
+
 describe('when everybody is cooling down', () => {
   it('the answer is 503 at once, with the soonest moment that it makes sense to ask (U-68)', async () => {
     const bench = benchOf({
@@ -185,7 +188,7 @@ describe('when everybody is cooling down', () => {
   });
 
   it('by rate limits the answer is 429', async () => {
-    const bench = benchOf({ p0: { behaves: fails('rate_limited', { retryAfterMs: 30_000 }) } });
+    const bench = benchOf({ p0: { behaves: fails('rate_limited', { retryAfterMs: 30_000 }) } }, EXACT);
     ask(bench);
     await bench.environment.settle();
     const second = ask(bench);
@@ -198,7 +201,7 @@ describe('when everybody is cooling down', () => {
   });
 
   it('the next request after the cooldown is sent', async () => {
-    const bench = benchOf({ p0: { behaves: [fails('rate_limited', { retryAfterMs: 30_000 }), ANSWER] } });
+    const bench = benchOf({ p0: { behaves: [fails('rate_limited', { retryAfterMs: 30_000 }), ANSWER] } }, EXACT);
     ask(bench);
     await bench.environment.advance(30_000);
     const second = ask(bench);

@@ -250,7 +250,8 @@ describe('the only provider', () => {
     await bench.pass(29_000);
     expect(statusOf(await bench.ask())).toBe(429);
     expect(bench.upstream.requests).toHaveLength(1);
-    await bench.pass(1_000);
+    // What it asks for, and up to half as long again: instances must not all come back at once.
+    await bench.pass(16_000);
     bench.upstream.handler = answerWith('Hello');
     expect(await bench.ask()).toBe('Hello');
   });

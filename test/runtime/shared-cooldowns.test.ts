@@ -21,7 +21,13 @@ function two(fails: Behaviour, state?: StateStore) {
       cheap: { behaves: fails, models: CHEAP },
       dear: { behaves: ANSWER, models: DEAR },
     });
-    const router = createRouter({ providers: stubs.providers, environment, state: counted, on: { warning: () => {} } });
+    const router = createRouter({
+      providers: stubs.providers,
+      environment,
+      state: counted,
+      pacer: { retryAfterJitter: 0 },
+      on: { warning: () => {} },
+    });
     return { environment, router, stubs };
   };
   return { environment, reads, first: instance(), second: instance() };

@@ -3,10 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { ReportedUsage } from '../../src/core/stream/pieces.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
-import { type Bench, type Outcome, askAndWait, benchOf, statusOf } from '../support/driving.ts';
+import { type Bench, type Outcome, askAndWait, benchOf as adaptiveBenchOf, statusOf } from '../support/driving.ts';
 import { runs } from '../support/properties.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
+
+/** What these tests say of sessions holds without exception where costs do not decide: in the strategy `balanced`. */
+const benchOf: typeof adaptiveBenchOf = (providers, config) =>
+  adaptiveBenchOf(providers, { strategy: 'balanced', ...config });
 
 const ANSWER: Behaviour = { does: 'answer' };
 

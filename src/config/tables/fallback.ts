@@ -32,12 +32,22 @@ export const BREAKER = {
   failureRatio: option.share({ default: 0.5 }),
   /** Fewer calls than this in the last minute never open it. Default 5. */
   minimumCalls: option.whole(0, { default: 5 }),
-  /** Milliseconds of the first opening; each further one doubles. Default 30,000. */
-  openMs: option.ms({ default: 30_000 }),
-  /** Longest opening in milliseconds. Default 300,000. */
-  maxOpenMs: option.ms({ default: 300_000 }),
+  /** Milliseconds of the first opening. Default 2,500. */
+  openMs: option.ms({ default: 2_500 }),
+  /** Longest opening in milliseconds. Default 30,000. */
+  maxOpenMs: option.ms({ default: 30_000 }),
   /** Probes at a time when half open. Default 1. */
   probes: option.whole(1, { default: 1 }),
+  /** Failures in a row that open it, however few calls there were. Default 3. */
+  inARow: option.whole(1, { default: 3 }),
+  /** The same for an endpoint that has not been well. Default 2. */
+  inARowUnwell: option.whole(1, { default: 2 }),
+  /** Health below which an endpoint counts as unwell for that. Default 0.75. */
+  unwellBelow: option.share({ default: 0.75 }),
+  /** How many times as long as the one before an opening lasts. Default 1.7. */
+  growth: option.amount({ default: 1.7 }),
+  /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
+  jitter: option.share({ default: 0.2 }),
 } satisfies OptionTable;
 
 /** When a breaker opens and for how long. */

@@ -1,5 +1,5 @@
 import { fill } from '../../config/option.ts';
-import { BREAKER, type BreakerPolicy } from '../../config/tables/fallback.ts';
+import { BREAKER, type BreakerPolicy as BreakerOptions } from '../../config/tables/fallback.ts';
 import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
 /**
@@ -20,9 +20,17 @@ export interface Breaker {
   readonly probes: number;
   /** Monotonic time at which the newest probe started. */
   readonly probedAt: number;
+  /** Failures since the last success. */
+  readonly inARow: number;
 }
 
-export type { BreakerPolicy } from '../../config/tables/fallback.ts';
+/** When a breaker opens and for how long. A newer rule that is left out does not apply. */
+export type BreakerPolicy = Pick<
+  BreakerOptions,
+  'failureRatio' | 'minimumCalls' | 'openMs' | 'maxOpenMs' | 'probes'
+> & {
+  readonly [Rule in 'inARow' | 'inARowUnwell' | 'unwellBelow' | 'growth' | 'jitter']?: BreakerOptions[Rule] | undefined;
+};
 
 /** Default {@link BreakerPolicy}. */
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = fill(BREAKER);
@@ -40,6 +48,7 @@ export const CLOSED_BREAKER: Breaker = {
   openUntil: 0,
   probes: 0,
   probedAt: 0,
+  inARow: 0,
 };
 
 /** Whether a call may go through now, and if not, in how many milliseconds. */
@@ -60,37 +69,51 @@ export function started(breaker: Breaker, policy: BreakerPolicy, now: number): B
   return { ...breaker, probes: 1, probedAt: now, generation: breaker.generation + 1 };
 }
 
+/** How a call ended, for {@link ended}. */
+export interface BreakerCall {
+  readonly outcome: 'succeeded' | 'failed' | 'neutral';
+  readonly generation: number;
+  /** Health of the endpoint before the call. Default 1. */
+  readonly health?: number | undefined;
+  /** Random number from 0 to 1, for the length of an opening. Default: one that changes nothing. */
+  readonly roll?: number | undefined;
+}
+
 /** Records how a call ended that went out in the given generation. */
-export function ended(
-  breaker: Breaker,
-  policy: BreakerPolicy,
-  call: { readonly outcome: 'succeeded' | 'failed' | 'neutral'; readonly generation: number },
-  now: number,
-): Breaker {
+export function ended(breaker: Breaker, policy: BreakerPolicy, call: BreakerCall, now: number): Breaker {
   if (call.generation !== breaker.generation) return breaker;
-  if (breaker.state === 'open') return probeEnded(breaker, policy, call.outcome, now);
+  if (breaker.state === 'open') return probeEnded(breaker, policy, call, now);
   if (call.outcome === 'neutral') return breaker;
   const window = addOutcome(breaker.window, SHAPE, now, call.outcome === 'succeeded');
   const { succeeded, failed } = totalsOf(window, SHAPE, now, SPAN_MS);
   const calls = succeeded + failed;
+  const inARow = call.outcome === 'succeeded' ? 0 : breaker.inARow + 1;
   const trips = calls >= policy.minimumCalls && failed > calls * policy.failureRatio;
-  return trips ? opened({ ...breaker, window }, policy, now) : { ...breaker, window };
+  return trips || inARow >= mostInARow(policy, call.health)
+    ? opened({ ...breaker, window }, policy, now, call.roll)
+    : { ...breaker, window, inARow };
 }
 
-function probeEnded(
-  breaker: Breaker,
-  policy: BreakerPolicy,
-  outcome: 'succeeded' | 'failed' | 'neutral',
-  now: number,
-): Breaker {
+function mostInARow({ inARow = Infinity, inARowUnwell = inARow, unwellBelow = 0 }: BreakerPolicy, health = 1): number {
+  return health < unwellBelow ? inARowUnwell : inARow;
+}
+
+/** Opens a breaker for another reason than failures, such as an endpoint that has fallen silent. */
+export function tripped(breaker: Breaker, policy: BreakerPolicy, now: number, roll?: number): Breaker {
+  return breaker.state === 'open' ? breaker : opened(breaker, policy, now, roll);
+}
+
+function probeEnded(breaker: Breaker, policy: BreakerPolicy, { outcome, roll }: BreakerCall, now: number): Breaker {
   if (outcome === 'succeeded') return { ...CLOSED_BREAKER, generation: breaker.generation + 1 };
   // A call that was let through before its time, because nobody else was there, makes nothing worse.
-  if (outcome === 'failed' && now >= breaker.openUntil) return opened(breaker, policy, now);
+  if (outcome === 'failed' && now >= breaker.openUntil) return opened(breaker, policy, now, roll);
   return { ...breaker, probes: Math.max(0, breaker.probes - 1) };
 }
 
-function opened(breaker: Breaker, policy: BreakerPolicy, now: number): Breaker {
-  const openMs = Math.min(policy.maxOpenMs, policy.openMs * 2 ** Math.min(breaker.openings, 30));
+function opened(breaker: Breaker, policy: BreakerPolicy, now: number, roll = 0.5): Breaker {
+  const { growth = 2, jitter = 0 } = policy;
+  const varied = policy.openMs * growth ** Math.min(breaker.openings, 30) * (1 + jitter * (2 * roll - 1));
+  const openMs = Math.min(policy.maxOpenMs, varied);
   return {
     state: 'open',
     window: [],
@@ -100,6 +123,7 @@ function opened(breaker: Breaker, policy: BreakerPolicy, now: number): Breaker {
     openUntil: now + openMs,
     probes: 0,
     probedAt: 0,
+    inARow: 0,
   };
 }
 

@@ -14,6 +14,8 @@ export type FailureKind =
   | 'deadline'
   /** The caller went away. */
   | 'aborted'
+  /** Another call of the same request answered first. */
+  | 'superseded'
   | 'rate_limited'
   /** The balance or quota of our key is used up. */
   | 'quota'
@@ -74,6 +76,10 @@ export interface Attempt {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly endedAt: number;
+  /** True when it was made although an earlier call had not failed. */
+  readonly hedge?: boolean | undefined;
+  /** What a call that was given up may have cost, in US dollars. */
+  readonly costUsd?: number | undefined;
   readonly outcome: { readonly ok: true } | { readonly ok: false; readonly failure: AttemptFailure };
 }
 
@@ -131,6 +137,7 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   timeout: { ...outage, status: 524, errorType: 'timeout', sameEndpoint: false },
   deadline: { ...refused, status: 408, errorType: 'timeout', next: 'nothing' },
   aborted: { ...refused, status: 499, errorType: 'unmapped', next: 'nothing' },
+  superseded: { ...refused, status: 499, errorType: 'unmapped', next: 'endpoint' },
   rate_limited: {
     status: 429,
     errorType: 'rate_limit_exceeded',
@@ -138,7 +145,7 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
     sameEndpoint: true,
     breaks: false,
     againstUptime: false,
-    cooldownMs: 5_000,
+    cooldownMs: 1_000,
   },
   quota: account,
   credentials: account,

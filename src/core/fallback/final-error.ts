@@ -108,8 +108,11 @@ export function coolingError(
   docsUrl: string,
 ): FinalError {
   const waits = plan.steps.map((step) => admission(step.endpoint)).filter((one) => !one.ok);
-  const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lookMs ?? Infinity))) ?? 0;
-  const limited = waits.length > 0 && waits.every((one) => one.cause === 'rate_limited');
+  const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lastResortMs ?? Infinity))) ?? 0;
+  // Endpoints that are out would not help: what is in the way is the rate of the others.
+  const limited =
+    waits.some((one) => one.cause === 'pace') ||
+    (waits.length > 0 && waits.every((one) => one.cause === 'rate_limited'));
   const code = limited ? 'capacity_exhausted' : 'temporarily_unavailable';
   return {
     status: limited ? 429 : 503,

@@ -1,4 +1,12 @@
-import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started } from './breaker.ts';
+import {
+  type Condition,
+  conditionAfter,
+  conditionNow,
+  FAULTLESS,
+  type ForgettingPolicy,
+} from '../selection/adaptive/condition.ts';
+import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
+import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started, tripped } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
 import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
@@ -7,37 +15,39 @@ export interface Cooldown {
   readonly since: number;
   readonly until: number;
   readonly cause: AttemptFailure['kind'];
-  /** True when the provider said itself when to come back: then nobody looks earlier. */
+  /** True when the provider said for how long. */
   readonly asked?: boolean | undefined;
 }
 
-/** Refusals in a row of which nobody knows whether they concern more than their requests. */
+/** Refusals in a row of which it is unknown whether they concern more than their requests. */
 interface Doubt {
   readonly refusals: number;
   /** Id of the request that was refused last. */
   readonly request: string | undefined;
 }
 
-/** Calls let through to an endpoint that is to be left alone, because nobody else was there. */
-interface Looks {
-  /** Since the endpoint was last well. */
-  readonly count: number;
-  readonly lastAt: number;
-  readonly underWay: boolean;
+/** Calls that are let through although an endpoint is left alone, because nothing else was left. */
+export interface LastResort {
+  /** When the last one went out, or when the endpoint last failed. */
+  readonly at: number;
+  readonly spacingMs: number;
+  readonly isUnderWay: boolean;
 }
 
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
 export interface EndpointHealth {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
+  readonly lastResort?: LastResort | undefined;
+  readonly doubt?: Doubt | undefined;
+  /** What failures have left of it; see {@link conditionNow}. */
+  readonly condition: Condition;
   /** The last minute, the last half hour and the last day, in finer and coarser slices. */
   readonly minute: OutcomeWindow;
   readonly halfHour: OutcomeWindow;
   readonly day: OutcomeWindow;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
-  readonly doubt?: Doubt | undefined;
-  readonly looks?: Looks | undefined;
 }
 
 /** Options of the folds. */
@@ -45,6 +55,12 @@ export interface HealthPolicy {
   readonly breaker: BreakerPolicy;
   /** Longest cooldown in milliseconds, whatever a provider asks for. */
   readonly maxCooldownMs: number;
+  /** How failures are forgotten. Default: as in the default {@link AdaptivePolicy}. */
+  readonly forgetting?: ForgettingPolicy | undefined;
+  /** Longest addition to the Retry-After of a 429, as a share of it. Default 0. */
+  readonly retryAfterJitter?: number | undefined;
+  /** Milliseconds between two calls that are let through as a last resort, at first. Default 1,000. */
+  readonly lastResortMs?: number | undefined;
 }
 
 /** How one call ended, for {@link observe}. */
@@ -56,20 +72,32 @@ export type CallOutcome =
       readonly generation: number;
       /** Id of the request, so that one that fails twice is not taken for two. */
       readonly request?: string | undefined;
+      /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
+      readonly roll?: number | undefined;
     };
 
 /** Whether an endpoint may be called now. */
 export type Admission =
-  | { readonly ok: true }
+  | {
+      readonly ok: true;
+      /** True when the call would find out whether an endpoint that was out is back. */
+      readonly probe?: boolean | undefined;
+      /** Share of the endpoint's rate that is free. */
+      readonly headroom?: number | undefined;
+    }
   | {
       readonly ok: false;
       readonly waitMs: number;
-      readonly cause: AttemptFailure['kind'] | 'breaker';
+      /** `pace`: its rate, or a declared limit, is used up. */
+      readonly cause: AttemptFailure['kind'] | 'breaker' | 'pace';
+      /** True when the provider said for how long it wants to be left alone. */
+      readonly asked?: boolean | undefined;
       /**
-       * Milliseconds until a request that finds nobody else may have a look all the same; 0 for now. Absent when the
-       * provider said itself when to come back.
+       * Milliseconds until a request that finds nothing else may call the endpoint all the same, to find out whether it
+       * is back; 0 for now. Absent when the provider said itself when to come back.
        */
-      readonly lookMs?: number | undefined;
+      readonly lastResortMs?: number | undefined;
+      readonly headroom?: number | undefined;
     };
 
 /** How an endpoint stands among the others: 0 stable, 1 below par, 2 only as a last resort. */
@@ -91,16 +119,16 @@ const UPTIME_MINIMUM_CALLS = 100;
 const DOUBTS_UNTIL_SUSPECTED = 3;
 /** … and for how long it is then left alone. */
 const SUSPECTED_MS = 60_000;
-/** Milliseconds before the first look at an endpoint that is to be left alone; twice as long before each further one … */
-const FIRST_LOOK_MS = 1_000;
-/** … up to this. */
-const MOST_LOOK_MS = 10_000;
-/** A look whose end was never told does not forbid another for longer than this. */
-const LOOK_LOST_MS = 300_000;
+
+/** Milliseconds before the first call as a last resort, unless the policy says otherwise … */
+const LAST_RESORT_MS = 1_000;
+/** … twice as long before each further one, up to this. */
+const MOST_LAST_RESORT_MS = 10_000;
 
 /** Health of an endpoint that was never called. */
 export const UNKNOWN_HEALTH: EndpointHealth = {
   breaker: CLOSED_BREAKER,
+  condition: FAULTLESS,
   minute: [],
   halfHour: [],
   day: [],
@@ -110,79 +138,106 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
 
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
-  const { cooldown } = health;
-  if (cooldown !== undefined && now < cooldown.until && now >= cooldown.since) {
+  const { cooldown, breaker } = health;
+  if (cooldown !== undefined && isCooling(cooldown, now)) {
     const { cause, since, until, asked } = cooldown;
-    const lookMs = asked === true ? undefined : lookAfter(health, cause, since, now);
-    return { ok: false, waitMs: Math.min(until - now, policy.maxCooldownMs), cause, lookMs };
+    const waitMs = Math.min(until - now, policy.maxCooldownMs);
+    if (asked === true) return { ok: false, waitMs, cause, asked };
+    // A name that the provider does not know costs it nothing, and every request with it is told so.
+    const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, policy, since, now);
+    return { ok: false, waitMs, cause, lastResortMs };
   }
-  const { ok, waitMs } = admits(health.breaker, policy.breaker, now);
-  if (ok) return { ok: true };
-  return { ok: false, waitMs, cause: 'breaker', lookMs: lookAfter(health, 'breaker', health.breaker.openedAt, now) };
+  const { ok, waitMs } = admits(breaker, policy.breaker, now);
+  if (ok) return breaker.state === 'open' ? PROBE : ADMITTED;
+  return {
+    ok: false,
+    waitMs,
+    cause: 'breaker',
+    lastResortMs: lastResortAfterMs(health, policy, breaker.openedAt, now),
+  };
 }
 
-/** Milliseconds until somebody may look whether an endpoint that is to be left alone is back: one at a time. */
-function lookAfter(
-  health: EndpointHealth,
-  cause: AttemptFailure['kind'] | 'breaker',
-  since: number,
-  now: number,
-): number {
-  // A name that the provider does not know costs it nothing, and whoever mistyped it is told so every time.
-  if (cause === 'model_not_found') return 0;
-  const { looks } = health;
-  if (looks === undefined) return Math.max(0, since + FIRST_LOOK_MS - now);
-  if (looks.underWay && Math.abs(now - looks.lastAt) < LOOK_LOST_MS) return FIRST_LOOK_MS;
-  const spacing = Math.min(MOST_LOOK_MS, FIRST_LOOK_MS * 2 ** Math.min(looks.count, 30));
-  return Math.max(0, Math.min(spacing, Math.max(since + FIRST_LOOK_MS, looks.lastAt + spacing) - now));
+const ADMITTED: Admission = { ok: true };
+const PROBE: Admission = { ok: true, probe: true };
+
+function isCooling(cooldown: Cooldown, now: number): boolean {
+  return now < cooldown.until && now >= cooldown.since;
+}
+
+/** Milliseconds until the next call as a last resort: one at a time, and further apart the longer it does no good. */
+function lastResortAfterMs({ lastResort }: EndpointHealth, policy: HealthPolicy, since: number, now: number): number {
+  const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
+  if (lastResort === undefined) return Math.min(firstMs, Math.max(0, since + firstMs - now));
+  const { at, spacingMs, isUnderWay } = lastResort;
+  const elapsed = Math.abs(now - at);
+  // A call whose end was never told does not forbid others for good.
+  if (isUnderWay) return elapsed >= policy.breaker.maxOpenMs ? 0 : firstMs;
+  return Math.max(0, spacingMs - elapsed);
 }
 
 /** Folds in that a call goes out. */
 export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
-  const admitted = admission(health, policy, now).ok;
   const breaker = started(health.breaker, policy.breaker, now);
-  if (!admitted)
-    return { ...health, breaker, looks: { count: (health.looks?.count ?? 0) + 1, lastAt: now, underWay: true } };
-  return breaker === health.breaker ? health : { ...health, breaker };
+  const refused = !admission(health, policy, now).ok;
+  if (!refused) return breaker === health.breaker ? health : { ...health, breaker };
+  const { spacingMs } = health.lastResort ?? { spacingMs: policy.lastResortMs ?? LAST_RESORT_MS };
+  return { ...health, breaker, lastResort: { at: now, spacingMs, isUnderWay: true } };
 }
 
 /** Folds in how a call ended. */
 export function observe(health: EndpointHealth, policy: HealthPolicy, call: CallOutcome, now: number): EndpointHealth {
+  const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
+  const probe = call.generation === health.breaker.generation && health.breaker.state === 'open';
   if (call.ok) {
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation: call.generation }, now);
-    // A look that finds an endpoint well ends the time in which it is to be left alone.
-    const cooldown = health.looks?.underWay === true ? undefined : health.cooldown;
+    const { lastResort, cooldown, ...rest } = counted(health, now, true);
+    const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
     return {
-      ...counted(health, now, true),
+      ...rest,
       breaker,
-      cooldown,
+      condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
       consecutiveFailures: 0,
       doubt: undefined,
-      looks: undefined,
+      ...(isBack || cooldown === undefined ? {} : { cooldown }),
     };
   }
   const rule = FAILURE_RULES[call.failure.kind];
+  // A probe that others had to answer for has not shown that the endpoint is back.
   const doubtful = call.failure.doubtful === true;
-  const outcome = rule.breaks && !doubtful ? 'failed' : 'neutral';
-  const breaker = ended(health.breaker, policy.breaker, { outcome, generation: call.generation }, now);
-  const known = looked({ ...health, breaker }, now);
+  const breaks = (rule.breaks && !doubtful) || (probe && call.failure.kind === 'superseded');
+  const outcome = breaks ? 'failed' : 'neutral';
+  const before = conditionNow(health.condition, forgetting.forgetMs, now);
+  const { generation, roll } = call;
+  const breaker = ended(health.breaker, policy.breaker, { outcome, generation, health: before, roll }, now);
+  const known = { ...health, breaker, lastResort: lastResortAfter(health, policy, now) };
   if (doubtful) return doubted(known, call, now);
-  const cooldown = cooldownAfter(health.cooldown, call.failure, policy, now);
+  const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };
   // A 403 is about what was asked as often as about our key (gaps 3.3).
-  if (!rule.againstUptime || call.failure.status === 403) return { ...known, cooldown };
+  if (!rule.againstUptime || call.failure.status === 403) return left;
   return {
-    ...counted(known, now, false),
-    cooldown,
+    ...counted(left, now, false),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
   };
 }
 
-/** Notes the end of a look, if one is under way. */
-function looked(health: EndpointHealth, now: number): EndpointHealth {
-  return health.looks?.underWay === true
-    ? { ...health, looks: { ...health.looks, underWay: false, lastAt: now } }
-    : health;
+/** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
+export function observeSilence(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  now: number,
+  roll?: number,
+): EndpointHealth {
+  const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
+  const breaker = tripped(health.breaker, policy.breaker, now, roll);
+  if (breaker === health.breaker) return health;
+  return {
+    ...health,
+    breaker,
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false }, now),
+    lastResort: lastResortAfter(health, policy, now),
+  };
 }
 
 /** Folds in a refusal that may concern its request alone: only several of different requests mean more than that. */
@@ -199,6 +254,12 @@ function doubted(
   const until = now + SUSPECTED_MS;
   if (health.cooldown !== undefined && health.cooldown.until > until) return told;
   return { ...told, cooldown: { since: now, until, cause: failure.kind } };
+}
+
+function lastResortAfter({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): LastResort {
+  const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
+  if (lastResort?.isUnderWay !== true) return { at: now, spacingMs: firstMs, isUnderWay: false };
+  return { at: now, spacingMs: Math.min(MOST_LAST_RESORT_MS, lastResort.spacingMs * 2), isUnderWay: false };
 }
 
 /** How the endpoint stands, for ordering. */
@@ -232,16 +293,17 @@ function isOut(health: EndpointHealth, now: number): boolean {
 
 function cooldownAfter(
   current: Cooldown | undefined,
-  failure: AttemptFailure,
+  { failure, roll = 0 }: Extract<CallOutcome, { ok: false }>,
   policy: HealthPolicy,
   now: number,
 ): Cooldown | undefined {
-  const wanted = failure.retryAfterMs ?? FAILURE_RULES[failure.kind].cooldownMs;
-  if (wanted <= 0 || FAILURE_RULES[failure.kind].next !== 'endpoint') return current;
-  const until = now + Math.min(wanted, policy.maxCooldownMs);
+  const { kind, retryAfterMs } = failure;
+  const wanted = retryAfterMs ?? FAILURE_RULES[kind].cooldownMs;
+  if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
+  const jitter = retryAfterMs === undefined || kind !== 'rate_limited' ? 0 : roll * (policy.retryAfterJitter ?? 0);
+  const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);
   if (current !== undefined && current.until > until) return current;
-  const asked = failure.retryAfterMs !== undefined;
-  return { since: now, until, cause: failure.kind, ...(asked ? { asked } : {}) };
+  return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }
 
 function counted(health: EndpointHealth, now: number, succeeded: boolean): EndpointHealth {

@@ -22,16 +22,27 @@ export interface Situation {
   readonly waited: boolean;
   /** Random number from 0 to 1. */
   readonly roll: number;
+  /** Milliseconds that the request may still wait for a place at an endpoint whose rate is used up. Default 0. */
+  readonly placeWaitMs?: number | undefined;
+  /** Whether the process-wide budget has room for another endpoint after one that refused. Default true. */
+  readonly mayRetryRefusal?: boolean | undefined;
 }
 
 /** What to do now: call an endpoint, after a wait if it says so, or give up. */
 export type Move =
-  | { readonly type: 'attempt'; readonly step: PlanStep; readonly waitMs: number }
+  | {
+      readonly type: 'attempt';
+      readonly step: PlanStep;
+      readonly waitMs: number;
+      /** True when the wait is for a place that is promised to this request. */
+      readonly forPlace?: boolean | undefined;
+    }
   | { readonly type: 'stop'; readonly reason: 'refused' | 'attempts' | 'deadline' | 'exhausted' };
 
 /**
  * Decides what follows the attempts so far (gaps 4.1, 4.2; outcome rules of fallback).
- * First every endpoint of the plan once, in order and without waiting; then, if the failures allow it, a repetition.
+ * First every endpoint of the plan once, in order and without waiting; then the first whose rate has room soon; then,
+ * one call at a time, an endpoint that is left alone; and last, if the failures allow it, a repetition.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
   const failures = failedAttempts(attempts);
@@ -41,11 +52,44 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
   const open = plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
-  const untried = open.find((step) => triesOf(step, attempts) === 0 && situation.admission(step.endpoint).ok);
-  if (untried !== undefined) return { type: 'attempt', step: untried, waitMs: 0 };
-  const look = lastResort(open, attempts, situation);
-  if (look !== undefined) return { type: 'attempt', step: look, waitMs: 0 };
+  if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
+  const untried = open.filter((step) => triesOf(step, attempts) === 0);
+  const admitted = untried.find((step) => situation.admission(step.endpoint).ok);
+  if (admitted !== undefined) return { type: 'attempt', step: admitted, waitMs: 0 };
+  const place = firstPlace(untried, situation);
+  if (place !== undefined) return place;
+  const resort = lastResort(untried, situation);
+  if (resort !== undefined) return { type: 'attempt', step: resort, waitMs: 0 };
   return repetition(open, attempts, failures, situation) ?? stop('exhausted');
+}
+
+/**
+ * An endpoint that is left alone, but may be asked because all are: nobody answers "everything is failing" without having
+ * looked. Not one that said for how long, and none where only a rate is in the way.
+ */
+function lastResort(steps: readonly PlanStep[], { admission }: Situation): PlanStep | undefined {
+  const admissions = steps.map(({ endpoint }) => admission(endpoint));
+  if (admissions.some((one) => one.ok || one.cause === 'pace' || one.cause === 'rate_limited')) return undefined;
+  return steps.find((_, index) => {
+    const one = admissions[index];
+    return one?.ok === false && one.lastResortMs === 0;
+  });
+}
+
+/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough. */
+function firstPlace(
+  steps: readonly PlanStep[],
+  { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
+): Move | undefined {
+  let soonest: { step: PlanStep; waitMs: number } | undefined;
+  for (const step of steps) {
+    const admitted = admission(step.endpoint);
+    if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
+    const { waitMs } = admitted;
+    if (waitMs > placeWaitMs || now + waitMs >= deadlineAt) continue;
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
+  }
+  return soonest && { type: 'attempt', ...soonest, forPlace: true };
 }
 
 /**
@@ -74,24 +118,6 @@ function mayHoldMore(endpoint: Endpoint, than: Endpoint): boolean {
 function promptLimitOf({ contextLength, maxPromptTokens }: Endpoint): number | undefined {
   if (contextLength === undefined) return maxPromptTokens;
   return Math.min(contextLength, maxPromptTokens ?? contextLength);
-}
-
-/**
- * When every endpoint is to be left alone, the first that may be looked at all the same: a request with nobody else to
- * ask is better used for a look than turned away.
- */
-function lastResort(
-  open: readonly PlanStep[],
-  attempts: readonly Attempt[],
-  { admission }: Situation,
-): PlanStep | undefined {
-  const admissions = open.map((step) => admission(step.endpoint));
-  if (admissions.some((one) => one.ok)) return undefined;
-  return open.find((step, index) => triesOf(step, attempts) === 0 && lookOf(admissions[index]) === 0);
-}
-
-function lookOf(admission: Admission | undefined): number | undefined {
-  return admission?.ok === false ? admission.lookMs : undefined;
 }
 
 /** The step that can be repeated soonest, if any may be repeated at all. */

@@ -8,7 +8,7 @@ import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
-import type { ExclusionReason, RoutePlan } from './route-plan.ts';
+import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
 import type { World } from './performance.ts';
 
@@ -36,6 +36,8 @@ export interface ExplainedStep {
   readonly tokensPerSecond?: number | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
+  /** The numbers that put it in its place; absent where an order, a sort or prices alone decided. */
+  readonly decision?: DecisionFigures | undefined;
 }
 
 /** One endpoint that would not be used, and why. */
@@ -112,7 +114,7 @@ export function explainPlan(
       stages: stages.filter(({ id }) => id === plugin.id).map(({ record }) => record),
     })),
     serverTools: [...tools.values()].map(({ definition, name }) => ({ type: definition.type, name })),
-    steps: plan.steps.map(({ endpoint, why }) => ({
+    steps: plan.steps.map(({ endpoint, why, figures }) => ({
       provider: endpoint.provider,
       model: endpoint.model,
       tag: endpoint.tag,
@@ -124,6 +126,7 @@ export function explainPlan(
       latencyMs: medianLatency(endpoint, world),
       tokensPerSecond: medianThroughput(endpoint, world),
       coolingDown: coolingDown(endpoint),
+      ...(figures === undefined ? {} : { decision: figures }),
     })),
     rejected: plan.rejected.map(({ endpoint, reason, detail, undeclared }) => ({
       provider: endpoint.provider,

@@ -1,7 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
-import type { EndpointHealth } from '../fallback/health.ts';
+import type { Admission, EndpointHealth } from '../fallback/health.ts';
+import type { ServedBy } from './adaptive/expected-cost.ts';
+import type { Pace } from './adaptive/pacer.ts';
+import type { AdaptivePolicy } from './adaptive/policy.ts';
+import type { EndpointSpeed } from './adaptive/speed.ts';
 
 /**
  * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
@@ -28,6 +32,8 @@ type Histogram = readonly number[];
 /** What one successful call showed. */
 export interface Measurement {
   readonly latencyMs?: number | undefined;
+  /** True when `latencyMs` is the time to the end of an answer in one piece. */
+  readonly inOnePiece?: boolean | undefined;
   readonly tokensPerSecond?: number | undefined;
   /** Present when the request had tools: whether all calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
@@ -147,7 +153,14 @@ function percentiles(histogram: Histogram, descending: boolean): PercentileValue
 export interface EndpointRecord {
   readonly health: EndpointHealth;
   readonly performance: EndpointPerformance;
+  /** Absent as long as no call has answered. */
+  readonly speed?: EndpointSpeed | undefined;
+  /** Absent as long as nothing was sent. */
+  readonly pace?: Pace | undefined;
 }
+
+/** How endpoints are chosen where a request gives neither `order` nor `sort`. */
+export type SelectionStrategy = 'adaptive' | 'balanced';
 
 /** All that selection may know besides the request, as one value. */
 export interface World {
@@ -155,6 +168,20 @@ export interface World {
   readonly record: (endpoint: Endpoint) => EndpointRecord | undefined;
   /** Endpoint that the session sticks to. */
   readonly sticky?: string | undefined;
+  /** Endpoints that served the session, the latest first. */
+  readonly served?: ServedBy | undefined;
+  /**
+   * Whether an endpoint may be called now. Left out: every one may.
+   *
+   * @param warm - Whether the prompt is likely to be in its cache.
+   */
+  readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
+  /** Tokens that answers of this account and model usually have; undefined where nothing is known. */
+  readonly usualAnswerTokens?: number | undefined;
+  /** Default `balanced`. */
+  readonly strategy?: SelectionStrategy | undefined;
+  /** Left out: neither costs nor health decide, only prices and uptime. */
+  readonly adaptive?: AdaptivePolicy | undefined;
   /** Monotonic milliseconds. */
   readonly now: number;
   /** Random number from 0 (included) to 1 (excluded). */

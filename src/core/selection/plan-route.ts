@@ -2,12 +2,20 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
-import { type PlanStep, type Rejection, type RoutePlan, wholePromptsFirst } from './route-plan.ts';
+import {
+  type DecisionFigures,
+  type PlanStep,
+  type Rejection,
+  type RoutePlan,
+  wholePromptsFirst,
+} from './route-plan.ts';
 import { tightContextsLast } from './tight-contexts.ts';
 import { usableTargets } from './usable.ts';
 import { latencyOf, type PercentileValues, throughputOf, type World } from './performance.ts';
 import { stabilityOf } from '../fallback/health.ts';
 import { areComparable, toolQualities } from './exacto.ts';
+import { rankAdaptively } from './adaptive/rank-adaptive.ts';
+import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './request-price.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
@@ -156,12 +164,13 @@ function drawing(roll: number): <Item>(items: readonly Item[]) => readonly Item[
 interface Ranked {
   readonly endpoint: Endpoint;
   readonly why: string;
+  readonly figures?: DecisionFigures | undefined;
 }
 
 /**
  * Puts the endpoints of one model in the order in which they are tried (gaps 3.3).
  * From the outside in: the account's own keys before and after the shared capacity, then the sticky endpoint, then
- * `order`, then soft thresholds, then the sort or the price-weighted balance.
+ * `order`, then soft thresholds, then the sort or the strategy.
  */
 function rankEndpoints(
   endpoints: readonly Endpoint[],
@@ -182,7 +191,7 @@ function ownKeysAround(
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
   if (shared.length === endpoints.length) return rank(shared);
   return [own, shared, reserve].flatMap((group, index) =>
-    rank(group).map(({ endpoint, why }) => ({ endpoint, why: index === 1 ? why : `own key, ${why}` })),
+    rank(group).map((one) => (index === 1 ? one : { ...one, why: `own key, ${one.why}` })),
   );
 }
 
@@ -195,7 +204,12 @@ function rankGroup(
   const { order } = request.preferences;
   if (order.length > 0) return ordered(endpoints, order, request, world);
   const ranked = tiered(endpoints, request, (group) => thresholded(group, request, world, sort));
-  return stickyFirst(ranked, world.sticky);
+  return staysWithSession(sort, world) ? stickyFirst(ranked, world) : ranked;
+}
+
+/** An adaptive draw knows by itself what a cached prompt is worth. */
+function staysWithSession(sort: SortKey | undefined, { strategy, adaptive }: World): boolean {
+  return sort !== undefined || strategy !== 'adaptive' || adaptive === undefined;
 }
 
 /** `order` switches balancing and sticky sessions off; the rest follows by the default algorithm. */
@@ -206,14 +220,14 @@ function ordered(
   world: World,
 ): readonly Ranked[] {
   const named = order.flatMap((_, position) =>
-    balanced(
+    unsorted(
       endpoints.filter((endpoint) => selectorIndex(order, endpoint) === position),
       request,
       world,
-    ).map(({ endpoint }) => ({ endpoint, why: `order[${position}]` })),
+    ).map((one) => ({ ...one, why: `order[${position}]` })),
   );
   const others = endpoints.filter((endpoint) => selectorIndex(order, endpoint) < 0);
-  return [...named, ...balanced(others, request, world)];
+  return [...named, ...unsorted(others, request, world)];
 }
 
 /** With `service_tier: 'priority'` the priority endpoints come first, each group by itself (gaps 2.7). */
@@ -225,7 +239,7 @@ function tiered(
   if (serviceTier !== 'priority') return rank(endpoints);
   const first = rank(endpoints.filter((endpoint) => endpoint.tier === 'priority'));
   const rest = rank(endpoints.filter((endpoint) => endpoint.tier !== 'priority'));
-  return [...first.map(({ endpoint }) => ({ endpoint, why: 'priority tier' })), ...rest];
+  return [...first.map((one) => ({ ...one, why: 'priority tier' })), ...rest];
 }
 
 function thresholded(
@@ -235,23 +249,61 @@ function thresholded(
   sort: SortKey | undefined,
 ): readonly Ranked[] {
   const rank = (group: readonly Endpoint[]): readonly Ranked[] =>
-    sort === undefined ? balanced(group, request, world) : sorted(group, sort, request, world);
+    sort === undefined ? unsorted(group, request, world) : sorted(group, sort, request, world);
   if (!hasThresholds(request.preferences)) return rank(endpoints);
   const meets = (endpoint: Endpoint): boolean => meetsThresholds(endpoint, request.preferences, world);
   return [...rank(endpoints.filter(meets)), ...rank(endpoints.filter((endpoint) => !meets(endpoint)))];
 }
 
+/** Sorts by what the request asks for; an endpoint that fails or hangs does not stay in front because it was good once. */
 function sorted(
   endpoints: readonly Endpoint[],
   sort: SortKey,
   request: RoutedRequest,
   world: World,
 ): readonly Ranked[] {
-  return sortEndpoints(endpoints, sort, request, world).map((endpoint) => ({ endpoint, why: `sort: ${sort}` }));
+  const inOrder = sortEndpoints(endpoints, sort, request, world).map((endpoint) => ({
+    endpoint,
+    why: `sort: ${sort}`,
+  }));
+  if (world.adaptive === undefined) return inOrder;
+  const unwell = inOrder.filter(({ endpoint }) => !isWell(endpoint, world));
+  if (unwell.length === 0) return inOrder;
+  return [
+    ...inOrder.filter((one) => !unwell.includes(one)),
+    ...unwell.map((one) => ({ ...one, why: `${one.why}, behind the others: it fails or is slow` })),
+  ];
+}
+
+/** Whether an endpoint keeps the place that a sort or a session gives it. */
+function isWell(endpoint: Endpoint, world: World): boolean {
+  const { adaptive } = world;
+  if (adaptive === undefined) return true;
+  const admitted = world.admission?.(endpoint, true);
+  if (admitted !== undefined && (!admitted.ok || admitted.probe === true)) return admitted.ok;
+  return wellnessOf(world.record(endpoint), adaptive, world.now).health >= adaptive.unwellBelow;
+}
+
+/** Where nothing says in which order: by the strategy. */
+function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
+  const { strategy, adaptive } = world;
+  if (strategy !== 'adaptive' || adaptive === undefined) return balanced(endpoints, request, world);
+  const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
+  if (qualities === undefined) return rankAdaptively(endpoints, request, world, adaptive);
+  const isPoor = (endpoint: Endpoint): boolean => qualities.get(endpoint.id) === 2;
+  return [
+    ...rankAdaptively(
+      endpoints.filter((endpoint) => !isPoor(endpoint)),
+      request,
+      world,
+      adaptive,
+    ),
+    ...rankAdaptively(endpoints.filter(isPoor), request, world, adaptive).map((one) => ({ ...one, why: DEMOTED })),
+  ];
 }
 
 /**
- * The default: stable endpoints before unstable ones; among the stable ones the first by a price-weighted draw and
+ * The strategy `balanced`: stable endpoints before unstable ones; among the stable ones the first by a price-weighted draw and
  * the others by price. Requests with tools put endpoints with clearly bad tool calls behind the others.
  */
 function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
@@ -285,10 +337,11 @@ function byPrice(endpoints: readonly Endpoint[], request: RoutedRequest): readon
   );
 }
 
-function stickyFirst(ranked: readonly Ranked[], sticky: string | undefined): readonly Ranked[] {
+function stickyFirst(ranked: readonly Ranked[], world: World): readonly Ranked[] {
+  const { sticky } = world;
   const found = sticky === undefined ? undefined : ranked.find(({ endpoint }) => endpoint.id === sticky);
-  if (found === undefined) return ranked;
-  return [{ endpoint: found.endpoint, why: 'sticky session' }, ...ranked.filter((one) => one !== found)];
+  if (found === undefined || (world.strategy === 'adaptive' && !isWell(found.endpoint, world))) return ranked;
+  return [{ ...found, why: 'sticky session' }, ...ranked.filter((one) => one !== found)];
 }
 
 /**

@@ -25,6 +25,22 @@ export type ExclusionReason =
   | 'allow_fallbacks'
   | 'plugin';
 
+/** The numbers that decided about an endpoint. */
+export interface DecisionFigures {
+  /** US dollars that the request is expected to cost there; undefined without a price. */
+  readonly expectedCostUsd: number | undefined;
+  /** Share of the prompt that is likely to be in the endpoint's cache. */
+  readonly warmth: number;
+  /** From 0 to 1: what is left after failures and slowness. */
+  readonly health: number;
+  /** How many times as long as usual its calls take at the moment. */
+  readonly slowness: number;
+  /** Share of its rate that is free. */
+  readonly headroom: number;
+  /** Probability with which it was drawn to be the first; 0 for one that must not be called now. */
+  readonly share: number;
+}
+
 /** One endpoint in the order in which it will be tried, and the reason for its place. */
 export interface PlanStep {
   readonly endpoint: Endpoint;
@@ -35,6 +51,8 @@ export interface PlanStep {
   readonly refusedTogether?: boolean | undefined;
   /** In words, for `explain`. */
   readonly why: string;
+  /** Absent where an order or prices alone decided. */
+  readonly figures?: DecisionFigures | undefined;
 }
 
 /** An endpoint that was left out. */

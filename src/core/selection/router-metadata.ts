@@ -1,6 +1,6 @@
-import type { PipelineStage, RouterMetadata } from '../../protocol/metadata.ts';
+import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
 import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
-import type { RoutePlan } from './route-plan.ts';
+import type { DecisionFigures, RoutePlan } from './route-plan.ts';
 
 /** What explains one request. */
 export interface MetadataFacts {
@@ -28,10 +28,11 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     is_byok: selected?.byok !== undefined,
     endpoints: {
       total: plan.steps.length + plan.rejected.length,
-      available: plan.steps.map(({ endpoint }) => ({
+      available: plan.steps.map(({ endpoint, figures }) => ({
         provider: endpoint.providerName,
         model: endpoint.model,
         selected: endpoint === selected,
+        ...(figures === undefined ? {} : { decision: describeDecision(figures) }),
       })),
     },
     ...(attempts.length === 0 ? {} : { attempts: attempts.map(describeAttempt) }),
@@ -40,7 +41,30 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
   };
 }
 
-function describeAttempt({ step, outcome }: Attempt): { provider: string; model: string; status: number } {
+function describeDecision(figures: DecisionFigures): RoutingDecision {
+  const { expectedCostUsd, warmth, health, slowness, headroom, share } = figures;
+  return {
+    ...(expectedCostUsd === undefined ? {} : { expected_cost: expectedCostUsd }),
+    warmth: rounded(warmth),
+    health: rounded(health),
+    slowness: rounded(slowness),
+    headroom: rounded(headroom),
+    share: rounded(share),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
+}
+
+function describeAttempt({ step, outcome, hedge, costUsd }: Attempt): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
-  return { provider: step.endpoint.providerName, model: step.endpoint.model, status };
+  const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
+  return {
+    provider: step.endpoint.providerName,
+    model: step.endpoint.model,
+    status,
+    ...(hedge === true ? { hedge } : {}),
+    ...(isGivenUp ? { given_up: true, ...(costUsd === undefined ? {} : { cost: costUsd }) } : {}),
+  };
 }

@@ -1,9 +1,24 @@
 import * as z from 'zod';
 import { type Availability, ERROR_TYPES, type ErrorBody, type ErrorDetail, type ErrorMetadata } from '../error.ts';
-import type { PipelineStage, RouterMetadata } from '../metadata.ts';
+import type { PipelineStage, RouterMetadata, RoutingDecision } from '../metadata.ts';
 import { anyJson, anyObject, count, wireObject, words } from './wire-object.ts';
 
 const attempted = { provider: z.string(), model: z.string() };
+
+const decision = wireObject<RoutingDecision>(
+  { warmth: z.number(), health: z.number(), slowness: z.number(), headroom: z.number(), share: z.number() },
+  { expected_cost: z.number() },
+);
+
+const offered = wireObject<RouterMetadata['endpoints']['available'][number]>(
+  { ...attempted, selected: z.boolean() },
+  { decision },
+);
+
+const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
+  { ...attempted, status: count },
+  { hedge: z.boolean(), given_up: z.boolean(), cost: z.number() },
+);
 
 const pipelineStage = wireObject<PipelineStage>(
   { type: z.string(), name: z.string() },
@@ -25,13 +40,10 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     summary: z.string(),
     attempt: count,
     is_byok: z.boolean(),
-    endpoints: wireObject<RouterMetadata['endpoints']>(
-      { total: count, available: z.array(z.object({ ...attempted, selected: z.boolean() })) },
-      {},
-    ),
+    endpoints: wireObject<RouterMetadata['endpoints']>({ total: count, available: z.array(offered) }, {}),
   },
   {
-    attempts: z.array(z.object({ ...attempted, status: count })),
+    attempts: z.array(made),
     params: anyObject,
     generation_time: z.number().min(0),
     pipeline: z.array(pipelineStage),

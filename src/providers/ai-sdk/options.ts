@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
+import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import {
   anything,
   callable,
@@ -19,7 +19,7 @@ import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 import { anyText, headerValue } from '../check-options.ts';
-import { DECLARATION_OPTIONS } from '../../catalog/model-options.ts';
+import { callTimeouts, DECLARATION_OPTIONS } from '../../catalog/model-options.ts';
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what
@@ -49,6 +49,8 @@ export interface AiSdkCommonOptions {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
+  readonly timeouts?: CallTimeouts | undefined;
   /**
    * Fetches files that requests name by address, for models that do not. Default: up to 20 MB from hosts on the public
    * internet. `false`: such requests are not for these models.
@@ -69,7 +71,7 @@ export interface AiSdkOptions<Models extends AiSdkModelTable = AiSdkModelTable> 
 
 /** Options of {@link fromAiSdk} for one model. */
 export interface AiSdkModelOptions<Id extends string = string>
-  extends AiSdkCommonOptions, Omit<AiSdkDeclaration, 'model' | 'dataCollection' | 'zeroDataRetention'> {
+  extends AiSdkCommonOptions, Omit<AiSdkDeclaration, 'model' | 'dataCollection' | 'zeroDataRetention' | 'timeouts'> {
   /** Default: the name of the model's provider, up to the first dot. */
   readonly slug?: string | undefined;
   /** Id of the model in this router. Default: the slug, a slash, and the model's own id. */
@@ -87,6 +89,7 @@ const AI_SDK_COMMON_OPTIONS: OptionShape<AiSdkCommonOptions> = {
   headers: mapOf(headerValue),
   dataCollection: flag,
   zeroDataRetention: flag,
+  timeouts: callTimeouts,
   download: kind('a function, or false', (value) => value === false || typeof value === 'function'),
   onWarning: callable,
   secrets: listOf(text),

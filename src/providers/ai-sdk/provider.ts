@@ -147,6 +147,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     models,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    timeouts: options.timeouts,
     chat,
     ...(canEmbed ? { embed } : {}),
     async close() {

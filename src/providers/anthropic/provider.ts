@@ -64,6 +64,7 @@ export function anthropic<const Models extends ModelTable = never>(
     models,
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
+    timeouts: options.timeouts,
     nativeSearch: 'filtered',
     readsFiles: true,
     codec: messagesCodec(betas),

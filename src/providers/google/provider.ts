@@ -118,6 +118,7 @@ export function google<const Models extends ModelTable = never>(
       models: options.models,
       dataCollection,
       zeroDataRetention,
+      timeouts: options.timeouts,
       nativeSearch: 'alone',
       readsFiles: true,
       codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),

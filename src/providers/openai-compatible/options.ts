@@ -1,4 +1,5 @@
-import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
+import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
+import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
 import type { Dialect, EmbeddingDialect } from './dialect.ts';
 import type { NativeDialect } from './provider.ts';
@@ -34,6 +35,8 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
   readonly dataCollection?: boolean | undefined;
   /** True when nothing is kept after the answer. Default false. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
+  readonly timeouts?: CallTimeouts | undefined;
   /**
    * Shapes besides chat completions that this server speaks itself: callers who ask in one of them get its own words.
    * Default: what the vendor speaks at its own address, and none at any other.
@@ -74,6 +77,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   headers: mapOf(headerValue),
   dataCollection: flag,
   zeroDataRetention: flag,
+  timeouts: callTimeouts,
   nativeDialects: anything,
   nativeBatches: flag,
   transport: withFunctions('a transport', 'send', 'close'),

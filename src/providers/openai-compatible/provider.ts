@@ -87,6 +87,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       models,
       dataCollection,
       zeroDataRetention,
+      timeouts: options.timeouts,
       readsFiles: dialect.readsFiles,
       codec: chatCompletionsCodec(dialect),
       dialectCodecs: nativeCodecs(nativeDialects, dialect),

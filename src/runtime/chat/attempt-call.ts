@@ -20,6 +20,8 @@ export interface AttemptCall<Result> {
   open(): Promise<CallResult<Result>>;
   /** Frees everything. */
   close(): void;
+  /** Ends a call that has not answered yet: its result is this failure. */
+  giveUp(reason: AttemptFailure): void;
   /** What the provider said so far of what it will charge for. */
   readonly reported: Reported;
 }
@@ -43,6 +45,10 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
   readonly firstTokenAt: number;
   /** Breaker generation that the call belongs to. */
   readonly generation: number;
+  /** Number of the attempt in the request, counted from 1. */
+  readonly attempt: number;
+  /** True when it was made although an earlier call had not failed. */
+  readonly hedge: boolean;
   /** Absent for a stream. */
   readonly result?: Result | undefined;
 }

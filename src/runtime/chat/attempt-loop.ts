@@ -1,25 +1,29 @@
+import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { coolingError, finalError } from '../../core/fallback/final-error.ts';
+import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
-import type { World } from '../../core/selection/performance.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './events.ts';
-import type { AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, CallEnd, CallResult } from './attempt-call.ts';
 import type { Answer } from './execution.ts';
+import { type Flight, Hedging } from './hedging.ts';
+import { Signal } from './late-call.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
-import { settleAttempt } from './settle.ts';
+import { settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /** What an execution knows about a call that it is about to make. */
@@ -74,6 +78,12 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
+  /** What a call costs that is made beside another one. */
+  readonly #hedgeReservations = new Map<Call, Reservation>();
+  /** Endpoint at which a place was promised. */
+  #promised: string | undefined;
+  #waitedForPlaceMs = 0;
+  readonly #hedging: Hedging<Call, Result>;
 
   constructor(
     services: RuntimeServices,
@@ -92,6 +102,16 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
+    this.#hedging = new Hedging({
+      services,
+      request,
+      plan,
+      signal,
+      attempts: this.#attempts,
+      admission: this.#admission,
+      launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
+      conclude: (flight, opened) => this.#conclude(flight, opened),
+    });
   }
 
   get attempts(): readonly Attempt[] {
@@ -110,6 +130,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
    */
   async run(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
+    this.#services.pacing.request(this.plan.steps[0]?.figures?.expectedCostUsd);
     try {
       const answer = await this.#untilAnswered();
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
@@ -139,12 +160,25 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       if (move.type === 'stop') throw this.#give(move);
       const { step, waitMs } = move;
       waited = waitMs > 0;
-      if (waited) await wait(this.#services.environment, waitMs, this.signal);
+      if (waited) await this.#wait(move);
       else if (!this.#isPrepared(step)) await this.#prepare(step);
       else if (!this.#isPaid(step)) await this.#reserve(step);
       else answer = await this.#attempt(step);
     }
     return answer;
+  }
+
+  /** Waits before a call; who waits for a place is promised the next one that is free. */
+  async #wait({ step, waitMs, forPlace }: Extract<Move, { type: 'attempt' }>): Promise<void> {
+    const { environment, records, pacing } = this.#services;
+    if (forPlace !== true) return wait(environment, waitMs, this.signal);
+    const startedAt = environment.now();
+    records.promise(step.endpoint, startedAt + waitMs);
+    this.#promised = step.endpoint.id;
+    const leave = pacing.enter();
+    await wait(environment, waitMs, this.signal);
+    leave();
+    this.#waitedForPlaceMs += environment.now() - startedAt;
   }
 
   /** What the attempts so far look like from outside. */
@@ -182,11 +216,17 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
-    const ended: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome };
+    const costUsd =
+      'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
+    const ended: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome, costUsd };
     this.#attempts.push(ended);
-    this.#reservation?.settle(made, end);
+    (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
     return ended;
+  }
+
+  #givenUpCost(made: AttemptedCall<Call, Result>, reason: AttemptFailure): number | undefined {
+    return made.endpoint.price === undefined ? undefined : usdFromNano(spentOnFailed(made, this.request, reason));
   }
 
   #isPrepared({ endpoint }: PlanStep): boolean {
@@ -213,41 +253,118 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   #nextMove(waited: boolean): Move {
-    const { environment, fallback, records, budget } = this.#services;
+    const { environment, fallback, pacer, budget, pacing } = this.#services;
+    const mostMs = pacer === false ? 0 : pacer.maxWaitMs - this.#waitedForPlaceMs;
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
-      admission: records.admission,
+      admission: this.#admission,
       mayRepeat: budget.mayRepeat(),
       waited,
       roll: environment.random(),
+      placeWaitMs: mostMs > 0 && pacing.mayWait(this.#perSecond()) ? mostMs : 0,
+      mayRetryRefusal: pacing.mayRetryRefusal,
     });
   }
 
-  /** Makes one call: gives its answer, or undefined when it failed and was settled so. */
+  /** Whether an endpoint may be called for this request. A place that was promised is no longer counted against it. */
+  readonly #admission = (endpoint: Endpoint): Admission => {
+    const { records } = this.#services;
+    const admission = records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens());
+    const isPromised = !admission.ok && admission.cause === 'pace' && this.#promised === endpoint.id;
+    return isPromised ? { ok: true } : admission;
+  };
+
+  #isWarm(endpoint: Endpoint): boolean {
+    const step = this.plan.steps.find((one) => one.endpoint === endpoint);
+    return (step?.figures?.warmth ?? 0) > 0;
+  }
+
+  #likelyTokens(): number {
+    const { promptTokens, outputTokens = 0 } = this.request.needs;
+    return likelyPromptTokens(promptTokens) + outputTokens;
+  }
+
+  /** Calls per second that the endpoints of the plan take together. */
+  #perSecond(): number {
+    return this.plan.steps.reduce((sum, { endpoint }) => sum + this.#services.records.rate(endpoint), 0);
+  }
+
+  /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   async #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
-    const { environment, records, providers, budget } = this.#services;
+    const { budget, pacing } = this.#services;
+    const { endpoint } = step;
+    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
+    const last = this.#attempts.at(-1)?.outcome;
+    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
+    return this.#hedging.answer(this.#launch(step, false));
+  }
+
+  /** Sends a call on its way. */
+  #launch(step: PlanStep, hedge: boolean): Flight<Call, Result> {
+    const { environment, records, providers } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
-    const generation = records.started(endpoint);
+    const admission = this.#admission(endpoint);
+    const generation = records.started(endpoint, {
+      tokens: this.#likelyTokens(),
+      promised: this.#promised === endpoint.id,
+    });
+    this.#promised = undefined;
     const startedAt = environment.now();
+    const attempt = this.attemptsBefore + this.#attempts.length + (hedge ? 2 : 1);
     const call = this.#kind.dial({
       request: this.#prepared.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
-      traceContext: announceAttempt(this.#services, this, endpoint),
+      traceContext: announceAttempt(this.#services, this, step, { attempt, hedge }),
       onSending: (body) => this.onSending?.(endpoint, body()),
     });
-    const opened = await call.open();
-    const endedAt = environment.now();
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK });
-    const made = { endpoint, call, startedAt, generation, firstTokenAt: endedAt };
-    if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(endpoint)) {
+    const silence = new Signal();
+    const stopWaiting = records.waiting(endpoint, {
+      startedAt,
+      kind: this.#hedging.kind,
+      onSilence: () => silence.raise(),
+    });
+    const opened = call.open().then((result) => {
+      stopWaiting();
+      if (result.type !== 'failed') records.answered(endpoint);
+      return result;
+    });
+    const isProbe = !admission.ok || admission.probe === true;
+    return { step, call, opened, startedAt, generation, attempt, hedge, isProbe, silence };
+  }
+
+  /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
+  async #launchBeside(step: PlanStep, isWanted: () => boolean): Promise<Flight<Call, Result> | undefined> {
+    const reservation =
+      this.#reservation === undefined ? undefined : new Reservation(this.#services.spending, this.request);
+    try {
+      if (!this.#isPrepared(step)) await this.#prepare(step);
+      await reservation?.make(step.endpoint, this.#prepared.get(step.endpoint.id) ?? this.request);
+    } catch {
+      return undefined;
+    }
+    if (!isWanted() || !this.#admission(step.endpoint).ok) {
+      reservation?.release();
+      return undefined;
+    }
+    const flight = this.#launch(step, true);
+    if (reservation !== undefined) this.#hedgeReservations.set(flight.call, reservation);
+    return flight;
+  }
+
+  /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
+  #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
+    const { step, call, startedAt, generation, attempt, hedge } = flight;
+    const endedAt = this.#services.environment.now();
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, ...(hedge ? { hedge } : {}) });
+    const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
+    if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
       call.close();
       this.#ended(made, { failure: failure('content_policy', 'A content filter kept the whole answer back') });
       return undefined;
@@ -265,13 +382,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   #give(move: Extract<Move, { type: 'stop' }>): RouterError {
-    const { docsUrl, records } = this.#services;
+    const { docsUrl } = this.#services;
     const context = this.#errorContext();
     if (this.plan.steps.length === 0) {
       return errorOfNoRoute(explainNoRoute(this.plan, this.request, docsUrl), context);
     }
     if (this.#attempts.length === 0 && move.reason === 'exhausted') {
-      return errorOfAttempts(coolingError(this.plan, records.admission, docsUrl), context);
+      return errorOfAttempts(coolingError(this.plan, this.#admission, docsUrl), context);
     }
     const { allowFallbacks } = this.request.preferences;
     return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks, docsUrl }), context);
@@ -280,18 +397,6 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {
     return { routerMetadata: this.metadata(false), generationId: this.request.id };
   }
-}
-
-/** The world as it is now, for planning. */
-export function worldOf(services: RuntimeServices, sticky?: string, roll?: number): World {
-  const { environment, records, selection } = services;
-  return {
-    record: records.record,
-    sticky,
-    now: environment.now(),
-    roll: roll ?? environment.random(),
-    policy: selection,
-  };
 }
 
 const OK = { ok: true } as const;

@@ -1,5 +1,7 @@
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
+import type { CallTimeouts } from '../../catalog/endpoint.ts';
+import type { Timeouts } from '../../config/tables/timeouts.ts';
 
 /** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
 const CALL_OVER = new DOMException('The call is over', 'AbortError');
@@ -26,13 +28,13 @@ export class CallWatch {
   readonly deadline: Deadline;
   readonly #options: CallWatchOptions;
   readonly #controller = new AbortController();
-  readonly #onCallerAbort = (): void => this.#interrupt(failure('aborted', 'The caller went away'));
+  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The caller went away'));
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
 
   constructor(options: CallWatchOptions) {
     this.#options = options;
-    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#interrupt(expired(phase)));
+    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.interrupt(expired(phase)));
   }
 
   /** For the provider. */
@@ -87,7 +89,8 @@ export class CallWatch {
     this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
   }
 
-  #interrupt(reason: AttemptFailure): void {
+  /** Ends the call for another reason than its own time or its caller. */
+  interrupt(reason: AttemptFailure): void {
     if (this.#interruption !== undefined) return;
     this.#interruption = reason;
     this.#options.onInterrupt?.();
@@ -188,3 +191,21 @@ export class Deadline {
 }
 
 export type { Timeouts } from '../../config/tables/timeouts.ts';
+
+/** The time limits of a call: those of its endpoint, then of its provider, then of the router. */
+export function timeoutsOf(
+  timeouts: Timeouts,
+  provider: { readonly timeouts?: CallTimeouts | undefined },
+  endpoint: { readonly timeouts?: CallTimeouts | undefined },
+): Timeouts {
+  if (provider.timeouts === undefined && endpoint.timeouts === undefined) return timeouts;
+  const limit = (name: keyof CallTimeouts): number =>
+    endpoint.timeouts?.[name] ?? provider.timeouts?.[name] ?? timeouts[name];
+  return {
+    ...timeouts,
+    connectMs: limit('connectMs'),
+    firstTokenMs: limit('firstTokenMs'),
+    answerMs: limit('answerMs'),
+    idleMs: limit('idleMs'),
+  };
+}

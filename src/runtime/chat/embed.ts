@@ -3,12 +3,14 @@ import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstre
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts, timeoutsOf } from './call-watch.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding-result.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './events.ts';
-import { AttemptLoop, worldOf } from './attempt-loop.ts';
+import { AttemptLoop } from './attempt-loop.ts';
+import { worldOf } from './world-of.ts';
 import type { Answer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -16,7 +18,6 @@ import { announceResult, billingOf, settleError } from './settle.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../../contracts/provider.ts';
-import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { AttemptCall, CallResult, Reported } from './attempt-call.ts';
 
@@ -43,7 +44,8 @@ export async function answerEmbeddings(
   const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, {
     dial: ({ provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
       const call = { request, endpoint, apiKey, traceContext };
-      return new EmbeddingUpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
+      const own = timeoutsOf(timeouts, provider, endpoint);
+      return new EmbeddingUpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, onSending });
     },
     bill: ({ endpoint, result }) =>
       settleUsage(endpoint, result?.usage, {
@@ -147,6 +149,10 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     } catch {
       return this.#failed(misbehaviour());
     }
+  }
+
+  giveUp(reason: AttemptFailure): void {
+    this.#watch.interrupt(reason);
   }
 
   close(): void {

@@ -7,9 +7,40 @@ import {
   type EndpointHealth,
   type HealthPolicy,
   observe,
+  observeSilence,
   observeStart,
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
+import {
+  headroomOf,
+  type MinuteUse,
+  useAfterSending,
+  waitForLimits,
+} from '../../core/selection/adaptive/declared-limits.ts';
+import {
+  DEFAULT_PACER_POLICY,
+  FREE_PACE,
+  paceAfterRefusal,
+  paceAfterSending,
+  paceAfterSuccess,
+  type PacerPolicy,
+  placeIn,
+} from '../../core/selection/adaptive/pacer.ts';
+import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY } from '../../core/selection/adaptive/policy.ts';
+import {
+  DEFAULT_SILENCE_POLICY,
+  silenceOf,
+  type SilencePolicy,
+  type WaitingCall,
+} from '../../core/selection/adaptive/silence.ts';
+import {
+  type EndpointSpeed,
+  speedAfter,
+  speedAfterGivingUp,
+  type TimedKind,
+  UNKNOWN_SPEED,
+  type UsualTime,
+} from '../../core/selection/adaptive/speed.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 
@@ -22,12 +53,47 @@ export interface RecordMap<Value> {
   set(key: string, value: Value): unknown;
 }
 
+/** How records are kept. */
+export interface RecordPolicies {
+  readonly health: HealthPolicy;
+  readonly adaptive?: AdaptivePolicy | undefined;
+  /** False: endpoints are called as fast as requests come, until they refuse. */
+  readonly pacer?: PacerPolicy | false | undefined;
+  /** False: silence is only noticed by timeouts. */
+  readonly silence?: SilencePolicy | false | undefined;
+}
+
+/** A call that has not answered yet. */
+export interface RunningCall {
+  readonly startedAt: number;
+  readonly kind: TimedKind;
+  /** Called once when its endpoint turns out to hang. */
+  readonly onSilence: () => void;
+}
+
+/** What changes too often to be copied each time. */
+interface Load {
+  readonly running: Set<RunningCall>;
+  calls: number;
+  use: MinuteUse;
+  lastSuccessAt: number;
+}
+
+/** How much more the times of an endpoint may vary of which only its peers are known. */
+const PEER_VARIANCE = 2;
+
 const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
+  readonly #loads = new Map<string, Load>();
+  /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
+  readonly #peers: RecordMap<EndpointSpeed>;
   readonly #policy: HealthPolicy;
+  readonly #adaptive: AdaptivePolicy;
+  readonly #pacer: PacerPolicy | undefined;
+  readonly #silence: SilencePolicy | undefined;
   readonly #environment: Environment;
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
@@ -36,28 +102,69 @@ export class EndpointRecords {
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
   constructor(
     records: RecordMap<EndpointRecord>,
-    policy: HealthPolicy,
+    { health, adaptive, pacer, silence }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
   ) {
     this.#onChange = onChange;
     this.#records = records;
-    this.#policy = policy;
+    this.#peers = new Map();
+    this.#policy = health;
+    this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
+    this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
+    this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
   }
 
   record = (endpoint: Endpoint): EndpointRecord | undefined => this.#records.get(endpoint.id);
 
-  admission = (endpoint: Endpoint): Admission => {
+  /**
+   * Whether an endpoint may be called now.
+   *
+   * @param warm - Whether the prompt is likely to be in its cache: such calls may use all of its rate.
+   * @param tokens - Tokens that the call is likely to have.
+   */
+  admission = (endpoint: Endpoint, warm = false, tokens = 0): Admission => {
     const record = this.#records.get(endpoint.id);
-    return record === undefined ? ADMITTED : admission(record.health, this.#policy, this.#environment.now());
+    if (record === undefined) return ADMITTED;
+    const now = this.#environment.now();
+    const admitted = admission(record.health, this.#policy, now);
+    if (!admitted.ok) return admitted;
+    const limits = this.#waitForLimits(endpoint, tokens, now);
+    const place =
+      this.#pacer === undefined || record.pace === undefined ? undefined : placeIn(record.pace, this.#pacer, warm, now);
+    const waitMs = Math.max(limits.waitMs, place?.waitMs ?? 0);
+    const headroom = Math.min(limits.headroom, place?.headroom ?? 1);
+    if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
+    return headroom === 1 ? admitted : { ...admitted, headroom };
   };
 
-  /** Notes that a call goes out; the result belongs to the breaker's current generation. */
-  started(endpoint: Endpoint): number {
+  /** Calls per second that an endpoint takes, as far as it is known. */
+  rate(endpoint: Endpoint): number {
+    return this.#records.get(endpoint.id)?.pace?.rate ?? Infinity;
+  }
+
+  /** Promises a place at a time to come to somebody who waits for it. */
+  promise(endpoint: Endpoint, at: number): void {
     const record = this.#records.get(endpoint.id) ?? FRESH;
-    const health = observeStart(record.health, this.#policy, this.#environment.now());
-    if (health !== record.health) this.#records.set(endpoint.id, { ...record, health });
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, at, this.#environment.now());
+    this.#records.set(endpoint.id, { ...record, pace });
+  }
+
+  /**
+   * Notes that a call goes out; the result belongs to the breaker's current generation.
+   *
+   * @param call - `tokens` that it is likely to have, and whether its place was promised before.
+   */
+  started(endpoint: Endpoint, call: { readonly tokens?: number; readonly promised?: boolean } = {}): number {
+    const now = this.#environment.now();
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const health = observeStart(record.health, this.#policy, now);
+    const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now, now);
+    this.#records.set(endpoint.id, { ...record, health, pace });
+    const load = this.#load(endpoint);
+    load.calls += 1;
+    if (isLimited(endpoint)) load.use = useAfterSending(load.use, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
   }
@@ -78,7 +185,14 @@ export class EndpointRecords {
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const health = observe(record.health, this.#policy, outcome, now);
     const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
-    this.#records.set(endpoint.id, { health, performance });
+    this.#records.set(endpoint.id, {
+      health,
+      performance,
+      speed: this.#speedAfter(endpoint, record.speed, measurement, now),
+      pace: this.#paceAfter(record, outcome, now),
+    });
+    const load = this.#load(endpoint);
+    load.calls = Math.max(0, load.calls - 1);
     if (this.onCooldown !== undefined && !outcome.ok) {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
@@ -86,10 +200,116 @@ export class EndpointRecords {
     this.#compare(endpoint, record.health, health);
   }
 
+  /** Notes that a call was given up because another one answered: it would have taken longer than this. */
+  gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const { speed: policy, forgetMs } = this.#adaptive;
+    const known = record.speed ?? UNKNOWN_SPEED;
+    const speed = speedAfterGivingUp(known, policy, { kind, ms: afterMs, forgetMs }, this.#environment.now());
+    if (speed !== known) this.#records.set(endpoint.id, { ...record, speed });
+  }
+
+  /** How long calls of an endpoint usually take: as far as it was called itself, and otherwise as those of its model. */
+  usual({ id, model }: Endpoint, kind: TimedKind): UsualTime | undefined {
+    const own = this.#records.get(id)?.speed?.[kind];
+    if (own !== undefined && own.calls >= this.#adaptive.speed.minimumCalls) return own;
+    const peers = this.#peers.get(model)?.[kind];
+    return peers && { ...peers, variance: PEER_VARIANCE * peers.variance };
+  }
+
+  /** Notes that a call waits for its answer; the result ends that. */
+  waiting(endpoint: Endpoint, call: RunningCall): () => void {
+    const { running } = this.#load(endpoint);
+    running.add(call);
+    return () => void running.delete(call);
+  }
+
+  /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */
+  answered(endpoint: Endpoint): void {
+    this.#load(endpoint).lastSuccessAt = this.#environment.now();
+  }
+
+  /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
+  silence(endpoint: Endpoint): number {
+    const load = this.#loads.get(endpoint.id);
+    if (this.#silence === undefined || load === undefined || load.running.size === 0) return 0;
+    const now = this.#environment.now();
+    const calls: WaitingCall[] = [];
+    for (const { startedAt, kind } of load.running) {
+      const usual = this.usual(endpoint, kind);
+      if (usual !== undefined) calls.push({ ageMs: now - startedAt, usual });
+    }
+    return silenceOf(calls, now - load.lastSuccessAt, this.#silence, this.#adaptive.speed);
+  }
+
+  /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
+  checkSilence(endpoint: Endpoint): boolean {
+    if (this.#silence === undefined || this.silence(endpoint) >= this.#silence.threshold) return false;
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const now = this.#environment.now();
+    const health = observeSilence(record.health, this.#policy, now, this.#environment.random());
+    if (health !== record.health) {
+      this.#records.set(endpoint.id, { ...record, health });
+      this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });
+      this.#compare(endpoint, record.health, health);
+    }
+    for (const call of this.#load(endpoint).running) call.onSilence();
+    return true;
+  }
+
+  /** Whether the circuit of an endpoint is open, or only half closed again. */
+  isOut(endpoint: Endpoint): boolean {
+    return this.#records.get(endpoint.id)?.health.breaker.state === 'open';
+  }
+
+  #waitForLimits(endpoint: Endpoint, tokens: number, now: number): { waitMs: number; headroom: number } {
+    if (!isLimited(endpoint)) return UNLIMITED;
+    const { use, calls: running } = this.#load(endpoint);
+    return {
+      waitMs: waitForLimits(endpoint, use, { tokens, running }, now),
+      headroom: headroomOf(endpoint, use, running, now),
+    };
+  }
+
+  #speedAfter(
+    { model }: Endpoint,
+    speed: EndpointSpeed | undefined,
+    measurement: Measurement | undefined,
+    now: number,
+  ): EndpointSpeed | undefined {
+    const ms = measurement?.latencyMs;
+    if (ms === undefined) return speed;
+    const { speed: policy, forgetMs } = this.#adaptive;
+    const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
+    this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
+  }
+
+  #paceAfter({ pace }: EndpointRecord, outcome: CallOutcome, now: number): EndpointRecord['pace'] {
+    if (this.#pacer === undefined || pace === undefined) return pace;
+    if (outcome.ok) return paceAfterSuccess(pace, this.#pacer);
+    return outcome.failure.kind === 'rate_limited' ? paceAfterRefusal(pace, this.#pacer, now) : pace;
+  }
+
+  #load({ id }: Endpoint): Load {
+    let load = this.#loads.get(id);
+    if (load === undefined) {
+      load = { running: new Set(), calls: 0, use: [], lastSuccessAt: -Infinity };
+      this.#loads.set(id, load);
+    }
+    return load;
+  }
+
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
     if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
     this.#onChange(endpoint, before, after);
   }
+}
+
+const UNLIMITED = { waitMs: 0, headroom: 1 };
+
+function isLimited({ rpm, tpm, concurrency }: Endpoint): boolean {
+  return rpm !== undefined || tpm !== undefined || concurrency !== undefined;
 }
 
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */

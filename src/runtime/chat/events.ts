@@ -1,6 +1,7 @@
+import type { DecisionFigures, PlanStep } from '../../core/selection/route-plan.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Operation } from '../../catalog/model.ts';
-import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { Batch, BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
@@ -54,6 +55,8 @@ export interface AttemptFacts {
   readonly request: RequestFacts;
   /** Counted from 1. */
   readonly attempt: number;
+  /** Present when the call is made although an earlier one of the same request has not failed. */
+  readonly hedge?: boolean | undefined;
   readonly provider: string;
   readonly model: string;
   /** Whether the catalog lists the model. False where a provider takes any name: the name is the caller's text then. */
@@ -63,6 +66,8 @@ export interface AttemptFacts {
 
 /** One upstream call begins. Followed by one {@link AttemptEvent} of the same number. */
 export interface AttemptStartEvent extends AttemptFacts {
+  /** The numbers that put the endpoint in its place; absent where an order, a sort or prices alone decided. */
+  readonly decision?: DecisionFigures | undefined;
   /** Sends these headers with the call, so that its trace goes on at the provider. To be called at once, if at all. */
   readonly carry: (traceContext: TraceContext) => void;
 }
@@ -77,6 +82,8 @@ export interface AttemptEvent extends AttemptFacts {
   readonly failure?: AttemptFailure | undefined;
   /** What the provider says this call used, also when its answer was no good. Absent when it said nothing. */
   readonly usage?: Usage | undefined;
+  /** US dollars that a call which was given up may have cost. Absent for others, or when no price is known. */
+  readonly givenUpCost?: number | undefined;
 }
 
 /** A request was answered. */
@@ -309,19 +316,18 @@ export function announceRequest({ events }: RuntimeServices, { request }: { read
 /** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */
 export function announceAttempt(
   services: RuntimeServices,
-  execution: {
-    readonly request: RoutedRequest;
-    readonly attempts: readonly Attempt[];
-    readonly attemptsBefore: number;
-  },
-  endpoint: Endpoint,
+  execution: { readonly request: RoutedRequest },
+  { endpoint, figures }: PlanStep,
+  { attempt, hedge }: { readonly attempt: number; readonly hedge: boolean },
 ): TraceContext | undefined {
   const { events } = services;
   if (!events.heard('attempt_start')) return undefined;
   let carried: TraceContext | undefined;
   events.emit('attempt_start', {
     request: factsOf(execution.request),
-    attempt: execution.attemptsBefore + execution.attempts.length + 1,
+    attempt,
+    ...(hedge ? { hedge } : {}),
+    ...(figures === undefined ? {} : { decision: figures }),
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),

@@ -11,9 +11,12 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts } from './attempt-call.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
-import { type AttemptKind, AttemptLoop, type AttemptLoopOptions, worldOf } from './attempt-loop.ts';
+import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
+import { type AttemptKind, AttemptLoop, type AttemptLoopOptions } from './attempt-loop.ts';
+import { worldOf } from './world-of.ts';
 import { billAnswer } from './bill-answer.ts';
 import type { RuntimeServices } from './services.ts';
+import { timeoutsOf } from './call-watch.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 
@@ -106,7 +109,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
       dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
         const call = { request, endpoint, apiKey, traceContext };
-        return new UpstreamCall({ environment, timeouts, deadlineAt, signal, provider, call, onSending });
+        const own = timeoutsOf(timeouts, provider, endpoint);
+        return new UpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, onSending });
       },
       bill: (made) => billAnswer(chat, made),
     };
@@ -117,8 +121,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
 /** What is known already when a request is planned. */
 interface KnownBefore {
   readonly roll?: number | undefined;
-  /** Endpoint that the session sticks to, or undefined if there is none. Left out: it is looked up. */
-  readonly sticky?: string | undefined;
+  /** Endpoints that served its session, the latest first. Left out: they are looked up. */
+  readonly served?: ServedBy | undefined;
 }
 
 /** Plans a request on the world as it is now. */
@@ -128,20 +132,23 @@ export function planRequest(
   known: KnownBefore = {},
 ): MaybePromise<RoutePlan> {
   const news = services.cooldowns?.refresh();
-  const found = 'sticky' in known ? known.sticky : stickyEndpoint(services, request);
-  return andThen(found, (sticky) =>
-    // Both were asked at the same time, so a slow store is waited for once.
-    andThen(news, () => planRoute(request, worldOf(services, sticky, known.roll))),
+  const found = known.served ?? servedBefore(services, request);
+  return andThen(found, (served) =>
+    // Both were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
+    andThen(services.sticky.isSlow ? undefined : news, () =>
+      planRoute(request, worldOf(services, { request, served, roll: known.roll })),
+    ),
   );
 }
 
-/** The endpoint that a request's session sticks to, if the store tells in time. */
-export function stickyEndpoint(
+/** The endpoints that served a request's session, if the store tells in time. */
+export function servedBefore(
   { environment, sticky }: RuntimeServices,
   request: NormalizedRequest,
-): Promise<string | undefined> | string | undefined {
+): Promise<ServedBy> | ServedBy {
   const found = sticky.find(request);
-  return found instanceof Promise ? valueWithin(environment, found, STICKY_WAIT_MS) : found;
+  if (!(found instanceof Promise)) return found;
+  return valueWithin(environment, found, STICKY_WAIT_MS).then((served) => served ?? []);
 }
 
 /** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves money. */

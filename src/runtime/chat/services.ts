@@ -1,13 +1,17 @@
 import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
 import type { RouterFacts } from '../../core/normalize/normalize.ts';
 import type { PluginRegistry } from '../../core/pipeline/registry.ts';
-import type { SelectionPolicy } from '../../core/selection/performance.ts';
+import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/performance.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { Account, RoutingPolicy } from '../../core/account.ts';
 import type { Within } from '../../core/normalize/normalized-request.ts';
+import type { HedgePolicy } from '../../core/selection/adaptive/hedge.ts';
+import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
+import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
+import type { AnswerLengths } from './answer-lengths.ts';
 import type { EndUsers } from './end-users.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -19,6 +23,7 @@ import type { Responses } from '../limits/responses.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
+import type { SharedPacing } from './shared-pacing.ts';
 import type { Timeouts } from './call-watch.ts';
 
 /** Everything the runtime works with, put together once from the configuration. */
@@ -29,6 +34,12 @@ export interface RuntimeServices {
   readonly timeouts: Timeouts;
   readonly fallback: FallbackPolicy;
   readonly selection: SelectionPolicy;
+  readonly strategy: SelectionStrategy;
+  readonly adaptive: AdaptivePolicy;
+  readonly pacer: PacerPolicy | false;
+  readonly hedge: HedgePolicy | false;
+  readonly pacing: SharedPacing;
+  readonly answerLengths: AnswerLengths;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly records: EndpointRecords;
   /** Absent where state is not shared. */

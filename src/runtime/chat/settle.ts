@@ -24,7 +24,7 @@ export interface Recorded {
 /** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
 export function settleAttempt(
   services: RuntimeServices,
-  execution: Recorded & { readonly attemptsBefore: number },
+  execution: Recorded,
   attempt: Attempt,
   answer: AttemptedCall,
   facts?: AnswerFacts,
@@ -34,18 +34,17 @@ export function settleAttempt(
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
-  else
-    services.records.ended(endpoint, {
-      ok: false,
-      failure: outcome.failure,
-      generation,
-      request: execution.request.id,
-    });
+  else {
+    const roll = services.environment.random();
+    const { id: request } = execution.request;
+    services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation, request, roll });
+  }
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
-    attempt: execution.attemptsBefore + execution.attempts.length,
+    attempt: answer.attempt,
+    ...(answer.hedge ? { hedge: true } : {}),
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),
@@ -54,6 +53,7 @@ export function settleAttempt(
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
     failure: outcome.ok ? undefined : inOurWords(outcome.failure),
     usage: facts?.usage ?? usageOfFailed(answer, execution.request),
+    ...(attempt.costUsd === undefined ? {} : { givenUpCost: attempt.costUsd }),
   });
 }
 
@@ -84,10 +84,13 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
  */
 export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
-  if (reported === undefined && failed.kind !== 'aborted') return 0;
+  if (reported === undefined && !ABANDONED.has(failed.kind)) return 0;
   const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
   return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
 }
+
+/** Failures after which the provider may go on, and charges for it. */
+const ABANDONED: ReadonlySet<AttemptFailure['kind']> = new Set(['aborted', 'superseded']);
 
 /** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
 function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest): Usage | undefined {
@@ -125,8 +128,9 @@ export function announceResult(
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
 ): void {
-  const { rateTicket } = execution.request;
+  const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
+  services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
@@ -179,6 +183,7 @@ function measurementOf(
   const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
   return {
     latencyMs: answer.firstTokenAt - answer.startedAt,
+    inOnePiece: !streamed,
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
     toolCalls: facts?.toolCalls,
   };

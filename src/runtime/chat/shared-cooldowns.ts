@@ -80,6 +80,8 @@ export class SharedCooldowns {
     const { endpoint, since, until, cause, asked } = told;
     if (typeof endpoint !== 'string' || typeof since !== 'number' || typeof until !== 'number') return true;
     if (!isKind(cause)) return true;
+    // What this instance told itself it knows better: a breaker lets probes through, a cooldown does not.
+    if (this.#told.get(endpoint) === until) return true;
     this.#told.set(endpoint, Math.max(until, this.#told.get(endpoint) ?? 0));
     this.#records.cool(endpoint, { since, until, cause, asked: asked === true });
     return true;

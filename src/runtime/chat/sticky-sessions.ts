@@ -1,30 +1,65 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';
+import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
+import type { RecordMap } from './endpoint-records.ts';
+import type { Environment } from '../../platform/environment.ts';
+
+/** Endpoints of a session that are remembered: a cache elsewhere may still hold its prompt. */
+const MOST_ENDPOINTS = 4;
+/** Milliseconds after which an answer of the store is not worth a wait. */
+const SLOW_STORE_MS = 50;
+const NOBODY: ServedBy = [];
 
 /**
  * Keeps the requests of one conversation with one endpoint, so that its prompt cache is used (gaps 3.5). A preference,
  * never a constraint: an endpoint that is filtered out or fails is passed over, and an error does not pin anything.
+ *
+ * Every instance has its own memory first. What others know is read meanwhile, for the next turn: nobody waits for a
+ * store who has something to go by, or when the store was slow the last time.
  */
 export class StickySessions {
   readonly #store: StateStore;
+  readonly #local: RecordMap<ServedBy>;
   readonly #ttlMs: number;
+  readonly #environment: Environment;
+  /** Milliseconds in which the store answered the last time. */
+  #storeMs = 0;
 
-  constructor(store: StateStore, ttlMs: number) {
+  constructor(store: StateStore, local: RecordMap<ServedBy>, ttlMs: number, environment: Environment) {
     this.#store = store;
+    this.#local = local;
     this.#ttlMs = ttlMs;
+    this.#environment = environment;
   }
 
-  /** The endpoint that a session sticks to, if any. Nothing is looked up where there is nothing to choose. */
-  find(request: NormalizedRequest): Promise<string | undefined> | string | undefined {
-    if (!matters(request)) return undefined;
+  /** True when the store has lately taken longer than is worth a wait. */
+  get isSlow(): boolean {
+    return this.#storeMs > SLOW_STORE_MS;
+  }
+
+  /**
+   * Endpoints that served a session, the latest first. Nothing is looked up where there is nothing to choose. A promise
+   * only where nothing is known here.
+   */
+  find(request: NormalizedRequest): Promise<ServedBy> | ServedBy {
+    if (!matters(request)) return NOBODY;
+    const key = keyOf(request);
+    const known = this.#fresh(this.#local.get(key) ?? NOBODY);
     try {
-      const found = this.#store.get(keyOf(request));
-      return found instanceof Promise ? found.then(asText) : asText(found);
+      const found = this.#store.get(key);
+      if (!(found instanceof Promise)) return this.#learn(key, servedIn(found));
+      const learnt = this.#timed(found).then(
+        (value) => this.#learn(key, servedIn(value)),
+        () => known,
+      );
+      return known.length > 0 || this.isSlow ? known : learnt;
     } catch {
-      return undefined;
+      return known;
     }
   }
 
@@ -34,13 +69,54 @@ export class StickySessions {
     // The account's own key comes first anyway; what a router model must remember is which model it was.
     if (endpoint.byok !== undefined && !isRouted(request)) return undefined;
     if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
+    const key = keyOf(request);
+    const tokens = usage?.prompt_tokens ?? likelyPromptTokens(request.needs.promptTokens);
+    const now = this.#environment.now();
+    const served = this.#learn(key, [{ endpoint: sharedId(endpoint), at: now, tokens }]);
     try {
-      const stored = this.#store.set(keyOf(request), sharedId(endpoint), this.#ttlMs);
+      const stored = this.#store.set(key, served, this.#ttlMs);
       return stored instanceof Promise ? stored : undefined;
     } catch (error) {
       return Promise.reject(error);
     }
   }
+
+  /** Puts together what is known here and what came from elsewhere: of each endpoint the latest. */
+  #learn(key: string, news: ServedBy): ServedBy {
+    const known = this.#local.get(key);
+    const merged: ServedBy[number][] = [];
+    for (const one of [...news, ...(known ?? NOBODY)].sort((left, right) => right.at - left.at)) {
+      if (!merged.some(({ endpoint }) => endpoint === one.endpoint)) merged.push(one);
+    }
+    const served = this.#fresh(merged).slice(0, MOST_ENDPOINTS);
+    if (served.length > 0 || known !== undefined) this.#local.set(key, served);
+    return served;
+  }
+
+  #fresh(served: ServedBy): ServedBy {
+    const oldest = this.#environment.now() - this.#ttlMs;
+    return served.every(({ at }) => at > oldest) ? served : served.filter(({ at }) => at > oldest);
+  }
+
+  async #timed<Value>(promise: Promise<Value>): Promise<Value> {
+    const startedAt = this.#environment.now();
+    try {
+      return await promise;
+    } finally {
+      this.#storeMs = this.#environment.now() - startedAt;
+    }
+  }
+}
+
+function servedIn(value: JsonValue | undefined): ServedBy {
+  if (!Array.isArray(value)) return NOBODY;
+  return value.flatMap((one) => {
+    if (!isJsonObject(one)) return [];
+    const { endpoint, at, tokens } = one;
+    return typeof endpoint === 'string' && typeof at === 'number' && typeof tokens === 'number'
+      ? [{ endpoint, at, tokens }]
+      : [];
+  });
 }
 
 /** `order` switches stickiness off, and a single endpoint leaves no choice. */
@@ -68,8 +144,4 @@ function cacheAtWork({ price }: Endpoint, usage: Usage | undefined): boolean {
   const details = usage?.prompt_tokens_details;
   if (!details?.cached_tokens && !details?.cache_write_tokens) return false;
   return price === undefined || (price.cacheRead !== undefined && price.cacheRead < price.prompt);
-}
-
-function asText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -91,6 +91,10 @@ export class UpstreamCall {
     return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
   };
 
+  giveUp(reason: AttemptFailure): void {
+    this.#watch.interrupt(reason);
+  }
+
   /** Frees everything; the provider is told if it is still at work. */
   close(): void {
     this.#watch.end();

@@ -11,7 +11,7 @@ import {
   ChatExecution,
   type Execution,
   planRequest,
-  stickyEndpoint,
+  servedBefore,
 } from '../chat/execution.ts';
 import { errorOfFault, withContext } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -356,18 +356,18 @@ async function planWithPlugins(
   const { environment, facts, records, selection } = services;
   const isRouted = request.targets.some((target) => target.router !== undefined);
   // A plan asks for the session itself, but here the plugins must know first.
-  const sticky = isRouted ? await stickyEndpoint(services, request) : undefined;
+  const served = isRouted ? await servedBefore(services, request) : undefined;
   const filtered = filterCandidates(request, plugins, {
     ...context,
     catalog: facts.catalog,
-    sticky,
+    sticky: served?.[0]?.endpoint,
     record: records.record,
     now: environment.now(),
     policy: selection,
   });
   onFailures(filtered.failures);
   for (const message of filtered.warnings) services.tellNotice(message);
-  const plan = await planRequest(services, filtered.request, { roll: context.roll, ...(isRouted ? { sticky } : {}) });
+  const plan = await planRequest(services, filtered.request, { roll: context.roll, served });
   return {
     request: filtered.request,
     plan: { ...plan, rejected: [...filtered.rejected, ...plan.rejected] },

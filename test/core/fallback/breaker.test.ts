@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   type Breaker,
   type BreakerPolicy,
+  CLOSED_BREAKER,
   DEFAULT_BREAKER_POLICY,
   admits,
   ended,
+  tripped,
 } from '../../../src/core/fallback/breaker.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
@@ -247,6 +249,9 @@ describe('a breaker', () => {
   });
 });
 
+/** The defaults without the rule about failures in a row, which would come first. */
+const BY_RATIO: BreakerPolicy = { ...DEFAULT_BREAKER_POLICY, inARow: undefined, inARowUnwell: undefined };
+
 describe('the default breaker', () => {
   it.each([
     ['all of four calls failed', 0, 4, 'closed'],
@@ -254,7 +259,7 @@ describe('the default breaker', () => {
     ['half of six calls failed', 3, 3, 'closed'],
     ['five of nine calls failed', 4, 5, 'open'],
   ] as const)('after %s: is %s succeeded, %d failed, %s', (_name, succeeded, failed, state) => {
-    const { real } = freshPair(DEFAULT_BREAKER_POLICY);
+    const { real } = freshPair(BY_RATIO);
     for (let call = 0; call < succeeded; call += 1) {
       const flight = launch(real);
       if (flight !== undefined) land(real, flight, 'ok');
@@ -264,17 +269,49 @@ describe('the default breaker', () => {
       if (flight !== undefined) land(real, flight, 'failed');
     }
     expect(real.breaker.state).toBe(state);
-    expect(real.breaker.openUntil - real.breaker.openedAt).toBe(state === 'open' ? 30_000 : 0);
+    expect(real.breaker.openUntil - real.breaker.openedAt).toBe(state === 'open' ? 2_500 : 0);
   });
 
   it('forgets what is more than a minute old', () => {
-    const { real } = freshPair(DEFAULT_BREAKER_POLICY);
+    const { real } = freshPair(BY_RATIO);
     for (let call = 0; call < 40; call += 1) {
       const flight = launch(real);
       if (flight !== undefined) land(real, flight, 'failed');
       real.now += 16_000;
     }
     expect(real.breaker.state).toBe('closed');
+  });
+
+  it('opens after three failures in a row, and after two where the endpoint was not well', () => {
+    const fail = (breaker: Breaker, health: number): Breaker =>
+      ended(breaker, DEFAULT_BREAKER_POLICY, { outcome: 'failed', generation: breaker.generation, health }, NOW);
+    const twice = (health: number): Breaker => fail(fail(CLOSED_BREAKER, health), health);
+    expect(twice(0.75).state).toBe('closed');
+    expect(twice(0.74).state).toBe('open');
+    expect(fail(twice(1), 1).state).toBe('open');
+  });
+
+  it('counts failures in a row from the last success on', () => {
+    let breaker = CLOSED_BREAKER;
+    for (const outcome of ['succeeded', 'succeeded', 'failed', 'failed', 'succeeded', 'succeeded', 'failed'] as const) {
+      breaker = ended(breaker, DEFAULT_BREAKER_POLICY, { outcome, generation: 0 }, NOW);
+    }
+    expect(breaker).toMatchObject({ state: 'closed', inARow: 1 });
+  });
+
+  it('stays open 1.7 times as long each time, up to half a minute, and a fifth more or less', () => {
+    let breaker = tripped(CLOSED_BREAKER, DEFAULT_BREAKER_POLICY, NOW);
+    const lengths: number[] = [];
+    for (let opening = 0; opening < 8; opening += 1) {
+      lengths.push(Math.round(breaker.openUntil - breaker.openedAt));
+      const { generation } = breaker;
+      breaker = ended(breaker, DEFAULT_BREAKER_POLICY, { outcome: 'failed', generation }, breaker.openUntil);
+    }
+    expect(lengths).toEqual([2_500, 4_250, 7_225, 12_283, 20_880, 30_000, 30_000, 30_000]);
+    const [least, most] = [0, 1].map(
+      (roll) => tripped(CLOSED_BREAKER, DEFAULT_BREAKER_POLICY, NOW, roll).openUntil - NOW,
+    );
+    expect([least, most]).toEqual([2_000, 3_000]);
   });
 });
 
@@ -283,13 +320,13 @@ describe('health', () => {
     const failing = { ok: false as const, failure: failure('server', 'for a test'), generation: 0 };
     let health = UNKNOWN_HEALTH;
     for (let call = 0; call < 5; call += 1) health = observe(health, HEALTH_POLICY, failing, NOW);
-    expect(admission(health, HEALTH_POLICY, NOW)).toMatchObject({ ok: false, waitMs: 30_000, cause: 'breaker' });
-    expect(admission(health, HEALTH_POLICY, NOW + 30_000).ok).toBe(true);
-    const probing = observeStart(health, HEALTH_POLICY, NOW + 30_000);
-    expect(admission(probing, HEALTH_POLICY, NOW + 30_000)).toMatchObject({ ok: false, cause: 'breaker' });
+    expect(admission(health, HEALTH_POLICY, NOW)).toMatchObject({ ok: false, waitMs: 2_500, cause: 'breaker' });
+    expect(admission(health, HEALTH_POLICY, NOW + 2_500)).toEqual({ ok: true, probe: true });
+    const probing = observeStart(health, HEALTH_POLICY, NOW + 2_500);
+    expect(admission(probing, HEALTH_POLICY, NOW + 2_500)).toMatchObject({ ok: false, cause: 'breaker' });
     const { generation } = probing.breaker;
-    const closed = observe(probing, HEALTH_POLICY, { ok: true, generation }, NOW + 30_001);
-    expect(admission(closed, HEALTH_POLICY, NOW + 30_001).ok).toBe(true);
+    const closed = observe(probing, HEALTH_POLICY, { ok: true, generation }, NOW + 2_501);
+    expect(admission(closed, HEALTH_POLICY, NOW + 2_501).ok).toBe(true);
     expect(observeStart(UNKNOWN_HEALTH, HEALTH_POLICY, NOW)).toBe(UNKNOWN_HEALTH);
   });
 
@@ -327,7 +364,7 @@ describe('health', () => {
   });
 
   it.each([
-    ['rate_limited', undefined, 5_000, 'rate_limited'],
+    ['rate_limited', undefined, 1_000, 'rate_limited'],
     ['rate_limited', 42_000, 42_000, 'rate_limited'],
     ['rate_limited', 9_999_999, 3_600_000, 'rate_limited'],
     ['credentials', undefined, 600_000, 'credentials'],
@@ -338,7 +375,8 @@ describe('health', () => {
   ] as const)('leaves an endpoint alone after "%s" (Retry-After %s) for %d ms', (kind, retryAfterMs, waitMs, cause) => {
     const outcome = { ok: false as const, failure: failure(kind, 'for a test', { retryAfterMs }), generation: 0 };
     const health = observe(UNKNOWN_HEALTH, HEALTH_POLICY, outcome, NOW);
-    expect(admission(health, HEALTH_POLICY, NOW)).toMatchObject({ ok: false, waitMs, cause });
+    const asked = retryAfterMs === undefined ? {} : { asked: true };
+    expect(admission(health, HEALTH_POLICY, NOW)).toMatchObject({ ok: false, waitMs, cause, ...asked });
     expect(admission(health, HEALTH_POLICY, NOW + waitMs - 1).ok).toBe(false);
     expect(admission(health, HEALTH_POLICY, NOW + waitMs).ok).toBe(true);
   });

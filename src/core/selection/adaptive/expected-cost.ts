@@ -1,0 +1,44 @@
+import type { Endpoint } from '../../../catalog/endpoint.ts';
+import type { Rates } from '../../../catalog/price.ts';
+
+/** What a request is expected to be made of. */
+export interface ExpectedTokens {
+  readonly prompt: number;
+  readonly answer: number;
+}
+
+/**
+ * US dollars that a request is expected to cost: what is in the endpoint's cache at the cached rate, the rest of the
+ * prompt and the answer at the full one. Undefined where no price is known.
+ *
+ * @param inCache - Tokens of the prompt that are likely to be in the cache.
+ * @param unknownCachedRate - What a cached token costs in relation to others where the endpoint does not say.
+ */
+export function expectedCost(
+  rates: Rates | undefined,
+  { prompt, answer }: ExpectedTokens,
+  inCache: number,
+  unknownCachedRate: number,
+): number | undefined {
+  if (rates === undefined) return undefined;
+  const cachedRate = rates.cacheRead ?? rates.prompt * unknownCachedRate;
+  const cached = Math.min(inCache, prompt);
+  const input = (prompt - cached) * rates.prompt + cached * Math.min(cachedRate, rates.prompt);
+  return (input + answer * rates.completion) / 1e6 + (rates.request ?? 0);
+}
+
+/** The share of a prompt that is in an endpoint's cache, for explanations: 0 is cold. */
+export function warmthOf(inCache: number, prompt: number): number {
+  return prompt <= 0 ? 0 : Math.min(1, inCache / prompt);
+}
+
+/** Endpoints that served a session, each with when and how long the prompt was. */
+export type ServedBy = readonly { readonly endpoint: string; readonly at: number; readonly tokens: number }[];
+
+/** Tokens of a session's prompt that an endpoint is likely to have in its cache. */
+export function cachedTokens(served: ServedBy, { id }: Pick<Endpoint, 'id'>, cacheMs: number, now: number): number {
+  for (const { endpoint, at, tokens } of served) {
+    if (endpoint === id) return now - at <= cacheMs ? tokens : 0;
+  }
+  return 0;
+}

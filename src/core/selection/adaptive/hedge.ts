@@ -1,0 +1,51 @@
+import { fill } from '../../../config/option.ts';
+import { HEDGE, type HedgePolicy } from '../../../config/tables/adaptive.ts';
+import type { SpeedPolicy } from './policy.ts';
+import { usualMedian, usualP95, type UsualTime } from './speed.ts';
+
+export type { HedgePolicy } from '../../../config/tables/adaptive.ts';
+
+/** Default {@link HedgePolicy}. */
+export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
+
+/**
+ * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
+ *
+ * @param probe - Whether the call finds out if an endpoint is back.
+ */
+export function hedgeDelay(
+  usual: UsualTime,
+  policy: HedgePolicy,
+  speed: SpeedPolicy,
+  probe: boolean,
+): number | undefined {
+  const median = usualMedian(usual, speed);
+  const p95 = usualP95(usual, speed);
+  if (median === undefined || p95 === undefined) return undefined;
+  return Math.max(policy.minimumMs, probe ? policy.probeLateAfter * median : policy.lateAfter * p95);
+}
+
+/** What hedges may cost: every request pays in a share of what it is expected to cost. */
+export interface HedgePurse {
+  readonly usd: number;
+  /** Mean expected cost of a request, for the bound of what is saved. */
+  readonly meanUsd: number;
+}
+
+/** A purse that nobody has paid into. */
+export const EMPTY_PURSE: HedgePurse = { usd: 0, meanUsd: 0 };
+
+/** Weight of a request in the mean cost. */
+const MEAN_GAIN = 0.01;
+
+/** Pays in for a request. */
+export function purseAfterRequest(purse: HedgePurse, policy: HedgePolicy, expectedUsd: number): HedgePurse {
+  const meanUsd = purse.meanUsd === 0 ? expectedUsd : purse.meanUsd + MEAN_GAIN * (expectedUsd - purse.meanUsd);
+  const most = policy.share * policy.savedRequests * meanUsd;
+  return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * expectedUsd), meanUsd };
+}
+
+/** Takes out what a hedge costs; undefined when there is not enough. Where nothing costs anything, hedges do not either. */
+export function purseAfterHedge(purse: HedgePurse, usd: number): HedgePurse | undefined {
+  return purse.usd < usd ? undefined : { ...purse, usd: purse.usd - usd };
+}

@@ -1,0 +1,50 @@
+import { fill } from '../../../config/option.ts';
+import { SILENCE, type SilencePolicy } from '../../../config/tables/adaptive.ts';
+import type { SpeedPolicy } from './policy.ts';
+import type { UsualTime } from './speed.ts';
+
+export type { SilencePolicy } from '../../../config/tables/adaptive.ts';
+
+/** Default {@link SilencePolicy}. */
+export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);
+
+/** A call that has not answered yet. */
+export interface WaitingCall {
+  /** Milliseconds since it began. */
+  readonly ageMs: number;
+  /** What is usual for calls of its kind. */
+  readonly usual: UsualTime;
+}
+
+/**
+ * How likely it is, as a natural logarithm, that the calls under way would all be waiting still if nothing were wrong.
+ * Only the time since the endpoint last answered counts: before that it was well.
+ */
+export function silenceOf(
+  calls: Iterable<WaitingCall>,
+  sinceSuccessMs: number,
+  policy: SilencePolicy,
+  speed: SpeedPolicy,
+): number {
+  let likelihood = 0;
+  for (const { ageMs, usual } of calls) {
+    if (usual.calls < speed.minimumCalls) continue;
+    const before = Math.max(0, ageMs - sinceSuccessMs);
+    likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
+  }
+  return likelihood;
+}
+
+/** Share of the calls that usually wait longer than this. */
+function survival(ageMs: number, { mean, variance }: UsualTime, { lostShare }: SilencePolicy): number {
+  if (ageMs <= 1) return 1;
+  return lostShare + (1 - lostShare) * normalTail((Math.log(ageMs) - mean) / Math.sqrt(variance));
+}
+
+/** P(Z > z) of the standard normal distribution, to within 10⁻⁷ (Abramowitz and Stegun, 26.2.17). */
+export function normalTail(z: number): number {
+  if (z < 0) return 1 - normalTail(-z);
+  const t = 1 / (1 + 0.2316419 * z);
+  const series = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * series;
+}

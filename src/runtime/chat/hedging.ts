@@ -1,0 +1,188 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import { type Attempt, failure } from '../../core/fallback/failure.ts';
+import type { Admission } from '../../core/fallback/health.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
+import { runsProviderTools } from '../../core/selection/adaptive/provider-tools.ts';
+import { type TimedKind, usualLongest } from '../../core/selection/adaptive/speed.ts';
+import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
+import type { AttemptCall, CallResult } from './attempt-call.ts';
+import type { Answer } from './execution.ts';
+import { LateCall, type Signal } from './late-call.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** A call under way. */
+export interface Flight<Call, Result> {
+  readonly step: PlanStep;
+  readonly call: Call;
+  /** Never rejects. */
+  readonly opened: Promise<CallResult<Result>>;
+  readonly startedAt: number;
+  readonly generation: number;
+  readonly attempt: number;
+  readonly hedge: boolean;
+  /** True when it finds out whether an endpoint that was out is back. */
+  readonly isProbe: boolean;
+  /** Raised when its endpoint turns out to hang. */
+  readonly silence: Signal;
+}
+
+/** What hedging needs of the request that it works for. */
+export interface HedgedRequest<Call, Result> {
+  readonly services: RuntimeServices;
+  readonly request: RoutedRequest;
+  readonly plan: RoutePlan;
+  readonly signal: AbortSignal;
+  /** Calls that have ended. */
+  readonly attempts: readonly Attempt[];
+  readonly admission: (endpoint: Endpoint) => Admission;
+  /** Does what must come before a second call and launches it, if `isWanted` still; undefined when it cannot be made. */
+  readonly launchBeside: (step: PlanStep, isWanted: () => boolean) => Promise<Flight<Call, Result> | undefined>;
+  /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
+  readonly conclude: (flight: Flight<Call, Result>, opened: CallResult<Result>) => Answer<Call, Result> | undefined;
+}
+
+/** How soon a late call is looked at again, while there is no money for a hedge. */
+const LOOK_AGAIN_MS = 200;
+/** Logarithm of the likelihood of an endpoint's silence above which nothing is suspected of it. */
+const UNSUSPICIOUS = -3;
+const SILENT = failure('timeout', 'The provider has fallen silent');
+const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
+
+/**
+ * Asks a second endpoint when the first is late, once per request and only before the first byte. Whichever answers
+ * first is the answer, the other call is given up.
+ */
+export class Hedging<Call extends AttemptCall<Result>, Result> {
+  readonly #own: HedgedRequest<Call, Result>;
+  #isUsed = false;
+
+  constructor(own: HedgedRequest<Call, Result>) {
+    this.#own = own;
+  }
+
+  /** Waits for the answer to a call, or to one beside it; undefined when none came. */
+  async answer(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+    const { conclude } = this.#own;
+    const late = this.#lateness(first);
+    if (late === undefined) return this.#alone(first);
+    const opened = await late.race();
+    if (opened !== undefined) return conclude(first, opened);
+    const second = await this.#second(first, late);
+    late.end();
+    if (second === undefined) return this.#alone(first);
+    return this.#firstOf(first, second);
+  }
+
+  /** What a request's calls are timed as. */
+  get kind(): TimedKind {
+    return this.#own.request.stream ? 'streaming' : 'whole';
+  }
+
+  /** Watches whether a call is late; undefined where nobody else may be asked. */
+  #lateness(flight: Flight<Call, Result>): LateCall<CallResult<Result>> | undefined {
+    const { services, request, plan } = this.#own;
+    const { hedge, records, environment, adaptive } = services;
+    if (hedge === false || this.#isUsed || !request.preferences.allowFallbacks) return undefined;
+    if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
+    const usual = records.usual(flight.step.endpoint, this.kind);
+    const delay = usual && hedgeDelay(usual, hedge, adaptive.speed, flight.isProbe);
+    return new LateCall(environment, flight.opened, flight.silence, delay);
+  }
+
+  /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
+  async #alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+    const { conclude } = this.#own;
+    if (!this.#isUsed) return conclude(flight, await flight.opened);
+    const stopLooking = this.#lookForSilence([flight]);
+    const opened = await flight.opened;
+    stopLooking();
+    return conclude(flight, opened);
+  }
+
+  /**
+   * Makes the second call as soon as it is paid for: at once where the first is silent or a probe, from the purse of
+   * hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
+   */
+  async #second(
+    first: Flight<Call, Result>,
+    late: LateCall<CallResult<Result>>,
+  ): Promise<Flight<Call, Result> | undefined> {
+    const { services, signal, launchBeside } = this.#own;
+    const isWanted = (): boolean => !late.isOver && !signal.aborted;
+    while (isWanted()) {
+      const { endpoint } = first.step;
+      const isSilent =
+        services.records.checkSilence(endpoint) || first.silence.isRaised || services.records.isOut(endpoint);
+      const step = this.#stepBeside(first);
+      if (
+        step !== undefined &&
+        (isSilent || first.isProbe || services.pacing.payHedge(step.figures?.expectedCostUsd))
+      ) {
+        const second = await launchBeside(step, isWanted);
+        this.#isUsed = true;
+        return second;
+      }
+      await late.again(LOOK_AGAIN_MS);
+    }
+    return undefined;
+  }
+
+  /** The endpoint that would be asked if the calls under way failed: one that is well, and not itself waited for. */
+  #stepBeside(...flights: readonly Flight<Call, Result>[]): PlanStep | undefined {
+    const { services, plan, attempts, admission } = this.#own;
+    const { records, fallback } = services;
+    if (attempts.length + flights.length >= fallback.maxAttempts) return undefined;
+    const tried = new Set([...flights, ...attempts].map(({ step }) => step).map(({ endpoint }) => endpoint.id));
+    const open = plan.steps.filter(({ endpoint }) => {
+      if (tried.has(endpoint.id)) return false;
+      const admitted = admission(endpoint);
+      return admitted.ok && admitted.probe !== true;
+    });
+    return open.find(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS) ?? open[0];
+  }
+
+  /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
+  async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+    const { services, conclude } = this.#own;
+    const stopLooking = this.#lookForSilence([first, second]);
+    const results = [first, second].map((flight) => flight.opened.then((result) => ({ flight, result })));
+    const soonest = await Promise.race(results);
+    stopLooking();
+    const other = soonest.flight === first ? second : first;
+    if (soonest.result.type === 'failed') {
+      conclude(soonest.flight, soonest.result);
+      return this.#alone(other);
+    }
+    other.call.giveUp(SUPERSEDED);
+    const left = await other.opened;
+    if (left.type !== 'failed') other.call.close();
+    services.records.gaveUp(other.step.endpoint, this.kind, services.environment.now() - other.startedAt);
+    conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
+    return conclude(soonest.flight, soonest.result);
+  }
+
+  /**
+   * Looks now and then whether all of these calls wait in vain, and gives them up if somebody else can be asked. The
+   * result ends that.
+   */
+  #lookForSilence(flights: readonly Flight<Call, Result>[]): () => void {
+    const { environment } = this.#own.services;
+    const look = (): void => {
+      const inVain = flights.every((flight) => this.#waitsInVain(flight)) && this.#stepBeside(...flights) !== undefined;
+      if (inVain) for (const { call } of flights) call.giveUp(SILENT);
+      else timer = environment.setTimer(look, LOOK_AGAIN_MS);
+    };
+    let timer = environment.setTimer(look, LOOK_AGAIN_MS);
+    return () => environment.clearTimer(timer);
+  }
+
+  /** Whether a call waits for an endpoint that hangs, or far longer than is usual there. */
+  #waitsInVain({ step, silence, startedAt }: Flight<Call, Result>): boolean {
+    const { environment, records, adaptive } = this.#own.services;
+    if (records.checkSilence(step.endpoint) || silence.isRaised) return true;
+    const usual = records.usual(step.endpoint, this.kind);
+    const longest = usual && usualLongest(usual, adaptive.speed);
+    return longest !== undefined && environment.now() - startedAt > longest;
+  }
+}

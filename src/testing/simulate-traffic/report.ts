@@ -1,0 +1,167 @@
+import type { Oracle } from './oracle.ts';
+import type { SimulatedServer } from './simulated-server.ts';
+
+/** Milliseconds at percentiles. */
+export interface TimePercentiles {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** How some of the requests went. */
+export interface TrafficFigures {
+  readonly requests: number;
+  /** Share of the requests that were answered. */
+  readonly success: number;
+  /** Upstream calls per request, those that were refused or cancelled included. */
+  readonly attemptsPerRequest: number;
+  /** US dollars that the providers charge, for cancelled calls too. */
+  readonly costUsd: number;
+  /**
+   * Cost above that of an oracle which knows every outage and takes the endpoint of the lowest price that works, for the
+   * requests that were answered: 0.1 is ten percent more. Can be a little below 0, because the oracle leaves a warm
+   * cache for a lower price.
+   */
+  readonly regret: number;
+  /** To the first token of streams. */
+  readonly firstTokenMs: TimePercentiles;
+  /** To the end of non-streaming answers. */
+  readonly answerMs: TimePercentiles;
+  /** Requests by the status in which they failed. */
+  readonly failures: Readonly<Record<number, number>>;
+}
+
+/** What a simulation shows. */
+export interface TrafficReport extends TrafficFigures {
+  /** Length of the simulation in virtual milliseconds. */
+  readonly durationMs: number;
+  /** US dollars of `costUsd` for calls whose answers were not wanted in the end, such as the losers of hedges. */
+  readonly cancelledUsd: number;
+  /** Times in which an endpoint answered nothing. */
+  readonly deadTimes: number;
+  /** Requests with a call to an endpoint that answered nothing, per such time. */
+  readonly victimsPerDeadTime: number;
+  /**
+   * Median of the milliseconds from the end of a dead time to the first call that was then answered there, for endpoints
+   * that the oracle would have used within the minute after; undefined when there were none.
+   */
+  readonly recoveryMs: number | undefined;
+  /** Share of the answers by endpoint. */
+  readonly shares: Readonly<Record<string, number>>;
+  /** The same figures for the requests that began during surges; undefined without one. */
+  readonly surge: TrafficFigures | undefined;
+}
+
+/** One request of the simulation, as it went. */
+export interface RequestLog {
+  readonly startedMs: number;
+  readonly stream: boolean;
+  readonly oracleUsd: number | undefined;
+  readonly inSurge: boolean;
+  calls: number;
+  costUsd: number;
+  cancelledUsd: number;
+  /** Endpoint whose answer was delivered. */
+  answeredBy: string | undefined;
+  /** Milliseconds to the first token of a stream, or to the whole answer. */
+  tookMs: number | undefined;
+  status: number;
+  /** Dead times that it met, each once. */
+  readonly met: Set<string>;
+}
+
+/** How long after a dead time an endpoint may stay unused without being counted as lost. */
+const RECOVERY_WINDOW_MS = 60_000;
+
+/** Sums up the requests of a simulation. */
+export function reportOf(
+  logs: readonly RequestLog[],
+  servers: readonly SimulatedServer[],
+  oracle: Oracle,
+  answers: ReadonlyMap<string, readonly number[]>,
+  durationMs: number,
+): TrafficReport {
+  const deadTimes = servers.reduce((sum, { schedule }) => sum + schedule.deadTimes.length, 0);
+  const victims = logs.reduce((sum, { met }) => sum + met.size, 0);
+  const inSurge = logs.filter((log) => log.inSurge);
+  const answered = logs.filter(({ tookMs }) => tookMs !== undefined);
+  return {
+    ...figuresOf(logs),
+    durationMs,
+    cancelledUsd: total(logs, ({ cancelledUsd }) => cancelledUsd),
+    deadTimes,
+    victimsPerDeadTime: deadTimes === 0 ? 0 : victims / deadTimes,
+    recoveryMs: recoveryOf(servers, oracle, answers, durationMs),
+    shares: Object.fromEntries(
+      servers.map(({ endpoint: { name } }) => [
+        name,
+        answered.length === 0 ? 0 : answered.filter(({ answeredBy }) => answeredBy === name).length / answered.length,
+      ]),
+    ),
+    surge: inSurge.length === 0 ? undefined : figuresOf(inSurge),
+  };
+}
+
+function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
+  const answered = logs.filter(({ tookMs }) => tookMs !== undefined);
+  // What failed requests cost counts; what the oracle would have paid for them does not help anybody.
+  const costUsd = total(logs, (log) => log.costUsd);
+  const comparable = answered.filter(({ oracleUsd }) => oracleUsd !== undefined);
+  const oracleUsd = total(comparable, (log) => log.oracleUsd ?? 0);
+  const ownUsd = total(comparable, (log) => log.costUsd);
+  const failures: Record<number, number> = {};
+  for (const { tookMs, status } of logs) if (tookMs === undefined) failures[status] = (failures[status] ?? 0) + 1;
+  return {
+    requests: logs.length,
+    success: logs.length === 0 ? 0 : answered.length / logs.length,
+    attemptsPerRequest: logs.length === 0 ? 0 : total(logs, ({ calls }) => calls) / logs.length,
+    costUsd,
+    regret: oracleUsd === 0 ? 0 : ownUsd / oracleUsd - 1,
+    firstTokenMs: percentiles(answered.filter(({ stream }) => stream)),
+    answerMs: percentiles(answered.filter(({ stream }) => !stream)),
+    failures,
+  };
+}
+
+function recoveryOf(
+  servers: readonly SimulatedServer[],
+  oracle: Oracle,
+  answers: ReadonlyMap<string, readonly number[]>,
+  durationMs: number,
+): number | undefined {
+  const times: number[] = [];
+  for (const { endpoint, schedule } of servers) {
+    const startedMs = [...(answers.get(endpoint.name) ?? [])].sort((left, right) => left - right);
+    for (const [index, { toMs }] of schedule.deadTimes.entries()) {
+      const nextMs = schedule.deadTimes[index + 1]?.fromMs ?? durationMs;
+      if (toMs >= durationMs || !oracle.chose(endpoint.name, toMs, Math.min(nextMs, toMs + RECOVERY_WINDOW_MS)))
+        continue;
+      const first = startedMs.find((ms) => ms >= toMs && ms < nextMs);
+      times.push((first ?? nextMs) - toMs);
+    }
+  }
+  if (times.length === 0) return undefined;
+  times.sort((left, right) => left - right);
+  return quantile(times, 0.5);
+}
+
+function percentiles(logs: readonly RequestLog[]): TimePercentiles {
+  const times = logs.map(({ tookMs }) => tookMs ?? 0).sort((left, right) => left - right);
+  return {
+    p50: quantile(times, 0.5),
+    p90: quantile(times, 0.9),
+    p95: quantile(times, 0.95),
+    p99: quantile(times, 0.99),
+    max: times.at(-1) ?? 0,
+  };
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
+
+function total(logs: readonly RequestLog[], amount: (log: RequestLog) => number): number {
+  return logs.reduce((sum, log) => sum + amount(log), 0);
+}

@@ -1,0 +1,211 @@
+import { RouterError } from '../../protocol/router-error.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { Provider, ProviderCall } from '../../contracts/provider.ts';
+import type { Router } from '../../router/router.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { memoryStore } from '../../storage/memory.ts';
+import type { StateStore } from '../../contracts/state-store.ts';
+import { Chance } from './chance.ts';
+import { delayedStore } from './delayed-store.ts';
+import { Oracle } from './oracle.ts';
+import { OutageSchedule, randomOutages } from './outages.ts';
+import { reportOf, type RequestLog, type TrafficReport } from './report.ts';
+import { type PlannedSession, planTraffic, type TrafficPlan } from './sessions.ts';
+import { type CallBook, SimulatedServer, type Turn } from './simulated-server.ts';
+import { VirtualClock } from './virtual-clock.ts';
+import { SIMULATED_MODEL, type TrafficWorld } from './world.ts';
+
+/** What a simulated instance of the router must be made with. */
+export interface SimulatedSetup {
+  /** One for each endpoint of the world. */
+  readonly providers: readonly Provider[];
+  /** The virtual clock, and chance that is the same for the same seed. */
+  readonly environment: Environment;
+  /** Shared by all instances. Left out when there is only one, so that it keeps its state to itself. */
+  readonly state?: StateStore;
+}
+
+/** Text that prompts are cut from. The router counts four characters as a token, and so does this. */
+const TEXT = 'The quick brown fox jumps over the lazy dog while nobody is watching it. '.repeat(2_000);
+const CHARACTERS_PER_TOKEN = 4;
+
+/**
+ * Sends simulated traffic through a real router, in virtual time: no network, no waiting, and the same report for the
+ * same seed. Shows what a configuration does when endpoints fail, hang, slow down or refuse, before they really do.
+ *
+ * @param world - Endpoints, traffic and everything that goes wrong.
+ * @param router - Makes a router, once for each instance, from the providers, the clock and the state store of the world.
+ * @example
+ * ```ts
+ * const report = await simulateTraffic(
+ *   {
+ *     endpoints: [
+ *       { name: 'cheap', price: { prompt: 0.2, completion: 0.8 }, latency: { medianMs: 700 } },
+ *       { name: 'dear', price: { prompt: 0.6, completion: 2.4 }, latency: { medianMs: 350 } },
+ *     ],
+ *     outages: { share: 0.05 },
+ *   },
+ *   (setup) => createRouter({ ...setup }),
+ * );
+ * ```
+ */
+export async function simulateTraffic(
+  world: TrafficWorld,
+  router: (setup: SimulatedSetup) => Pick<Router, 'chat' | 'stream'>,
+): Promise<TrafficReport> {
+  const simulation = new Simulation(world);
+  return simulation.run(router);
+}
+
+class Simulation implements CallBook {
+  readonly #world: TrafficWorld;
+  readonly #seed: number;
+  readonly #clock = new VirtualClock();
+  readonly #plan: TrafficPlan;
+  readonly #servers: readonly SimulatedServer[];
+  readonly #oracle: Oracle;
+  readonly #logs: RequestLog[] = [];
+  /** Requests under way, by the id that their bodies carry. */
+  readonly #open = new Map<string, { readonly turn: Turn; readonly log: RequestLog }>();
+  /** Times at which calls began that were answered, by endpoint. */
+  readonly #answers = new Map<string, number[]>();
+  #sessionsLeft: number;
+
+  constructor(world: TrafficWorld) {
+    const { seed = 1 } = world;
+    this.#world = world;
+    this.#seed = seed;
+    this.#plan = planTraffic(world.traffic ?? {}, seed);
+    this.#sessionsLeft = this.#plan.sessions.length;
+    const { durationMs } = this.#plan;
+    this.#servers = world.endpoints.map((endpoint) => {
+      const chance = new Chance(seed, `outages ${endpoint.name}`);
+      const random = world.outages === undefined ? [] : randomOutages(world.outages, chance, durationMs);
+      return new SimulatedServer(endpoint, new OutageSchedule(endpoint, random, durationMs), this.#clock, seed, this);
+    });
+    this.#oracle = new Oracle(this.#servers);
+  }
+
+  async run(makeRouter: (setup: SimulatedSetup) => Pick<Router, 'chat' | 'stream'>): Promise<TrafficReport> {
+    const { instances = 1, storeLatencyMs } = this.#world;
+    const shared = memoryStore({ now: this.#clock.environment(this.#seed).now });
+    const state = storeLatencyMs === undefined ? shared : delayedStore(shared, this.#clock, storeLatencyMs);
+    const routers = Array.from({ length: instances }, (_, index) =>
+      makeRouter({
+        providers: this.#servers.map((server) => server.provider()),
+        environment: this.#clock.environment(this.#seed * 1_000 + index),
+        ...(instances === 1 && storeLatencyMs === undefined ? {} : { state }),
+      }),
+    );
+    const chance = new Chance(this.#seed, 'instances');
+    for (const session of this.#plan.sessions) {
+      this.#clock.at(session.turns[0]?.afterMs ?? 0, () => {
+        void this.#converse(session, () => routers[Math.floor(chance.uniform() * routers.length)]);
+      });
+    }
+    await this.#clock.run(() => this.#sessionsLeft === 0);
+    return reportOf(this.#logs, this.#servers, this.#oracle, this.#answers, this.#clock.elapsedMs);
+  }
+
+  turnOf(call: ProviderCall): Turn {
+    const found = this.#open.get(idOf(call));
+    if (found === undefined) throw new RangeError('a call belongs to a request of the simulation');
+    return found.turn;
+  }
+
+  called(call: ProviderCall, endpoint: string, dead: number | undefined): void {
+    const log = this.#open.get(idOf(call))?.log;
+    if (log === undefined) return;
+    log.calls += 1;
+    if (dead !== undefined) log.met.add(`${endpoint} ${dead}`);
+  }
+
+  charged(call: ProviderCall, _endpoint: string, usd: number, wanted: boolean): void {
+    const log = this.#open.get(idOf(call))?.log;
+    if (log === undefined) return;
+    log.costUsd += usd;
+    if (!wanted) log.cancelledUsd += usd;
+  }
+
+  answered(call: ProviderCall, endpoint: string, startedMs: number): void {
+    const log = this.#open.get(idOf(call))?.log;
+    if (log !== undefined) log.answeredBy = endpoint;
+    const times = this.#answers.get(endpoint);
+    if (times === undefined) this.#answers.set(endpoint, [startedMs]);
+    else times.push(startedMs);
+  }
+
+  async #converse(session: PlannedSession, pick: () => Pick<Router, 'chat' | 'stream'> | undefined): Promise<void> {
+    const messages: Message[] = [];
+    let promptTokens = 0;
+    for (const [index, turn] of session.turns.entries()) {
+      if (index > 0) await this.#wait(turn.afterMs);
+      promptTokens += turn.newTokens;
+      messages.push({ role: 'user', content: textOf(session.id, index, turn.newTokens) });
+      const router = pick();
+      if (router === undefined) break;
+      const planned: Turn = { session: session.id, promptTokens, answerTokens: turn.answerTokens };
+      await this.#ask(router, `${session.id}/${index}`, planned, turn.stream, {
+        model: SIMULATED_MODEL,
+        messages: [...messages],
+        ...(session.named ? { session_id: session.id } : {}),
+      });
+      messages.push({ role: 'assistant', content: textOf(session.id, index, turn.answerTokens) });
+      promptTokens += turn.answerTokens;
+    }
+    this.#sessionsLeft -= 1;
+  }
+
+  async #ask(
+    router: Pick<Router, 'chat' | 'stream'>,
+    id: string,
+    turn: Turn,
+    stream: boolean,
+    body: Parameters<Router['chat']>[0],
+  ): Promise<void> {
+    const startedMs = this.#clock.elapsedMs;
+    const log: RequestLog = {
+      startedMs,
+      stream,
+      oracleUsd: this.#oracle.cost(turn, startedMs),
+      inSurge: this.#isInSurge(startedMs),
+      calls: 0,
+      costUsd: 0,
+      cancelledUsd: 0,
+      answeredBy: undefined,
+      tookMs: undefined,
+      status: 200,
+      met: new Set(),
+    };
+    this.#logs.push(log);
+    this.#open.set(id, { turn, log });
+    const request = { ...body, metadata: { simulated: id } };
+    try {
+      let firstMs: number | undefined;
+      if (stream) for await (const _ of router.stream(request)) firstMs ??= this.#clock.elapsedMs;
+      else await router.chat(request);
+      log.tookMs = (firstMs ?? this.#clock.elapsedMs) - startedMs;
+    } catch (error) {
+      if (!RouterError.isInstance(error)) throw error;
+      log.status = error.status;
+    }
+  }
+
+  #isInSurge(ms: number): boolean {
+    return (this.#world.traffic?.surges ?? []).some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs);
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.at(this.#clock.elapsedMs + ms, resolve));
+  }
+}
+
+/** Which request of the simulation a call belongs to. */
+function idOf({ request }: ProviderCall): string {
+  return request.metadata?.['simulated'] ?? '';
+}
+
+/** As much text as so many tokens, beginning in a way that tells conversations apart. */
+function textOf(session: string, turn: number, tokens: number): string {
+  return `${session}.${turn} ${TEXT.slice(0, Math.max(0, tokens * CHARACTERS_PER_TOKEN - session.length - 4))}`;
+}

@@ -1,0 +1,206 @@
+import type { Price } from '../../catalog/price.ts';
+import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import { type PieceStream, type Provider, type ProviderCall, type ProviderReply } from '../../contracts/provider.ts';
+import { Chance } from './chance.ts';
+import type { OutageSchedule } from './outages.ts';
+import { RateBucket } from './rate-bucket.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+import { SIMULATED_MODEL, type SimulatedEndpoint } from './world.ts';
+
+/** A request that is under way, as its endpoints see it. */
+export interface Turn {
+  /** Session that prompt caches know it by. */
+  readonly session: string;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+}
+
+/** What endpoints tell about the calls they got. */
+export interface CallBook {
+  turnOf(call: ProviderCall): Turn;
+  called(call: ProviderCall, endpoint: string, dead: number | undefined): void;
+  /** What a call cost, whether its answer was wanted in the end or not. */
+  charged(call: ProviderCall, endpoint: string, usd: number, wanted: boolean): void;
+  answered(call: ProviderCall, endpoint: string, startedMs: number): void;
+}
+
+/** Milliseconds in which a failure is answered. */
+const FAILURE_MS = 60;
+/** Default time for which prompts stay cached. */
+export const CACHE_MS = 300_000;
+
+/** One simulated endpoint: answers calls in virtual time as its world says. */
+export class SimulatedServer {
+  readonly endpoint: SimulatedEndpoint;
+  readonly schedule: OutageSchedule;
+  readonly #clock: VirtualClock;
+  readonly #chance: Chance;
+  readonly #book: CallBook;
+  readonly #bucket: RateBucket | undefined;
+  /** Prompts in the cache, by session. */
+  readonly #cached = new Map<string, { readonly tokens: number; readonly untilMs: number }>();
+  #running = 0;
+
+  constructor(
+    endpoint: SimulatedEndpoint,
+    schedule: OutageSchedule,
+    clock: VirtualClock,
+    seed: number,
+    book: CallBook,
+  ) {
+    this.endpoint = endpoint;
+    this.schedule = schedule;
+    this.#clock = clock;
+    this.#chance = new Chance(seed, `server ${endpoint.name}`);
+    this.#book = book;
+    this.#bucket = endpoint.rate && new RateBucket(endpoint.rate);
+  }
+
+  /** The provider of this endpoint, as a router gets it. */
+  provider(): Provider {
+    const { endpoint, schedule } = this;
+    const startSeconds = this.#clock.environment(0).wallClock() / 1_000;
+    return {
+      slug: endpoint.name,
+      name: endpoint.name,
+      models: {
+        [SIMULATED_MODEL]: {
+          price: schedule.declaredPrice(startSeconds),
+          implicitCaching: true,
+          ...endpoint.declared,
+        },
+      },
+      chat: (call) => this.#answer(call),
+    };
+  }
+
+  #answer(call: ProviderCall): Promise<ProviderReply> {
+    const startedMs = this.#clock.elapsedMs;
+    const { mode, slowness, errors, dead } = this.schedule.at(startedMs);
+    this.#book.called(call, this.endpoint.name, dead);
+    // Draws in a fixed order, so that what is wrong with an endpoint does not change its later latencies.
+    const { medianMs, spread = 0.35 } = this.endpoint.latency;
+    const drawnMs = this.#chance.around(medianMs, spread);
+    const fails = this.#chance.uniform() < errors;
+    if (mode === 'down') return this.#after(call, FAILURE_MS, () => failedReply(OUT));
+    const waitMs = this.#bucket?.take(startedMs) ?? 0;
+    if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));
+    this.#running += 1;
+    const crowd = this.#running / (this.endpoint.concurrencyKnee ?? Infinity);
+    const firstTokenMs = drawnMs * slowness * Math.max(1, crowd) ** 3;
+    const open = { isOver: false };
+    const finish = (): void => {
+      if (open.isOver) return;
+      open.isOver = true;
+      this.#running -= 1;
+    };
+    call.signal.addEventListener('abort', () => {
+      if (open.isOver) return;
+      finish();
+      // A call that a provider works on costs its prompt, also when nobody waits for the answer any more.
+      if (this.schedule.at(this.#clock.elapsedMs).mode === 'up' && mode === 'up') this.#charge(call, 0, false);
+    });
+    return this.#after(call, mode === 'hanging' ? Infinity : firstTokenMs, () => {
+      const after = this.schedule.at(this.#clock.elapsedMs).mode;
+      if (after === 'hanging') return new Promise<ProviderReply>(() => {});
+      if (fails || after === 'down') {
+        finish();
+        return failedReply(OUT);
+      }
+      return this.#deliver(call, startedMs, finish);
+    });
+  }
+
+  #deliver(call: ProviderCall, startedMs: number, finish: () => void): ProviderReply | Promise<ProviderReply> {
+    const { answerTokens } = this.#book.turnOf(call);
+    const writingMs = (answerTokens / (this.endpoint.tokensPerSecond ?? Infinity)) * 1_000;
+    const complete = (): ReportedUsage => {
+      finish();
+      const usage = this.#charge(call, answerTokens, true);
+      this.#book.answered(call, this.endpoint.name, startedMs);
+      return usage;
+    };
+    if (!call.request.stream) {
+      return this.#after(call, writingMs, () => ({ type: 'whole', result: resultWith(complete()) }));
+    }
+    let step = 0;
+    const stream: PieceStream = {
+      read: async () => {
+        step += 1;
+        if (step === 1) return [TEXT];
+        if (step > 2) return undefined;
+        if (writingMs > 0) await this.#after(call, writingMs, () => undefined);
+        return [
+          { type: 'finish', index: 0, reason: 'stop', native: 'stop' },
+          { type: 'usage', usage: complete() },
+          { type: 'end' },
+        ];
+      },
+      cancel: finish,
+    };
+    return { type: 'stream', stream };
+  }
+
+  #limited(waitMs: number): AttemptFailure {
+    const { retryAfter = 'none' } = this.endpoint.rate ?? {};
+    const asked = retryAfter === 'seconds' ? Math.ceil(waitMs / 1_000) * 1_000 : waitMs;
+    return failure('rate_limited', 'Too many requests', {
+      status: 429,
+      ...(retryAfter === 'none' ? {} : { retryAfterMs: asked }),
+    });
+  }
+
+  #charge(call: ProviderCall, answerTokens: number, wanted: boolean): ReportedUsage {
+    const now = this.#clock.elapsedMs;
+    const { session, promptTokens } = this.#book.turnOf(call);
+    const known = this.#cached.get(session);
+    const cachedTokens = known !== undefined && now <= known.untilMs ? Math.min(known.tokens, promptTokens) : 0;
+    const { cacheMs = CACHE_MS } = this.endpoint;
+    if (cacheMs > 0) this.#cached.set(session, { tokens: promptTokens, untilMs: now + cacheMs });
+    const usd = costOf(this.schedule.at(now).price, promptTokens, cachedTokens, answerTokens);
+    this.#book.charged(call, this.endpoint.name, usd, wanted);
+    return {
+      prompt_tokens: promptTokens,
+      completion_tokens: answerTokens,
+      total_tokens: promptTokens + answerTokens,
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+    };
+  }
+
+  /** Waits in virtual time; a call that is aborted meanwhile never settles, as if its connection were gone. */
+  #after<Value>(call: ProviderCall, ms: number, then: () => Value | Promise<Value>): Promise<Value> {
+    if (ms <= 0) return Promise.resolve(then());
+    return new Promise((resolve) => {
+      if (ms === Infinity) return;
+      this.#clock.at(this.#clock.elapsedMs + ms, () => {
+        if (!call.signal.aborted) resolve(then());
+      });
+    });
+  }
+}
+
+const OUT = failure('server', 'The endpoint is out of order', { status: 500 });
+const TEXT = 'ok';
+
+/** US dollars for a call. */
+export function costOf(price: Price, promptTokens: number, cachedTokens: number, answerTokens: number): number {
+  const prompt = (promptTokens - cachedTokens) * price.prompt + cachedTokens * (price.cacheRead ?? price.prompt);
+  return (prompt + answerTokens * price.completion) / 1e6;
+}
+
+function resultWith(usage: ReportedUsage): UpstreamResult {
+  return {
+    choices: [
+      {
+        index: 0,
+        finish_reason: 'stop',
+        native_finish_reason: 'stop',
+        logprobs: null,
+        message: { role: 'assistant', content: TEXT, refusal: null, reasoning: null },
+      },
+    ],
+    usage,
+  };
+}

@@ -1,0 +1,126 @@
+import type { Price } from '../../catalog/price.ts';
+
+/** The time to the first token of an endpoint: lognormal, as measured times are. */
+export interface LatencyDistribution {
+  /** Half of the first tokens come within so many milliseconds. */
+  readonly medianMs: number;
+  /** Standard deviation of the natural logarithm of the time. Default 0.35: the slowest percent takes 2.3 medians. */
+  readonly spread?: number | undefined;
+}
+
+/** A rate limit, as providers enforce it: a bucket of calls that fills at a constant speed. */
+export interface SimulatedRateLimit {
+  /** Calls that the bucket gains in a second. */
+  readonly perSecond: number;
+  /** Calls that the bucket holds at most. Default: those of two seconds, at least 1. */
+  readonly burst?: number | undefined;
+  /**
+   * What a 429 says about when to come back: nothing, the time in milliseconds, or the time in whole seconds rounded up.
+   * Default `none`.
+   */
+  readonly retryAfter?: 'none' | 'milliseconds' | 'seconds' | undefined;
+}
+
+/** Something that is wrong with an endpoint for a while. */
+export type Outage = {
+  /** Milliseconds from the start of the simulation. */
+  readonly fromMs: number;
+  readonly toMs: number;
+} & (
+  | { /** Every call fails at once with a 500. */ readonly kind: 'fail' }
+  | { /** No call ever answers. */ readonly kind: 'hang' }
+  | { /** First tokens take `factor` times as long. Default 8. */ readonly kind: 'slow'; readonly factor?: number }
+  | {
+      /** A share of the calls fails (default 0.4), and all of them take `factor` times as long (default 6). */
+      readonly kind: 'brownout';
+      readonly errors?: number;
+      readonly factor?: number;
+    }
+  | {
+      /** Up for `upMs` (default 20,000), then failing for `downMs` (default 10,000), over and over. */
+      readonly kind: 'flap';
+      readonly upMs?: number;
+      readonly downMs?: number;
+    }
+  | {
+      /** Costs something else meanwhile. The router knows it beforehand. */ readonly kind: 'price';
+      readonly price: Price;
+    }
+);
+
+/** One provider's offer of the simulated model. */
+export interface SimulatedEndpoint {
+  /** Slug of its provider; unique in the world. */
+  readonly name: string;
+  /** US dollars per million tokens. `cacheRead` defaults to a tenth of `prompt`. */
+  readonly price: Price;
+  readonly latency: LatencyDistribution;
+  /** Tokens per second after the first one. Default: the answer is complete with its first token. */
+  readonly tokensPerSecond?: number | undefined;
+  /** Default: no limit. */
+  readonly rate?: SimulatedRateLimit | undefined;
+  /** Calls at a time from which on the time to the first token grows with the cube of their number. Default: no end. */
+  readonly concurrencyKnee?: number | undefined;
+  /** Milliseconds for which the prompt of a session stays in its cache. Default 300,000; 0 for no cache. */
+  readonly cacheMs?: number | undefined;
+  readonly outages?: readonly Outage[] | undefined;
+  /** What the router is told of its limits. Default: nothing, so it has to find out. */
+  readonly declared?:
+    | {
+        readonly rpm?: number | undefined;
+        readonly tpm?: number | undefined;
+        readonly concurrency?: number | undefined;
+      }
+    | undefined;
+}
+
+/** Outages that come at random, at every endpoint by itself. */
+export interface RandomOutages {
+  /** Share of the time in which something is wrong with an endpoint. */
+  readonly share: number;
+  /** Mean length of an outage in milliseconds, exponentially distributed. Default 120,000. */
+  readonly meanMs?: number | undefined;
+  /** Default: all four. */
+  readonly kinds?: readonly ('fail' | 'hang' | 'slow' | 'brownout')[] | undefined;
+}
+
+/** Who asks, and how often. */
+export interface SimulatedTraffic {
+  /** Requests in the whole simulation, about. Default 20,000. */
+  readonly requests?: number | undefined;
+  /** Requests per second outside of surges. Default 6. */
+  readonly perSecond?: number | undefined;
+  /** Mean number of turns in a session, geometrically distributed. Default 6. */
+  readonly turns?: number | undefined;
+  /** Mean pause between the turns of a session in milliseconds. Default 30,000. */
+  readonly pauseMs?: number | undefined;
+  /** Mean tokens of the first prompt of a session. Default 2,000. */
+  readonly promptTokens?: number | undefined;
+  /** Mean tokens that the caller adds with each further turn, besides the previous answer. Default 300. */
+  readonly turnTokens?: number | undefined;
+  /** Mean tokens of an answer. Default 250. */
+  readonly answerTokens?: number | undefined;
+  /** Share of the requests that are streamed. Default 1. */
+  readonly streaming?: number | undefined;
+  /** Share of the sessions that send a `session_id`. Default 1. */
+  readonly named?: number | undefined;
+  /** Times in which `factor` times as many sessions begin. */
+  readonly surges?: readonly { readonly fromMs: number; readonly toMs: number; readonly factor: number }[] | undefined;
+}
+
+/** Everything that {@link simulateTraffic} needs to know besides the router. */
+export interface TrafficWorld {
+  /** Same seed, same report. Default 1. */
+  readonly seed?: number | undefined;
+  readonly endpoints: readonly SimulatedEndpoint[];
+  readonly traffic?: SimulatedTraffic | undefined;
+  /** Outages at random, in addition to those of the endpoints. Default: none. */
+  readonly outages?: RandomOutages | undefined;
+  /** Instances of the router, between which requests are spread evenly. Default 1. */
+  readonly instances?: number | undefined;
+  /** Milliseconds in which the state store that the instances share answers. Default: at once, in memory. */
+  readonly storeLatencyMs?: number | undefined;
+}
+
+/** Model that all simulated endpoints serve. */
+export const SIMULATED_MODEL = 'simulated/model';

@@ -1,0 +1,356 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
+import { failure } from '../../../src/core/fallback/failure.ts';
+import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/selection/adaptive/condition.ts';
+import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/declared-limits.ts';
+import {
+  DEFAULT_HEDGE_POLICY,
+  EMPTY_PURSE,
+  purseAfterHedge,
+  purseAfterRequest,
+} from '../../../src/core/selection/adaptive/hedge.ts';
+import {
+  DEFAULT_PACER_POLICY,
+  FREE_PACE,
+  paceAfterRefusal,
+  paceAfterSending,
+  paceAfterSuccess,
+  placeIn,
+} from '../../../src/core/selection/adaptive/pacer.ts';
+import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
+import { runsProviderTools } from '../../../src/core/selection/adaptive/provider-tools.ts';
+import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
+import {
+  UNKNOWN_SPEED,
+  slownessOf,
+  speedAfter,
+  speedAfterGivingUp,
+  usualMedian,
+  usualP95,
+} from '../../../src/core/selection/adaptive/speed.ts';
+import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
+import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
+import { runs } from '../../support/properties.ts';
+import { HEALTH_POLICY } from '../../support/records.ts';
+import { type Circumstances, NOW, costing, serving } from '../../support/requests.ts';
+
+const POLICY = DEFAULT_ADAPTIVE_POLICY;
+const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
+
+function record(value: number, lateness = 0): EndpointRecord {
+  return {
+    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW } },
+    performance: UNMEASURED,
+    speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
+  };
+}
+
+const cached = (usd: number) => ({ price: { prompt: usd, completion: 4 * usd, cacheRead: usd / 10 } });
+const LONG = { messages: [{ role: 'user' as const, content: 'x'.repeat(40_000) }], max_tokens: 100 };
+
+describe('the strategy adaptive', () => {
+  const scene = serving({ a: costing(1), b: costing(1.2), c: costing(3) });
+
+  it('draws in proportion to (cost ÷ health⁴)⁻¹², and says so', () => {
+    const shares = scene.plan({}, ADAPTIVE).steps.map(({ figures }) => figures?.share ?? 0);
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 12, 6);
+    const weak = scene.plan({}, { ...ADAPTIVE, records: { a: record(0.9) } }).steps;
+    const shareOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures?.share ?? 0;
+    expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
+  });
+
+  it('puts the others behind the drawn one from the best to the worst', () => {
+    for (const roll of [0, 0.5, 0.95, 0.999_999]) {
+      const [first, ...rest] = scene.order({}, { ...ADAPTIVE, roll });
+      expect(rest).toEqual(['a', 'b', 'c'].filter((tag) => tag !== first));
+    }
+  });
+
+  it('stays where a long prompt is cached, unless that costs more than to leave', () => {
+    const two = serving({ cheap: cached(1), dear: cached(2), dearest: cached(15) });
+    const servedBy = (tag: string) => [{ endpoint: `${tag}#acme/one`, at: NOW - 60_000, tokens: 9_900 }];
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: servedBy('dear') })[0]).toBe('dear');
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: servedBy('dearest') })[0]).toBe('cheap');
+    const cold = [{ endpoint: 'dear#acme/one', at: NOW - 300_001, tokens: 9_900 }];
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: cold })[0]).toBe('cheap');
+  });
+
+  it('leaves a warm endpoint that fails or has become slow', () => {
+    const two = serving({ cheap: cached(1), dear: cached(2) });
+    const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: 9_900 }];
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(0.5) } })[0]).toBe('dear');
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(1, Math.log(8)) } })[0]).toBe(
+      'dear',
+    );
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(1, Math.log(1.9)) } })[0]).toBe(
+      'cheap',
+    );
+  });
+
+  it('keeps the requests of a session together, whatever the roll, and spreads sessions', () => {
+    const equal = serving({ a: costing(1), b: costing(1), c: costing(1) });
+    const orderOf = (session: string, roll: number) => equal.order({ session_id: session }, { ...ADAPTIVE, roll })[0];
+    const counts: Record<string, number> = {};
+    for (let index = 0; index < 3_000; index += 1) {
+      const first = orderOf(`s${index}`, 0) ?? '';
+      counts[first] = (counts[first] ?? 0) + 1;
+      if (index < 100) expect(orderOf(`s${index}`, 0.9)).toBe(first);
+    }
+    for (const count of Object.values(counts)) expect(Math.abs(count - 1_000)).toBeLessThan(120);
+  });
+
+  it('puts endpoints that must not be called now last, and sends a request to one that can be tried again', () => {
+    const out = (endpoint: { readonly tag: string }): Admission =>
+      endpoint.tag === 'a' ? { ok: false, waitMs: 1_000, cause: 'breaker' } : { ok: true };
+    const plan = scene.plan({}, { ...ADAPTIVE, admission: out });
+    expect(plan.steps.map(({ endpoint }) => endpoint.tag)).toEqual(['b', 'c', 'a']);
+    expect(plan.steps.at(-1)?.figures?.share).toBe(0);
+    const probe = (endpoint: { readonly tag: string }): Admission =>
+      endpoint.tag === 'a' ? { ok: true, probe: true } : { ok: true };
+    const records = { a: record(0.3, Math.log(8)) };
+    expect(scene.order({}, { ...ADAPTIVE, admission: probe, records })[0]).toBe('a');
+  });
+
+  it('is the same for the same world and roll, never brings back what is excluded, and shares out all of the chance', () => {
+    const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
+    const circumstances = fc.record({
+      roll: number(0, 1 - Number.EPSILON),
+      values: fc.array(number(0, 1), { minLength: 5, maxLength: 5 }),
+      late: fc.array(number(-2, 4), { minLength: 5, maxLength: 5 }),
+      prices: fc.array(fc.option(number(0, 20), { nil: undefined }), { minLength: 5, maxLength: 5 }),
+      refused: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+      session: fc.option(
+        fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== ''),
+        {
+          nil: undefined,
+        },
+      ),
+      ignored: fc.constantFrom('p0', 'p3'),
+      sort: fc.constantFrom<ProviderPreferences['sort']>(undefined, 'price', 'latency'),
+    });
+    fc.assert(
+      fc.property(circumstances, ({ roll, values, late, prices, refused, session, ignored, sort }) => {
+        const random = serving(
+          Object.fromEntries(prices.map((usd, index) => [`p${index}`, usd === undefined ? {} : costing(usd)])),
+        );
+        const world: Circumstances = {
+          ...ADAPTIVE,
+          roll,
+          records: Object.fromEntries(values.map((value, index) => [`p${index}`, record(value, late[index])])),
+          admission: ({ tag }) =>
+            refused[Number(tag.slice(1))] === true ? { ok: false, waitMs: 5, cause: 'pace' } : { ok: true },
+        };
+        const body = {
+          provider: { ignore: [ignored], sort },
+          ...(session === undefined ? {} : { session_id: session }),
+        };
+        const plan = random.plan(body, world);
+        expect(random.plan(body, world)).toEqual(plan);
+        expect(plan.steps).toHaveLength(4);
+        expect(plan.steps.map(({ endpoint }) => endpoint.tag)).not.toContain(ignored);
+        if (sort !== undefined) return;
+        const total = plan.steps.reduce((sum, { figures }) => sum + (figures?.share ?? 0), 0);
+        const callable = plan.steps.filter(({ endpoint }) => refused[Number(endpoint.tag.slice(1))] !== true);
+        expect(total).toBeCloseTo(callable.length === 0 ? 0 : 1, 9);
+        if (callable.length > 0) expect(callable).toContain(plan.steps[0]);
+      }),
+      runs(500),
+    );
+  });
+});
+
+describe('a sort', () => {
+  const scene = serving({ a: costing(1), b: costing(2) });
+  const sort = { provider: { sort: 'price' as const } };
+
+  it('keeps its meaning among endpoints that are well', () => {
+    expect(scene.order(sort, { ...ADAPTIVE, records: { a: record(0.72) } })).toEqual(['a', 'b']);
+  });
+
+  it('does not leave in front what fails, is slow or must not be called', () => {
+    expect(scene.order(sort, { ...ADAPTIVE, records: { a: record(0.69) } })).toEqual(['b', 'a']);
+    expect(scene.order(sort, { ...ADAPTIVE, records: { a: record(1, Math.log(8)) } })).toEqual(['b', 'a']);
+    const admission = ({ tag }: { readonly tag: string }): Admission =>
+      tag === 'a' ? { ok: false, waitMs: 9, cause: 'breaker' } : { ok: true };
+    expect(scene.order(sort, { ...ADAPTIVE, admission })).toEqual(['b', 'a']);
+  });
+});
+
+describe('health', () => {
+  it('falls to 85 % with a failure, rises by a tenth with a success, and forgets', () => {
+    const failed = conditionAfter(FAULTLESS, POLICY, { ok: false, probe: false }, NOW);
+    expect(failed.value).toBeCloseTo(0.85, 12);
+    expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
+    expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
+    const low = { value: 0.2, at: NOW };
+    expect(conditionAfter(low, POLICY, { ok: true, probe: true }, NOW).value).toBe(0.95);
+  });
+
+  it('of an endpoint counts failures of its own only', () => {
+    const after = (kind: 'server' | 'rate_limited' | 'superseded') =>
+      observe(UNKNOWN_HEALTH, HEALTH_POLICY, { ok: false, failure: failure(kind, 'x'), generation: 0 }, NOW).condition
+        .value;
+    expect(after('server')).toBeCloseTo(0.85, 12);
+    expect(after('rate_limited')).toBe(1);
+    expect(after('superseded')).toBe(1);
+  });
+});
+
+describe('speed', () => {
+  const call = (ms: number) => ({ kind: 'streaming' as const, ms, forgetMs: POLICY.forgetMs });
+  const steady = Array.from({ length: 200 }).reduce<typeof UNKNOWN_SPEED>(
+    (speed, _, index) => speedAfter(speed, POLICY.speed, call(500 * Math.exp(0.3 * Math.sin(index))), NOW),
+    UNKNOWN_SPEED,
+  );
+
+  it('learns the usual median and 95th percentile', () => {
+    expect(usualMedian(steady.streaming, POLICY.speed)).toBeGreaterThan(470);
+    expect(usualMedian(steady.streaming, POLICY.speed)).toBeLessThan(530);
+    expect(usualP95(steady.streaming, POLICY.speed)).toBeGreaterThan(600);
+    expect(usualP95(steady.whole, POLICY.speed)).toBeUndefined();
+  });
+
+  it('notices within a few calls that an endpoint has slowed down, without taking that for usual', () => {
+    let slow = steady;
+    for (let index = 0; index < 10; index += 1) slow = speedAfter(slow, POLICY.speed, call(4_000), NOW);
+    expect(slownessOf(slow, POLICY.forgetMs, NOW)).toBeGreaterThan(5);
+    expect(usualMedian(slow.streaming, POLICY.speed)).toBeLessThan(540);
+    expect(slownessOf(slow, POLICY.forgetMs, NOW + 60_000)).toBeLessThan(1.15);
+  });
+
+  it('learns from calls that were given up that it is at least so slow, and nothing from early ones', () => {
+    expect(speedAfterGivingUp(steady, POLICY.speed, call(100), NOW)).toBe(steady);
+    const late = speedAfterGivingUp(steady, POLICY.speed, call(5_000), NOW);
+    expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(slownessOf(steady, POLICY.forgetMs, NOW));
+    expect(late.streaming).toBe(steady.streaming);
+  });
+});
+
+describe('the silence test', () => {
+  const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
+  const calls = (...ages: readonly number[]) => ages.map((ageMs) => ({ ageMs, usual }));
+  const test = (ages: readonly number[], since = Infinity) =>
+    silenceOf(calls(...ages), since, DEFAULT_SILENCE_POLICY, POLICY.speed);
+
+  it('takes three calls that are all long overdue for a sign, and two for chance', () => {
+    expect(test([5_000, 5_000, 5_000])).toBeLessThan(-9);
+    expect(test([5_000, 5_000])).toBeGreaterThan(-9);
+    expect(test([300, 300, 300, 300, 300])).toBeGreaterThan(-1.5);
+  });
+
+  it('counts only what has been silent since the last answer', () => {
+    expect(test([5_000, 5_000, 5_000], 50)).toBeGreaterThan(-1);
+  });
+
+  it('knows the tail of the normal distribution', () => {
+    for (const [z, tail] of [
+      [0, 0.5],
+      [1.6449, 0.05],
+      [-1, 0.8413],
+      [3, 0.00135],
+    ] as const) {
+      expect(normalTail(z)).toBeCloseTo(tail, 4);
+    }
+  });
+});
+
+describe('the pacer', () => {
+  const policy = DEFAULT_PACER_POLICY;
+
+  it('knows no limit before the first refusal, and then the rate at which it was refused', () => {
+    let pace = FREE_PACE;
+    for (let call = 0; call < 20; call += 1) pace = paceAfterSending(pace, NOW + call * 40, NOW + call * 40);
+    expect(placeIn(pace, policy, false, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
+    const refused = paceAfterRefusal(pace, policy, NOW + 800);
+    expect(refused.rate).toBeCloseTo(19, 6);
+    expect(paceAfterSuccess(refused, policy).rate).toBeCloseTo(19.015, 6);
+    expect(paceAfterRefusal(FREE_PACE, policy, NOW).rate).toBe(1);
+  });
+
+  it('never lets more through in a second than the rate, and keeps a quarter for warm prompts', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1, max: 30, noNaN: true }),
+        fc.array(fc.tuple(fc.nat(200), fc.boolean()), { maxLength: 80 }),
+        (rate, list) => {
+          let pace = { ...FREE_PACE, rate };
+          let now = NOW;
+          const sent: number[] = [];
+          for (const [after, warm] of list) {
+            now += after;
+            const { waitMs } = placeIn(pace, policy, warm, now);
+            const recent = sent.filter((at) => at > now - 1_000).length;
+            expect(waitMs === 0).toBe(recent < (warm ? rate : rate * policy.coldShare));
+            if (waitMs > 0) {
+              // What it says is the truth: then there is a place, if nobody else takes it.
+              expect(placeIn(pace, policy, warm, now + waitMs).waitMs).toBe(0);
+              continue;
+            }
+            pace = paceAfterSending(pace, now, now);
+            sent.push(now);
+          }
+        },
+      ),
+      runs(500),
+    );
+  });
+});
+
+describe('declared limits', () => {
+  it('of requests and tokens per minute are held in every minute', () => {
+    let use = useAfterSending([], 100, NOW);
+    use = useAfterSending(use, 300, NOW + 2_000);
+    const call = { tokens: 100, running: 0 };
+    expect(waitForLimits({ rpm: 3 }, use, call, NOW + 3_000)).toBe(0);
+    expect(waitForLimits({ rpm: 2 }, use, call, NOW + 3_000)).toBe(57_000);
+    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 3_000)).toBe(57_000);
+    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 61_000)).toBe(0);
+    expect(waitForLimits({ tpm: 50 }, [], call, NOW)).toBe(0);
+  });
+
+  it('of calls at a time are looked at again soon', () => {
+    expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 1 }, NOW)).toBe(0);
+    expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 2 }, NOW)).toBe(50);
+  });
+});
+
+describe('the purse of hedges', () => {
+  it('never pays more than its share of what all requests were expected to cost', () => {
+    const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), cost), { maxLength: 300 }), (list) => {
+        let purse = EMPTY_PURSE;
+        let expected = 0;
+        let spent = 0;
+        for (const [isRequest, usd] of list) {
+          if (isRequest) {
+            purse = purseAfterRequest(purse, DEFAULT_HEDGE_POLICY, usd);
+            expected += usd;
+            continue;
+          }
+          const paid = purseAfterHedge(purse, usd / 100);
+          if (paid === undefined) continue;
+          purse = paid;
+          spent += usd / 100;
+        }
+        expect(spent).toBeLessThanOrEqual(DEFAULT_HEDGE_POLICY.share * expected * (1 + 1e-9));
+      }),
+      runs(500),
+    );
+  });
+});
+
+describe('tools that a provider runs', () => {
+  const scene = serving({ a: {} });
+
+  it('are recognised, so that such a request is never sent twice', () => {
+    const request = scene.request();
+    const native = (tools: readonly object[]) => ({ dialect: 'responses' as const, body: { tools: tools as never } });
+    expect(runsProviderTools(request)).toBe(false);
+    expect(runsProviderTools({ ...request, native: native([{ type: 'function', name: 'mine' }]) })).toBe(false);
+    expect(runsProviderTools({ ...request, native: native([{ type: 'code_interpreter' }]) })).toBe(true);
+    expect(runsProviderTools({ ...request, extra: { mcp_servers: [] } })).toBe(true);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { BudgetTicket } from '../../src/core/limits/budget.ts';
+import type { BudgetKeeper } from '../../src/contracts/budget-keeper.ts';
+import type { ChatRequest } from '../../src/protocol/chat-request.ts';
+import type { RouterConfig } from '../../src/config/router-config.ts';
+import { simulateTraffic } from '../../src/entries/testing.ts';
+import { createRouter } from '../../src/index.ts';
+import { type Bench, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
+import type { Behaviour } from '../support/stub-provider.ts';
+
+const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
+const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };
+const LATE: Behaviour = { ...ANSWER, afterMs: 950 };
+/** Long enough for its tokens to be counted. */
+const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
+const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
+
+/** Calls of the cheap endpoint before the one that is late: enough to know what is usual, and to fill the purse. */
+const BEFORE = 300;
+
+/** A cheap endpoint whose calls from number {@link BEFORE} on are late, and a dear one that answers in time. */
+function twoEndpoints(config: Partial<RouterConfig> = {}, then: Behaviour = LATE): Bench {
+  return benchOf(
+    {
+      cheap: { models: costing(1), behaves: (call) => (call < BEFORE ? ANSWER : then) },
+      dear: { models: costing(3), behaves: ANSWER },
+    },
+    { ...config },
+  );
+}
+
+async function warmedUp(bench: Bench, stream: boolean): Promise<Bench> {
+  for (let call = 0; call < BEFORE; call += 1) await askAndWait(bench, { stream, body: { messages } });
+  expect(bench.stubs.calls.every(({ provider }) => provider === 'cheap')).toBe(true);
+  return bench;
+}
+
+async function late(bench: Bench, stream: boolean, body: Partial<ChatRequest> = {}) {
+  await warmedUp(bench, stream);
+  const startedAt = bench.environment.now();
+  const outcome = await askAndWait(bench, { stream, metadata: true, body: { messages, ...body } });
+  expect(statusOf(outcome)).toBe(200);
+  return { outcome, tookMs: outcome.endedAt - startedAt, calls: bench.stubs.calls.slice(BEFORE) };
+}
+
+describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
+  it('gets a second one beside it, and the loser is cancelled and told of', async () => {
+    const attempts: unknown[] = [];
+    const bench = twoEndpoints();
+    bench.router.on('attempt', ({ provider, hedge, failure, givenUpCost }) => {
+      attempts.push([provider, hedge, failure?.kind, givenUpCost !== undefined && givenUpCost > 0]);
+    });
+    const { outcome, tookMs, calls } = await late(bench, stream);
+    expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
+    expect(calls[0]?.signal.aborted).toBe(true);
+    expect(tookMs).toBeLessThan(900);
+    expect(metadataOf(outcome)?.attempts).toMatchObject([
+      { provider: 'CHEAP', status: 499, given_up: true, cost: expect.any(Number) as number },
+      { provider: 'DEAR', status: 200, hedge: true },
+    ]);
+    expect(attempts.slice(-2)).toEqual([
+      ['cheap', undefined, 'superseded', true],
+      ['dear', true, undefined, false],
+    ]);
+    expect(bench.environment.pendingTimers).toBe(0);
+  });
+
+  it.each<[string, Partial<RouterConfig>, Partial<ChatRequest>]>([
+    ['hedges are switched off', { hedge: false }, {}],
+    ['fallbacks are not allowed', {}, { provider: { allow_fallbacks: false } }],
+    ['a provider runs tools', {}, { mcp_servers: [{ url: 'https://tools.test' }] } as Partial<ChatRequest>],
+    ['nothing may be spent on it', { hedge: { share: 0 } }, {}],
+  ])('is waited for when %s', async (_name, config, body) => {
+    const { tookMs, calls } = await late(twoEndpoints(config), stream, body);
+    expect(calls.map(({ provider }) => provider)).toEqual(['cheap']);
+    expect(tookMs).toBeGreaterThanOrEqual(950);
+  });
+
+  it('is the answer when it is faster than the one beside it', async () => {
+    const bench = twoEndpoints({}, { ...ANSWER, afterMs: 450 });
+    const { outcome, calls } = await late(bench, stream);
+    expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
+    expect(metadataOf(outcome)?.attempts).toMatchObject([
+      { provider: 'DEAR', hedge: true, given_up: true },
+      { provider: 'CHEAP', status: 200 },
+    ]);
+  });
+});
+
+describe('a budget', () => {
+  it('reserves for both calls, and pays for the cancelled one', async () => {
+    const open = new Set<number>();
+    const paid: number[] = [];
+    let most = 0;
+    const keeper: BudgetKeeper = {
+      reserve({ account, nanoUsd }) {
+        const id = paid.length + open.size;
+        open.add(id);
+        most = Math.max(most, open.size);
+        return { granted: true, ticket: { account, nanoUsd, id, holds: [] } as unknown as BudgetTicket };
+      },
+      settle(ticket, nanoUsd) {
+        open.delete((ticket as unknown as { readonly id: number }).id);
+        paid.push(nanoUsd);
+      },
+    };
+    const { calls } = await late(twoEndpoints({ budgets: { default: { limitUsd: 1 }, keeper } }), false);
+    expect(calls).toHaveLength(2);
+    expect(most).toBe(2);
+    expect(open.size).toBe(0);
+    expect(paid.slice(-2).every((nanoUsd) => nanoUsd > 0)).toBe(true);
+    expect(paid).toHaveLength(BEFORE + 2);
+  });
+});
+
+describe('in a simulated world', () => {
+  it('no request has more than one hedge, and hedges cost no more than their share beside what is silent', async () => {
+    const hedges = new Map<string, number>();
+    const report = await simulateTraffic(
+      {
+        seed: 5,
+        endpoints: [1, 1.4, 2].map((usd, index) => ({
+          name: `e${index}`,
+          price: { prompt: usd, completion: 4 * usd },
+          latency: { medianMs: 500, spread: 0.5 },
+        })),
+        traffic: { requests: 1_500, perSecond: 3 },
+      },
+      (setup) => {
+        const router = createRouter(setup);
+        router.on('attempt_start', ({ request, hedge }) => {
+          if (hedge === true) hedges.set(request.id, (hedges.get(request.id) ?? 0) + 1);
+        });
+        return router;
+      },
+    );
+    expect(hedges.size).toBeGreaterThan(5);
+    expect(Math.max(...hedges.values())).toBe(1);
+    expect(report.success).toBe(1);
+    // Either call may be the one that is cancelled, and either cost at most about what the hedge was expected to.
+    expect(report.cancelledUsd / report.costUsd).toBeLessThan(0.013);
+  });
+});
