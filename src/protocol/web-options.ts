@@ -96,4 +96,4 @@ export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = o
 );
 
 /** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
-export const parseCompressionOptions = optionsParser(closed({ engine: z.literal('middle-out').optional() }));
+export const parseCompressionOptions = optionsParser(closed({ engine: z.enum(['middle-out', 'relevant']).optional() }));
