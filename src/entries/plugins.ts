@@ -52,6 +52,7 @@ export { FileLibraryFull } from '../contracts/file-store.ts';
 export type { FileCard, FileLibrary } from '../contracts/file-store.ts';
 export { contextCompression } from '../plugins/context-compression/context-compression.ts';
 export type {
+  CompressionEngine,
   ContextCompressionOptions,
   ContextCompressionRequestOptions,
 } from '../plugins/context-compression/context-compression.ts';

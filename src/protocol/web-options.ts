@@ -120,4 +120,4 @@ export const fileParserSchema = closed({
 export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = optionsParser(fileParserSchema);
 
 /** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
-export const parseCompressionOptions = optionsParser(closed({ engine: optional(constant('middle-out')) }));
+export const parseCompressionOptions = optionsParser(closed({ engine: optional(word(['middle-out', 'relevant'])) }));

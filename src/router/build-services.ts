@@ -14,7 +14,8 @@ import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
-import { announceHealth, EventHub, warn } from '../runtime/chat/events.ts';
+import { EventHub, warn } from '../runtime/chat/events.ts';
+import { announceHealth } from '../runtime/chat/announce.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 

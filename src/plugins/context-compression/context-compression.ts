@@ -3,17 +3,28 @@ import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normal
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { amount, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { amount, callable, checkShape, oneOf, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, countMessage, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
 import { sampledCount } from './sampled-count.ts';
+import { relevant } from './relevant.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
+
+/** Ways to make a prompt fit. */
+export type CompressionEngine = 'middle-out' | 'relevant';
+
+const ENGINES = { 'middle-out': middleOut, relevant } as const;
 
 /** Options of {@link contextCompression}. */
 export interface ContextCompressionOptions {
+  /**
+   * How prompts are made to fit where a request does not say: `middle-out` takes messages out of the middle; `relevant`
+   * keeps whole messages by what they have to do with the last message of the user. Default `middle-out`.
+   */
+  readonly engine?: CompressionEngine | undefined;
   /**
    * Loads an exact counter of tokens, for example {@link gptTokens}. It is asked when a prompt seems too long for an
    * endpoint. Default: an estimate that is rather too high than too low.
@@ -36,6 +47,7 @@ export interface ContextCompressionOptions {
 }
 
 const OPTIONS: OptionShape<ContextCompressionOptions> = {
+  engine: oneOf<CompressionEngine>({ 'middle-out': true, relevant: true }),
   countTokens: callable,
   tokenFactor: callable,
   imageTokens: amount,
@@ -45,8 +57,8 @@ const OPTIONS: OptionShape<ContextCompressionOptions> = {
 
 /** What a request says about compression. */
 export interface ContextCompressionRequestOptions {
-  /** There is only one way to compress, and it is the default. */
-  readonly engine?: 'middle-out' | undefined;
+  /** How the prompt is made to fit. Default: what the plugin was made with, which is `middle-out` unless it says so. */
+  readonly engine?: CompressionEngine | undefined;
 }
 
 const ID = 'context-compression';
@@ -103,7 +115,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
 
     onCandidates: (targets, request, _options, { because }) => markShortened(targets, request, fitOf(request, because)),
 
-    async onAttempt(request, endpoint, _options, context) {
+    async onAttempt(request, endpoint, { engine = options.engine ?? 'middle-out' }, context) {
       if (!mayShorten(endpoint, context.because)) return undefined;
       const { messages } = request;
       const mostMessages = maxMessages(endpoint) ?? Infinity;
@@ -120,10 +132,10 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const before = sumOf(sizes);
       if (!tooMany && before <= room.whole) return undefined;
       const limits = { tokens: before > room.whole ? room.shortened : room.whole, messages: mostMessages };
-      const compressed = middleOut(messages, sizes, limits, count);
+      const compressed = ENGINES[engine](messages, sizes, limits, count);
       if (compressed === undefined) return undefined;
       const after = sumOf(compressed.messages.map((one) => countMessage(one, count, imageTokens)));
-      context.stage(stageOf(messages.length, compressed, [before, after], endpoint));
+      context.stage(stageOf(messages.length, compressed, [before, after], engine, endpoint));
       return { messages: compressed.messages };
     },
   });
@@ -156,13 +168,14 @@ function stageOf(
   original: number,
   { messages, removed, shortened }: Compressed,
   [before, after]: readonly [number, number],
+  engine: CompressionEngine,
   { model, providerName }: Endpoint,
 ): StageRecord {
   return {
     type: 'context_compression',
     summary: `${removed} of ${original} messages removed and ${shortened} shortened, for ${model} at ${providerName}`,
     data: {
-      engine: 'middle-out',
+      engine,
       input_type: 'messages',
       original_count: original,
       compressed_count: messages.length,

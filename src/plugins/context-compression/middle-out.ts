@@ -11,7 +11,7 @@ export interface Compressed {
 }
 
 /** No text is cut to fewer tokens than this. */
-const LEAST = 16;
+export const LEAST = 16;
 
 /**
  * Makes a prompt fit: takes messages out of its middle and shortens long ones in theirs. Instructions, the last message
@@ -64,7 +64,7 @@ export function leastTokens(messages: readonly Message[], sizes: readonly Counte
  *
  * @param shares - How many tokens each text of a message may have; messages without an entry go.
  */
-function written(
+export function written(
   messages: readonly Message[],
   sizes: readonly CountedMessage[],
   shares: ReadonlyMap<number, number>,
@@ -165,7 +165,7 @@ function isSpace(text: string, at: number): boolean {
 }
 
 /** What a prompt may be at most. */
-interface PromptLimits {
+export interface PromptLimits {
   /** Tokens of all messages together. */
   readonly tokens: number;
   readonly messages: number;
@@ -275,7 +275,7 @@ function measure({ units, sizes }: UnitList, chosen: readonly number[]): Measure
 }
 
 /** Messages that stay or go together: a call of tools with all its results, or one message by itself. */
-interface Unit {
+export interface Unit {
   /** Indexes of its messages, in order. */
   readonly messages: readonly number[];
 }
@@ -284,7 +284,7 @@ interface Unit {
  * Puts the messages of a conversation into units, in the order of their first messages. A result of a tool belongs to
  * the last message before it that made the call.
  */
-function unitsOf(messages: readonly Message[]): readonly Unit[] {
+export function unitsOf(messages: readonly Message[]): readonly Unit[] {
   const units: { readonly messages: number[] }[] = [];
   const callers = new Map<string, number>();
   for (const [index, message] of messages.entries()) {
@@ -304,7 +304,7 @@ function unitsOf(messages: readonly Message[]): readonly Unit[] {
  * Indexes of the units that always stay: instructions, the last message of the user, and the last unit, to which the
  * model is about to answer.
  */
-function keptUnits(units: readonly Unit[], messages: readonly Message[]): ReadonlySet<number> {
+export function keptUnits(units: readonly Unit[], messages: readonly Message[]): ReadonlySet<number> {
   const roleOf = (unit: Unit): string | undefined => messages[unit.messages[0] ?? -1]?.role;
   const kept = new Set<number>();
   for (const [index, unit] of units.entries()) {

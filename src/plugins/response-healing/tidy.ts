@@ -102,7 +102,7 @@ class Tidier {
   /** Reads what comes next; false when that is beyond this reader. */
   #step(frame: Frame): boolean {
     const character = this.#source[this.#at] ?? '';
-    if ('}])'.includes(character)) return this.#close(frame, character);
+    if ('}])'.includes(character)) return this.#close(frame);
     switch (frame.expects) {
       case 'comma':
         return this.#comma(frame, character);
@@ -262,7 +262,7 @@ class Tidier {
     return true;
   }
 
-  #close(frame: Frame, character: string): boolean {
+  #close(frame: Frame): boolean {
     if (frame.expects === 'colon') return false;
     if (frame.kind === 'object' && frame.expects === 'value') this.#nothing(frame);
     if (frame.members > 0 && frame.expects !== 'comma') this.#repairs.add('commas');

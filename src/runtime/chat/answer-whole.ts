@@ -7,7 +7,7 @@ import { withoutReasoning } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { announceRequest } from './events.ts';
+import { announceRequest } from './announce.ts';
 import type { Answer, Execution, SettledAnswer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';

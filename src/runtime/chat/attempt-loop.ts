@@ -15,7 +15,7 @@ import type { RouterError } from '../../protocol/router-error.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { announceAttempt } from './events.ts';
+import { announceAttempt } from './announce.ts';
 import type { AttemptCall, AttemptedCall, CallEnd, CallResult } from './attempt-call.ts';
 import type { Answer } from './execution.ts';
 import { type Flight, Hedging } from './hedging.ts';

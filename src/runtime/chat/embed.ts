@@ -8,7 +8,7 @@ import { settleUsage } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding-result.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { announceRequest } from './events.ts';
+import { announceRequest } from './announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import { worldOf } from './world-of.ts';
 import type { Answer } from './execution.ts';

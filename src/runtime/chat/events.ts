@@ -1,15 +1,11 @@
-import type { DecisionFigures, PlanStep } from '../../core/selection/route-plan.ts';
+import type { DecisionFigures } from '../../core/selection/route-plan.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { Batch, BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { type TraceContext, traceContextOf } from '../../core/trace-context.ts';
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { EndpointHealth } from '../../core/fallback/health.ts';
-import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { RuntimeServices } from './services.ts';
+import type { TraceContext } from '../../core/trace-context.ts';
 
 /** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
 export interface RequestFacts {
@@ -304,100 +300,4 @@ function ignore(): void {}
 export function warn(events: EventHub, warning: WarningEvent): void {
   if (events.heard('warning')) events.emit('warning', warning);
   else console.warn(`signalbox: ${warning.message}`);
-}
-
-/** Emits the `request` event. To be called once for each request that will end in a result or an error. */
-export function announceRequest({ events }: RuntimeServices, { request }: { readonly request: RoutedRequest }): void {
-  if (!events.heard('request')) return;
-  const { traceContext } = request;
-  events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
-}
-
-/** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */
-export function announceAttempt(
-  services: RuntimeServices,
-  execution: { readonly request: RoutedRequest },
-  { endpoint, figures }: PlanStep,
-  { attempt, hedge }: { readonly attempt: number; readonly hedge: boolean },
-): TraceContext | undefined {
-  const { events } = services;
-  if (!events.heard('attempt_start')) return undefined;
-  let carried: TraceContext | undefined;
-  events.emit('attempt_start', {
-    request: factsOf(execution.request),
-    attempt,
-    ...(hedge ? { hedge } : {}),
-    ...(figures === undefined ? {} : { decision: figures }),
-    provider: endpoint.provider,
-    model: endpoint.model,
-    listed: isListed(services, endpoint.model),
-    endpoint: endpoint.id,
-    // A listener observes; what it gives must not be able to break a request.
-    carry: ({ traceparent, tracestate }) => void (carried = traceContextOf(traceparent, tracestate)),
-  });
-  return carried;
-}
-
-/** Emits `health` events for what has changed about an endpoint. */
-export function announceHealth(
-  services: Pick<RuntimeServices, 'events' | 'facts' | 'environment'>,
-  endpoint: Endpoint,
-  before: EndpointHealth,
-  after: EndpointHealth,
-): void {
-  const { events, environment } = services;
-  if (!events.heard('health')) return;
-  const { provider, model, id } = endpoint;
-  const who = { provider, model, listed: isListed(services, model), endpoint: id };
-  const now = environment.now();
-  const { cooldown, breaker } = after;
-  if (cooldown !== undefined && cooldown !== before.cooldown) {
-    events.emit('health', { ...who, type: 'cooldown', forMs: cooldown.until - now, cause: cooldown.cause });
-  }
-  if (breaker.state === 'open' && breaker.openings > before.breaker.openings) {
-    events.emit('health', { ...who, type: 'breaker', state: 'open', forMs: breaker.openUntil - now });
-  } else if (breaker.state === 'closed' && before.breaker.state === 'open') {
-    events.emit('health', { ...who, type: 'breaker', state: 'closed' });
-  } else if (breaker.state === 'open' && breaker.probes > 0 && before.breaker.probes === 0) {
-    events.emit('health', { ...who, type: 'breaker', state: 'half_open' });
-  }
-}
-
-/** The facts about a request that events carry. */
-export function factsOf(request: RoutedRequest): RequestFacts {
-  const { within } = request;
-  return {
-    id: request.id,
-    operation: request.operation,
-    ...(within === undefined ? {} : { parent: within.parent }),
-    ...(within?.stage === undefined ? {} : { parentStage: within.stage }),
-    account: request.account.id,
-    requested: request.requested,
-    stream: request.stream,
-    session: request.session.id,
-    metadata: request.metadata,
-    trace: request.trace,
-  };
-}
-
-/** Whether a model's name comes from the catalog, and not from a caller of a provider that takes any name. */
-export function isListed({ facts }: Pick<RuntimeServices, 'facts'>, model: string): boolean {
-  return facts.catalog.models.has(model);
-}
-
-const NUMBERS: readonly NumericParameter[] = [
-  'temperature',
-  'top_p',
-  'top_k',
-  'frequency_penalty',
-  'presence_penalty',
-  'max_completion_tokens',
-  'seed',
-];
-
-function numbersOf(request: RoutedRequest): RequestEvent['parameters'] {
-  const { parameters = {} } = request as Partial<NormalizedRequest>;
-  return Object.fromEntries(
-    NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])),
-  );
 }

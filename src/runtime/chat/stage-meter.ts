@@ -1,6 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { factsOf, type PluginFacts, type PluginOutcome, type StageCosts, type ToolCallOutcome } from './events.ts';
+import type { PluginFacts, PluginOutcome, StageCosts, ToolCallOutcome } from './events.ts';
+import { factsOf } from './announce.ts';
 import type { RuntimeServices } from './services.ts';
 
 /** Counts what one hook of a plugin or one call of a server tool takes, and tells of its begin and its end. */

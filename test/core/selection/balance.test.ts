@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFree } from '../../../src/catalog/price.ts';
-import { pickByPrice } from '../../../src/core/selection/plan-route.ts';
+import { pickByPrice } from '../../../src/core/selection/rank.ts';
 import { seededRandom } from '../../../src/platform/seeded-random.ts';
 import { runs } from '../../support/properties.ts';
 import { recordAfter, times } from '../../support/records.ts';
