@@ -35,7 +35,7 @@ export interface TrainingSettings {
 export const SETTINGS: TrainingSettings = {
   seed: 7,
   fromTemplates: 300,
-  fromAssignments: 400,
+  fromAssignments: 1_200,
   fromLexicon: 1_200,
   naturalWeight: 10,
   rounds: 6,
@@ -44,7 +44,7 @@ export const SETTINGS: TrainingSettings = {
   hidden: 0.6,
   certainty: 0.92,
   fewestPrompts: 10,
-  kept: 32_000,
+  kept: 36_000,
   large: 8,
 };
 
