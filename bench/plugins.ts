@@ -5,7 +5,8 @@ import { routingCases } from './plugins/routing.ts';
 
 /**
  * What the plugins' own work costs, in microseconds of CPU, and how good it is where that can be counted.
- * Usage: npm run bench:plugins
+ * Usage: npm run bench:plugins, or with copies of public prompt sets (see plugins/public-prompts.ts):
+ * npm run bench:plugins -- mt-bench=path/question.jsonl
  */
 const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...(await routingCases())];
 /** Milliseconds that each case is run for. */

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { modelPatterns } from '../../src/catalog/model-patterns.ts';
 import { loadWeights, mostLikely, promptOf } from '../../src/plugins/auto-router/classifier.ts';
 import type { PluginCase } from './plugin-case.ts';
+import { tellPublicPrompts } from './public-prompts.ts';
 
 /** What choosing a model costs, and how often the classifier is right about prompts that it was not tuned on. */
 export async function routingCases(): Promise<readonly PluginCase[]> {
   await loadWeights();
+  tellPublicPrompts(process.argv.slice(2));
   const examples = readFileSync(new URL('../../test/fixtures/classifier/held-back.tsv', import.meta.url), 'utf8')
     .trim()
     .split('\n')

@@ -26,6 +26,7 @@ export function readExamples(file: string): readonly Example[] {
 /** How many prompts of each task are made of what. */
 export interface ExampleCounts {
   readonly fromTemplates: number;
+  readonly fromAssignments: number;
   readonly fromLexicon: number;
 }
 
@@ -34,10 +35,13 @@ export function generateExamples(counts: ExampleCounts, random: Random): readonl
   const words = readWords();
   const lexicon = readSections('lexicon.txt');
   const carriers = linesOf('carriers.txt');
+  const assignments = readSections('assignments.txt');
   return [...readSections('prompts.txt')].flatMap(([task, templates]) => {
     const phrases = (lexicon.get(task) ?? []).flatMap((line) => line.split(', '));
+    const longer = assignments.get(task) ?? templates;
     const texts = [
       ...different(counts.fromTemplates, () => expand(pick(templates, random), words, random), random),
+      ...different(counts.fromAssignments, () => expand(pick(longer, random), words, random), random),
       ...different(counts.fromLexicon, () => strewn(pick(carriers, random), phrases, random), random),
     ];
     return texts.map((text) => ({ task, text }));

@@ -11,6 +11,7 @@ export interface TrainingSettings {
   readonly seed: number;
   /** Prompts made for each task. */
   readonly fromTemplates: number;
+  readonly fromAssignments: number;
   readonly fromLexicon: number;
   /** How often each natural prompt is shown: they are fewer than the others and say more. */
   readonly naturalWeight: number;
@@ -34,6 +35,7 @@ export interface TrainingSettings {
 export const SETTINGS: TrainingSettings = {
   seed: 7,
   fromTemplates: 300,
+  fromAssignments: 1_200,
   fromLexicon: 1_200,
   naturalWeight: 10,
   rounds: 6,
@@ -42,7 +44,7 @@ export const SETTINGS: TrainingSettings = {
   hidden: 0.6,
   certainty: 0.92,
   fewestPrompts: 10,
-  kept: 32_000,
+  kept: 36_000,
   large: 8,
 };
 

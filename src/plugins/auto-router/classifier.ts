@@ -39,8 +39,8 @@ export interface LocalClassifier extends TaskClassifier {
   readonly load: () => Promise<void>;
 }
 
-/** Share of a text's features that has to be known; the rest is words that nobody was trained on. */
-const LEAST_KNOWN = 0.25;
+/** Features of a text that have to be known, to tell more than its length: the rest is words that nobody trained on. */
+const LEAST_KNOWN = 4;
 
 /**
  * The default {@link TaskClassifier}: rules and hashed words under a linear model, trained by
@@ -66,7 +66,7 @@ function classifyLocally({ text, hasImage, hasTools }: Prompt): Classification {
   if (text.trim() === '') return { task: hasTools ? 'agent' : 'general', confidence: 1 };
   const { words, known } = readWords(text);
   const [best] = words;
-  if (best === undefined || known < LEAST_KNOWN) return { task: hasTools ? 'agent' : 'general', confidence: 1 - known };
+  if (best === undefined || known < LEAST_KNOWN) return { task: hasTools ? 'agent' : 'general', confidence: 0 };
   const confidence = best.probability;
   // Where tools are offered, what the words do not tell is work with them.
   if (!hasTools) return { task: best.task, confidence, probabilities: words };
@@ -103,7 +103,7 @@ function loadedTable(): WeightTable {
 /** Tasks that are less likely than this are left out of a classification. */
 const LEAST_PROBABILITY = 0.02;
 
-/** Tasks that a text may be, the likeliest first, and how much of it was known. */
+/** Tasks that a text may be, the likeliest first, and how many of its features were known. */
 function readWords(text: string): {
   readonly words: readonly { readonly task: TaskType; readonly probability: number }[];
   readonly known: number;
@@ -126,8 +126,8 @@ export function predict(weights: WeightTable, text: string): { readonly task: Ta
 }
 
 /**
- * Adds up the weights of a text's features for every task, and makes the sums probabilities. `known` is the share of
- * the features that have weights, by how much each counts.
+ * Adds up the weights of a text's features for every task, and makes the sums probabilities. `known` is how many of
+ * its features have weights.
  */
 function weigh(
   { bias, features: table, scale }: WeightTable,
@@ -139,9 +139,8 @@ function weigh(
   for (const [index, hash] of features.hashes.entries()) {
     const own = table.get(hash);
     if (own === undefined) continue;
-    const weight = features.weights[index] ?? 0;
-    known += weight * weight;
-    const factor = weight * scale;
+    known += 1;
+    const factor = (features.weights[index] ?? 0) * scale;
     for (const packed of own) {
       const task = packed >> 3;
       sums[task] = (sums[task] ?? 0) + factor * (LEVELS[packed & 7] ?? 0);
