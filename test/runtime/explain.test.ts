@@ -203,6 +203,7 @@ describe('explain', () => {
           estimatedCostUsd: 0.00022,
           price: { prompt: 1, completion: 2 },
           coolingDown: false,
+          decision: expect.objectContaining({ share: 1, health: 1 }) as object,
         },
       ],
       rejected: [{ provider: 'p0', model: 'acme/one', tag: 'p0', reason: 'data_policy:training', detail: undefined }],

@@ -10,7 +10,7 @@ import type { Behaviour } from '../support/stub-provider.ts';
 
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };
-const LATE: Behaviour = { ...ANSWER, afterMs: 950 };
+const LATE: Behaviour = { ...ANSWER, afterMs: 850 };
 /** Long enough for its tokens to be counted. */
 const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
 const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
@@ -53,7 +53,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
     const { outcome, tookMs, calls } = await late(bench, stream);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
     expect(calls[0]?.signal.aborted).toBe(true);
-    expect(tookMs).toBeLessThan(900);
+    expect(tookMs).toBeLessThan(800);
     expect(metadataOf(outcome)?.attempts).toMatchObject([
       { provider: 'CHEAP', status: 499, given_up: true, cost: expect.any(Number) as number },
       { provider: 'DEAR', status: 200, hedge: true },
@@ -73,7 +73,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   ])('is waited for when %s', async (_name, config, body) => {
     const { tookMs, calls } = await late(twoEndpoints(config), stream, body);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap']);
-    expect(tookMs).toBeGreaterThanOrEqual(950);
+    expect(tookMs).toBeGreaterThanOrEqual(850);
   });
 
   it('is the answer when it is faster than the one beside it', async () => {

@@ -268,12 +268,10 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     });
   }
 
-  /** Whether an endpoint may be called for this request. A place that was promised is no longer counted against it. */
+  /** Whether an endpoint may be called for this request. */
   readonly #admission = (endpoint: Endpoint): Admission => {
-    const { records } = this.#services;
-    const admission = records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens());
-    const isPromised = !admission.ok && admission.cause === 'pace' && this.#promised === endpoint.id;
-    return isPromised ? { ok: true } : admission;
+    const isPromised = this.#promised === endpoint.id;
+    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(), isPromised);
   };
 
   #isWarm(endpoint: Endpoint): boolean {

@@ -123,16 +123,18 @@ export class EndpointRecords {
    *
    * @param warm - Whether the prompt is likely to be in its cache: such calls may use all of its rate.
    * @param tokens - Tokens that the call is likely to have.
+   * @param promised - Whether it has waited for its place, which is then no longer counted against it.
    */
-  admission = (endpoint: Endpoint, warm = false, tokens = 0): Admission => {
+  admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
     const record = this.#records.get(endpoint.id);
     if (record === undefined) return ADMITTED;
     const now = this.#environment.now();
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok) return admitted;
     const limits = this.#waitForLimits(endpoint, tokens, now);
+    const { pace } = record;
     const place =
-      this.#pacer === undefined || record.pace === undefined ? undefined : placeIn(record.pace, this.#pacer, warm, now);
+      this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
     const waitMs = Math.max(limits.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(limits.headroom, place?.headroom ?? 1);
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };

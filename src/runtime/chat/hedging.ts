@@ -101,8 +101,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /**
-   * Makes the second call as soon as it is paid for: at once where the first is silent or a probe, from the purse of
-   * hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
+   * Makes the second call as soon as it is paid for: at once where the first is a probe or waits in vain, from the purse
+   * of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
    */
   async #second(
     first: Flight<Call, Result>,
@@ -111,14 +111,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { services, signal, launchBeside } = this.#own;
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
-      const { endpoint } = first.step;
-      const isSilent =
-        services.records.checkSilence(endpoint) || first.silence.isRaised || services.records.isOut(endpoint);
+      const isFree = first.isProbe || this.#waitsInVain(first) || services.records.isOut(first.step.endpoint);
       const step = this.#stepBeside(first);
-      if (
-        step !== undefined &&
-        (isSilent || first.isProbe || services.pacing.payHedge(step.figures?.expectedCostUsd))
-      ) {
+      if (step !== undefined && (isFree || services.pacing.payHedge(step.figures?.expectedCostUsd))) {
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
         return second;

@@ -304,9 +304,9 @@ describe('declared limits', () => {
     use = useAfterSending(use, 300, NOW + 2_000);
     const call = { tokens: 100, running: 0 };
     expect(waitForLimits({ rpm: 3 }, use, call, NOW + 3_000)).toBe(0);
-    expect(waitForLimits({ rpm: 2 }, use, call, NOW + 3_000)).toBe(57_000);
-    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 3_000)).toBe(57_000);
-    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 61_000)).toBe(0);
+    expect(waitForLimits({ rpm: 2 }, use, call, NOW + 3_000)).toBe(58_000);
+    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 3_000)).toBe(58_000);
+    expect(waitForLimits({ tpm: 400 }, use, call, NOW + 62_000)).toBe(0);
     expect(waitForLimits({ tpm: 50 }, [], call, NOW)).toBe(0);
   });
 

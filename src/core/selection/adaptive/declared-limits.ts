@@ -17,7 +17,8 @@ interface SecondUse {
   readonly tokens: number;
 }
 
-const MINUTE_SECONDS = 60;
+/** Slices that may hold something of the last minute: the oldest only in part, but then it counts as a whole. */
+const MINUTE_SECONDS = 61;
 /** How soon to look again at an endpoint that is at its limit of calls at a time. */
 const LOOK_AGAIN_MS = 50;
 

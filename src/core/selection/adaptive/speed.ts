@@ -33,6 +33,11 @@ const P95_DEVIATIONS = 1.645;
 /** Standard deviations above the mean beyond which a call is not expected any more: one in 30,000 takes longer. */
 const LONGEST_DEVIATIONS = 4;
 
+/** However steady an endpoint was, a call that takes a sixth longer is nothing special. */
+const LEAST_VARIANCE = 0.15 ** 2;
+/** Nor is one in vain that has not taken this many times as long as the median. */
+const LEAST_LONGEST = 3;
+
 const UNKNOWN_TIME: UsualTime = { calls: 0, mean: 0, variance: FIRST_VARIANCE };
 
 /** Speed of an endpoint that was never measured. */
@@ -91,7 +96,9 @@ export function usualP95({ calls, mean, variance }: UsualTime, policy: SpeedPoli
 
 /** Milliseconds within which practically all calls answer that ever do; undefined with too few of them. */
 export function usualLongest({ calls, mean, variance }: UsualTime, policy: SpeedPolicy): number | undefined {
-  return calls < policy.minimumCalls ? undefined : Math.exp(mean + LONGEST_DEVIATIONS * Math.sqrt(variance));
+  return calls < policy.minimumCalls
+    ? undefined
+    : Math.exp(mean + Math.max(Math.log(LEAST_LONGEST), LONGEST_DEVIATIONS * Math.sqrt(variance)));
 }
 
 /** Milliseconds within which half of the calls usually answer; undefined with too few of them. */
@@ -105,5 +112,6 @@ function usualAfter({ calls, mean, variance }: UsualTime, time: number, policy: 
   const late = Math.max(-bound, Math.min(bound, time - mean));
   const gain = Math.max(policy.slowGain, 1 / (calls + 1));
   const varianceGain = Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT));
-  return { calls: calls + 1, mean: mean + gain * late, variance: variance + varianceGain * (late ** 2 - variance) };
+  const varied = variance + varianceGain * (late ** 2 - variance);
+  return { calls: calls + 1, mean: mean + gain * late, variance: Math.max(LEAST_VARIANCE, varied) };
 }

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { createRouter } from '../../src/index.ts';
+import { simulateTraffic } from '../../src/entries/testing.ts';
+import { ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
+import type { Behaviour } from '../support/stub-provider.ts';
+
+const ANSWER: Behaviour = { does: 'answer', everyMs: 0 };
+
+describe('declared limits of an endpoint', () => {
+  it('are held before anything is sent: the rest goes to others', async () => {
+    const sentAt: number[] = [];
+    const report = await simulateTraffic(
+      {
+        endpoints: [
+          {
+            name: 'cheap',
+            price: { prompt: 1, completion: 1 },
+            latency: { medianMs: 300 },
+            declared: { rpm: 60 },
+          },
+          { name: 'dear', price: { prompt: 5, completion: 5 }, latency: { medianMs: 300 } },
+        ],
+        traffic: { requests: 600, perSecond: 3 },
+      },
+      (setup) => {
+        const router = createRouter(setup);
+        router.on('attempt_start', ({ provider }) => {
+          if (provider === 'cheap') sentAt.push(setup.environment.now());
+        });
+        return router;
+      },
+    );
+    expect(report.success).toBe(1);
+    const busiest = Math.max(...sentAt.map((at) => sentAt.filter((one) => one >= at && one < at + 60_000).length));
+    expect(busiest).toBeGreaterThan(50);
+    expect(busiest).toBeLessThanOrEqual(60);
+    expect(report.shares['dear']).toBeGreaterThan(0.2);
+  });
+
+  it('are a 429 with Retry-After, without a call, where nobody else is left and the wait is long', async () => {
+    const bench = benchOf({ p0: { models: { 'acme/one': { rpm: 1 } }, behaves: ANSWER } });
+    const first = ask(bench);
+    await bench.environment.advance(20);
+    expect(first.outcome?.status).toBe('ok');
+    const second = ask(bench);
+    await bench.environment.settle();
+    expect(second.outcome?.error).toMatchObject({ status: 429, availability: { code: 'capacity_exhausted' } });
+    expect((second.outcome?.error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(50_000);
+    expect(bench.stubs.calls).toHaveLength(1);
+  });
+
+  it('of calls at a time make a request wait for the place of another', async () => {
+    const bench = benchOf({
+      p0: { models: { 'acme/one': { concurrency: 1 } }, behaves: { ...ANSWER, afterMs: 300 } },
+    });
+    const both = [ask(bench), ask(bench)];
+    await bench.environment.advance(2_000);
+    expect(both.map(({ outcome }) => outcome?.status)).toEqual(['ok', 'ok']);
+    const [first, second] = bench.stubs.calls;
+    expect(second?.startedAt).toBeGreaterThanOrEqual(first?.endedAt ?? Infinity);
+  });
+});
+
+describe('the last resort', () => {
+  it('lets one request at a time find out whether the only endpoint is back', async () => {
+    const refused: Behaviour = { does: 'fail', kind: 'credentials', status: 401 };
+    const bench = benchOf({ p0: { behaves: (call) => (call < 2 ? refused : ANSWER) } });
+    const status = async (): Promise<number | undefined> => {
+      const asked = ask(bench);
+      await bench.environment.settle();
+      return asked.outcome && statusOf(asked.outcome);
+    };
+    expect(await status()).toBe(502);
+    expect(await status()).toBe(503);
+    expect(bench.stubs.calls).toHaveLength(1);
+    await bench.environment.advance(1_000);
+    expect(await status()).toBe(502);
+    await bench.environment.advance(1_000);
+    expect(await status()).toBe(503);
+    await bench.environment.advance(700);
+    expect(await status()).toBe(200);
+    // It is back: nobody waits out the ten minutes.
+    expect(await status()).toBe(200);
+  });
+});
+
+describe('time limits', () => {
+  it('of an endpoint come before those of its provider, and these before those of the router', async () => {
+    const bench = benchOf(
+      {
+        p0: { models: { 'acme/one': { timeouts: { firstTokenMs: 100 } } }, behaves: { does: 'hang' } },
+        p1: { behaves: ANSWER },
+      },
+      { hedge: false },
+    );
+    const outcome = await askAndWait(bench, { stream: true, body: { provider: { order: ['p0', 'p1'] } } });
+    expect(statusOf(outcome)).toBe(200);
+    expect(outcome.endedAt - outcome.startedAt).toBeGreaterThanOrEqual(100);
+    expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['p0', 'p1']);
+    expect((bench.stubs.calls[1]?.startedAt ?? 0) - (bench.stubs.calls[0]?.startedAt ?? 0)).toBe(100);
+  });
+});
