@@ -45,7 +45,8 @@ describe('declared limits of an endpoint', () => {
     const second = ask(bench);
     await bench.environment.settle();
     expect(second.outcome?.error).toMatchObject({ status: 429, availability: { code: 'capacity_exhausted' } });
-    expect((second.outcome?.error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(50_000);
+    const { retryAfterMs } = (second.outcome?.error ?? {}) as { readonly retryAfterMs?: number };
+    expect(retryAfterMs).toBeGreaterThan(50_000);
     expect(bench.stubs.calls).toHaveLength(1);
   });
 

@@ -209,9 +209,9 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const before = conditionNow(health.condition, forgetting.forgetMs, now);
   const { generation, roll } = call;
   const breaker = ended(health.breaker, policy.breaker, { outcome, generation, health: before, roll }, now);
-  const known = { ...health, breaker, lastResort: lastResortAfter(health, policy, now) };
-  if (doubtful) return doubted(known, call, now);
-  const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };
+  const known = { ...health, breaker };
+  if (doubtful) return withLastResort(doubted(known, call, now), policy, now);
+  const left = withLastResort({ ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) }, policy, now);
   // A 403 is about what was asked as often as about our key (gaps 3.3).
   if (!rule.againstUptime || call.failure.status === 403) return left;
   return {
@@ -254,6 +254,13 @@ function doubted(
   const until = now + SUSPECTED_MS;
   if (health.cooldown !== undefined && health.cooldown.until > until) return told;
   return { ...told, cooldown: { since: now, until, cause: failure.kind } };
+}
+
+/** Counts from now until the next call as a last resort, where an endpoint is left alone or such a call has ended. */
+function withLastResort(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
+  const isLeftAlone = !admission(health, policy, now).ok;
+  if (!isLeftAlone && health.lastResort?.isUnderWay !== true) return health;
+  return { ...health, lastResort: lastResortAfter(health, policy, now) };
 }
 
 function lastResortAfter({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): LastResort {
