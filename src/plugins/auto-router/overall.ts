@@ -6,8 +6,9 @@ export interface CountedScore {
 
 /** The name whose score is the overall one, where every model has it. */
 const OVERALL = 'general';
-/** Rounds after which models and scores have settled, near enough. */
+/** Rounds after which models and scores have settled, near enough; with the same names for all one is enough. */
 const ROUNDS = 12;
+const SETTLED = 1e-6;
 
 /**
  * How good models are overall, each from its scores by name. Where all have `general`, it is that. Otherwise models are
@@ -32,7 +33,13 @@ export function overallScores(rows: readonly ReadonlyMap<string, CountedScore>[]
         sums.set(name, sum);
       }
     }
-    for (const [name, { total, weight }] of sums) ease.set(name, weight === 0 ? 0 : total / weight);
+    let largest = 0;
+    for (const [name, { total, weight }] of sums) {
+      const fitted = weight === 0 ? 0 : total / weight;
+      largest = Math.max(largest, Math.abs(fitted - (ease.get(name) ?? 0)));
+      ease.set(name, fitted);
+    }
+    if (largest < SETTLED) break;
     levels = levelsOf(rows, ease);
   }
   return levels;

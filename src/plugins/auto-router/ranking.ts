@@ -46,17 +46,24 @@ export function catalogScores(): RankingSource {
 
 function scoreFromCatalog({ endpoints }: Candidate, task: string): Score | undefined {
   for (const name of scoreNamesOf(task)) {
-    let best: Score | undefined;
-    for (const { scores, scoreCounts } of endpoints) {
-      const score = scores?.[name];
-      if (score !== undefined && score > (best?.score ?? -Infinity)) best = { score, count: scoreCounts?.[name] };
-    }
+    const best = bestScore(endpoints, name);
     if (best !== undefined) return best;
   }
   return undefined;
 }
 
+function bestScore(endpoints: Candidate['endpoints'], name: string): Score | undefined {
+  let best: Score | undefined;
+  for (const { scores, scoreCounts } of endpoints) {
+    const score = scores?.[name];
+    if (score !== undefined && score > (best?.score ?? -Infinity)) best = { score, count: scoreCounts?.[name] };
+  }
+  return best;
+}
+
 function namesInCatalog({ endpoints }: Candidate): readonly string[] {
+  const [only] = endpoints;
+  if (endpoints.length === 1) return Object.keys(only?.scores ?? {});
   return [...new Set(endpoints.flatMap(({ scores }) => Object.keys(scores ?? {})))];
 }
 
@@ -78,8 +85,12 @@ export function rate(
   shares: readonly TaskProbability[],
 ): readonly Rated[] {
   const rows = candidates.map((candidate) => {
-    const names = rank.names?.(candidate) ?? TASK_TYPES;
-    return new Map(names.flatMap((name) => pairOf(name, scoreOf(rank, candidate, name))));
+    const row = new Map<string, CountedScore>();
+    for (const name of rank.names?.(candidate) ?? TASK_TYPES) {
+      const score = scoreOf(rank, candidate, name);
+      if (score !== undefined) row.set(name, score);
+    }
+    return row;
   });
   const overall = overallScores(rows);
   return candidates.map((candidate, index) => {
@@ -87,10 +98,6 @@ export function rate(
     const covered = shares.reduce((sum, { probability }, at) => sum + (byTask[at] === undefined ? 0 : probability), 0);
     return { candidate, byTask, covered, overall: overall[index] };
   });
-}
-
-function pairOf<Value>(name: string, value: Value | undefined): readonly (readonly [string, Value])[] {
-  return value === undefined ? [] : [[name, value]];
 }
 
 function scoreOf(rank: RankingSource, candidate: Candidate, task: string): CountedScore | undefined {

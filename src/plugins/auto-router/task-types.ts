@@ -47,10 +47,18 @@ export const TASK_TYPES = Object.keys(SCORES_OF_TASKS) as readonly TaskType[];
 
 /** Names of the scores that count for a task, the best one first. Works for names of a classifier of your own too. */
 export function scoreNamesOf(task: string): readonly string[] {
+  return NAMES.get(task) ?? namesFor(task, []);
+}
+
+function namesFor(task: string, related: readonly string[]): readonly string[] {
   const group = task.includes(':') ? [task.slice(0, task.indexOf(':'))] : [];
-  const related = Object.hasOwn(SCORES_OF_TASKS, task) ? SCORES_OF_TASKS[task as TaskType] : [];
   return [...new Set([task, ...group, ...related, 'general'])];
 }
+
+/** Asked for every candidate of every request, so they are put together once. */
+const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(SCORES_OF_TASKS).map(([task, related]) => [task, namesFor(task, related)]),
+);
 
 /**
  * Signs of a task that no single word gives away. Each is a feature of its own whose weight is learned like all others.

@@ -11,6 +11,7 @@ import {
   type RankingSource,
 } from '../../../src/plugins/auto-router/ranking.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
+import { seededRandom } from '../../../src/platform/seeded-random.ts';
 import { runs } from '../../support/properties.ts';
 
 const TIERS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -166,6 +167,51 @@ describe('the ranking of models', () => {
       }),
       runs(300),
     );
+  });
+
+  it.each([
+    ['differ in nothing but their level', 0],
+    ['are better at some tasks than at others', 0.1],
+  ])('gives answers as good as the best single model, in pools whose models %s', (_what, spread) => {
+    const random = seededRandom(13);
+    const tasks = ['math', 'law', 'science', 'planning', 'chat'];
+    const gains = { rule: 0, highest: 0 };
+    for (let pool = 0; pool < 400; pool += 1) {
+      const truth = Array.from({ length: 8 }, () => {
+        const level = 0.5 + 0.2 * random();
+        return tasks.map(() => level + spread * (2 * random() - 1));
+      });
+      // What 100 answers say of it.
+      const rows: readonly Row[] = truth.map((row) =>
+        Object.fromEntries(
+          row.map((share, index) => [
+            tasks[index] ?? '',
+            Array.from({ length: 100 }, () => (random() < share ? 1 : 0)).reduce<number>((sum, one) => sum + one, 0) /
+              100,
+          ]),
+        ),
+      );
+      for (const [index, task] of tasks.entries()) {
+        const shares = [{ task, probability: 1 }];
+        const all = rated(rows, shares, 100);
+        const { ranking, bestOverall } = ranked(all, { ...QUALITY, shares });
+        const places = all.map(({ candidate: one }) => one);
+        const trueScore = (place: number): number => truth[place]?.[index] ?? Number.NaN;
+        const single = trueScore(bestOverall === undefined ? -1 : places.indexOf(bestOverall));
+        const measuredBest = rows.reduce(
+          (best, row, at) => ((row[task] ?? 0) > (rows[best]?.[task] ?? 0) ? at : best),
+          0,
+        );
+        gains.rule += trueScore(ranking[0] === undefined ? -1 : places.indexOf(ranking[0])) - single;
+        gains.highest += trueScore(measuredBest) - single;
+      }
+    }
+    const share = (sum: number): number => (100 * sum) / (400 * tasks.length);
+    console.log(
+      `${_what}: ${share(gains.rule).toFixed(2)} points by the rule, ${share(gains.highest).toFixed(2)} by the highest score`,
+    );
+    expect(share(gains.rule)).toBeGreaterThan(spread === 0 ? -0.5 : 1);
+    if (spread === 0) expect(gains.rule).toBeGreaterThan(gains.highest);
   });
 
   it('follows n/(n+20) · gain − standard error', () => {
