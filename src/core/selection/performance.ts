@@ -1,3 +1,4 @@
+import type { TokenCalibration } from '../normalize/token-calibration.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
@@ -147,6 +148,8 @@ function percentiles(histogram: Histogram, descending: boolean): PercentileValue
 export interface EndpointRecord {
   readonly health: EndpointHealth;
   readonly performance: EndpointPerformance;
+  /** How it counts tokens; undefined where it has reported nothing yet. */
+  readonly tokens?: TokenCalibration | undefined;
 }
 
 /** All that selection may know besides the request, as one value. */

@@ -19,7 +19,7 @@ import type { Answer } from './execution.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
-import { settleAttempt } from './settle.ts';
+import { learnTokens, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /** What an execution knows about a call that it is about to make. */
@@ -186,6 +186,10 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.#attempts.push(ended);
     this.#reservation?.settle(made, end);
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
+    if ('facts' in end) {
+      const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
+      learnTokens(this.#services, sent, made.endpoint, end.facts.usage);
+    }
     return ended;
   }
 

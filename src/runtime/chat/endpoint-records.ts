@@ -10,6 +10,7 @@ import {
   observeStart,
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 
@@ -78,12 +79,24 @@ export class EndpointRecords {
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const health = observe(record.health, this.#policy, outcome, now);
     const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
-    this.#records.set(endpoint.id, { health, performance });
+    this.#records.set(endpoint.id, { ...record, health, performance });
     if (this.onCooldown !== undefined && !outcome.ok) {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
     }
     this.#compare(endpoint, record.health, health);
+  }
+
+  /** Whether a report of how many tokens a prompt had would teach anything. */
+  wantsTokens(endpoint: Endpoint): boolean {
+    return wantsReport(this.#records.get(endpoint.id)?.tokens ?? UNCALIBRATED, this.#environment.now());
+  }
+
+  /** Notes how many tokens an endpoint counted in a prompt, and how many were estimated. */
+  reported(endpoint: Endpoint, estimated: number, reported: number): void {
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const tokens = calibrate(record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
+    this.#records.set(endpoint.id, { ...record, tokens });
   }
 
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
