@@ -162,12 +162,11 @@ describe('with breakers that are all open (U-68)', () => {
     );
     const router = createRouter({ providers, allowAnonymous: true, fallback: { triesPerEndpoint: 1 } });
     await using mounted = await mountOn(mount, router);
-    for (let round = 0; round < 5; round += 1) await checkError(await ask(mounted), 502, null);
+    // Three failures in a row open a circuit; the first probe comes a second later.
+    for (let round = 0; round < 3; round += 1) await checkError(await ask(mounted), 502, null);
     const calls = upstream.requests.length;
-    const response = await ask(mounted);
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(29);
-    await checkError(response, 503, '30');
-    await checkError(await ask(mounted, { stream: true }), 503, '30');
+    await checkError(await ask(mounted), 503, '1');
+    await checkError(await ask(mounted, { stream: true }), 503, '1');
     expect(upstream.requests).toHaveLength(calls);
     await router.close();
   });

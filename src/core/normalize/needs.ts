@@ -17,7 +17,7 @@ export function deriveNeeds(asking: Asking): Needs {
     tools: asking.tools.length > 0,
     toolChoice: asking.tools.length > 0 ? kindOf(asking.toolChoice) : undefined,
     parameters: usedParameters(asking),
-    promptTokens: fewestTokens(prompt.characters),
+    promptTokens: fewestTokens(prompt.characters, prompt.dense),
     outputTokens: asking.parameters.max_completion_tokens,
     images: prompt.images,
   };

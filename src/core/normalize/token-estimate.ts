@@ -1,18 +1,53 @@
 import type { Modality } from '../../catalog/model.ts';
 import type { Message } from '../../protocol/message.ts';
+import { likelyTextTokens } from './likely-tokens.ts';
 import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
 
 /**
  * Tokens that a prompt of this many characters has at least. English text has four to five characters a token and
- * code fewer, so one in eight is a floor. It only serves to turn away endpoints that certainly cannot hold a prompt.
+ * code fewer, so one in eight is a floor; of Han, kana and Hangul, one in three. It only serves to turn away endpoints
+ * that certainly cannot hold a prompt.
+ *
+ * @param dense - How many of them are of scripts in which a character is about a token.
  */
-export function fewestTokens(characters: number): number {
-  return Math.floor(characters / 8);
+export function fewestTokens(characters: number, dense = 0): number {
+  return Math.floor((characters - dense) / 8 + dense / 3);
 }
 
-/** The likely number of tokens in a prompt of which only the floor is known, for prices and estimates; never none. */
-export function likelyPromptTokens(fewest: number): number {
-  return Math.max(1, fewest * 2);
+/** What the length of a prompt is estimated from. */
+export interface EstimatedPrompt {
+  readonly needs: { readonly promptTokens: number };
+  /** Of a chat request. */
+  readonly messages?: readonly Message[] | undefined;
+  /** Of a request for embeddings, which was counted when it came. */
+  readonly likelyTokens?: number | undefined;
+}
+
+/** What was estimated once stays right: messages are not changed. */
+const ESTIMATES = new WeakMap<readonly Message[], number>();
+
+/**
+ * The likely number of tokens in a prompt without its media, for prices and estimates; never none. Worked out when it is
+ * asked for.
+ */
+export function likelyPromptTokens({ needs, messages, likelyTokens: counted }: EstimatedPrompt): number {
+  if (counted !== undefined) return Math.max(1, counted);
+  if (messages === undefined) return Math.max(1, needs.promptTokens * 2);
+  const known = ESTIMATES.get(messages);
+  if (known !== undefined) return known;
+  const likely = Math.max(1, likelyTextTokens(messages.flatMap(textsOf)) + PER_MESSAGE * messages.length);
+  ESTIMATES.set(messages, likely);
+  return likely;
+}
+
+/** Tokens of the role of a message, and of what separates it from the next one. */
+const PER_MESSAGE = 4;
+
+function textsOf(message: Message): readonly string[] {
+  const { content } = message;
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.function.arguments) : [];
+  if (typeof content === 'string') return [content, ...calls];
+  return [...(content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])), ...calls];
 }
 
 /** The likely number of tokens in a text, for usage that a provider did not report. */
@@ -35,6 +70,8 @@ interface PromptContent {
   readonly modalities: readonly Modality[];
   /** UTF-16 units of text, without media. */
   readonly characters: number;
+  /** Roughly how many of them are of scripts in which a character is about a token. */
+  readonly dense: number;
   readonly images: number;
 }
 
@@ -42,22 +79,43 @@ interface PromptContent {
 export function surveyPrompt(messages: readonly Message[]): PromptContent {
   const modalities = new Set<Modality>();
   let characters = 0;
+  let dense = 0;
   let images = 0;
+  const count = (text: string): void => {
+    characters += text.length;
+    dense += denseIn(text);
+  };
   for (const message of messages) {
-    if (typeof message.content === 'string') characters += message.content.length;
+    if (typeof message.content === 'string') count(message.content);
     else {
       for (const part of message.content ?? []) {
-        if (part.type === 'text') characters += part.text.length;
+        if (part.type === 'text') count(part.text);
         else if (part.type === 'image_url') images += 1;
         const modality = MODALITY_OF_PART[part.type];
         if (modality !== undefined) modalities.add(modality);
       }
     }
     if (message.role === 'assistant') {
-      for (const call of message.tool_calls ?? []) characters += call.function.arguments.length;
+      for (const call of message.tool_calls ?? []) count(call.function.arguments);
     }
   }
-  return { modalities: [...modalities], characters, images };
+  return { modalities: [...modalities], characters, dense, images };
+}
+
+/** Characters of a text that are looked at for their script. */
+const LOOKS = 128;
+
+/** How many characters of a text are Han, kana or Hangul, going by some that are evenly spread. */
+function denseIn(text: string): number {
+  const step = Math.max(1, Math.floor(text.length / LOOKS));
+  let looks = 0;
+  let dense = 0;
+  for (let at = 0; at < text.length; at += step) {
+    const code = text.charCodeAt(at);
+    looks += 1;
+    if (code >= 0x3040 && code < 0xd800) dense += 1;
+  }
+  return looks === 0 ? 0 : Math.floor((dense / looks) * text.length);
 }
 
 /** Files are left out: they may be parsed into text, so they never exclude a model by themselves (gaps 1.2). */
@@ -91,7 +149,7 @@ export function surveyInputs(inputs: readonly EmbeddingItem[]): SurveyedInputs {
     } else if ('content' in input) {
       const parts = surveyPrompt([{ role: 'user', content: input.content }]);
       for (const modality of parts.modalities) modalities.add(modality);
-      longest = Math.max(longest, fewestTokens(parts.characters));
+      longest = Math.max(longest, fewestTokens(parts.characters, parts.dense));
       likely += Math.ceil(parts.characters / 4);
       images += parts.images;
     } else {

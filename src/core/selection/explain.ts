@@ -1,12 +1,13 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FactOrigin } from '../../catalog/facts.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import { settleUsage } from '../stream/usage.ts';
+import { type Estimate, settleUsage } from '../stream/usage.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
+import { calibrated } from '../normalize/token-calibration.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
@@ -102,9 +103,14 @@ export function explainPlan(
   coolingDown: (endpoint: Endpoint) => boolean,
 ): Explanation {
   const { needs, created } = request;
-  const promptTokens = likelyPromptTokens(needs.promptTokens);
+  const promptTokens = likelyPromptTokens(request);
   const completionTokens = needs.outputTokens ?? ASSUMED_OUTPUT_TOKENS;
-  const estimate = { promptTokens, completionTokens, images: needs.images, at: created };
+  const estimateAt = (endpoint: Endpoint): Estimate => ({
+    promptTokens: calibrated(promptTokens, world.record(endpoint)?.tokens),
+    completionTokens,
+    images: needs.images,
+    at: created,
+  });
   return {
     requested: plan.requested,
     plugins: plugins.map(({ plugin, because }) => ({
@@ -120,7 +126,7 @@ export function explainPlan(
       tag: endpoint.tag,
       why,
       estimatedCostUsd:
-        settleUsage(endpoint, undefined, estimate).usage.cost_details?.upstream_inference_cost ?? undefined,
+        settleUsage(endpoint, undefined, estimateAt(endpoint)).usage.cost_details?.upstream_inference_cost ?? undefined,
       price: ratesOf(endpoint, promptTokens, created),
       priceOrigin: endpoint.origins?.price,
       latencyMs: medianLatency(endpoint, world),

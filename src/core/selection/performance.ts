@@ -1,3 +1,4 @@
+import type { TokenCalibration } from '../normalize/token-calibration.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
@@ -157,6 +158,8 @@ export interface EndpointRecord {
   readonly speed?: EndpointSpeed | undefined;
   /** Absent as long as nothing was sent. */
   readonly pace?: Pace | undefined;
+  /** How it counts tokens; undefined where it has reported nothing yet. */
+  readonly tokens?: TokenCalibration | undefined;
 }
 
 /** How endpoints are chosen where a request gives neither `order` nor `sort`. */

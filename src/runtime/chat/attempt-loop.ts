@@ -23,7 +23,7 @@ import { Signal } from './late-call.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
-import { settleAttempt, spentOnFailed } from './settle.ts';
+import { learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /** What an execution knows about a call that it is about to make. */
@@ -222,6 +222,10 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.#attempts.push(ended);
     (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
+    if ('facts' in end) {
+      const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
+      learnTokens(this.#services, sent, made.endpoint, end.facts.usage);
+    }
     return ended;
   }
 
@@ -281,7 +285,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
 
   #likelyTokens(): number {
     const { promptTokens, outputTokens = 0 } = this.request.needs;
-    return likelyPromptTokens(promptTokens) + outputTokens;
+    // Only declared limits of tokens need more than a rough number.
+    const isCounted = this.plan.steps.some(({ endpoint }) => endpoint.tpm !== undefined);
+    return (isCounted ? likelyPromptTokens(this.request) : promptTokens * 2) + outputTokens;
   }
 
   /** Calls per second that the endpoints of the plan take together. */

@@ -41,6 +41,7 @@ import {
   UNKNOWN_SPEED,
   type UsualTime,
 } from '../../core/selection/adaptive/speed.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 
@@ -188,6 +189,7 @@ export class EndpointRecords {
     const health = observe(record.health, this.#policy, outcome, now);
     const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
     this.#records.set(endpoint.id, {
+      ...record,
       health,
       performance,
       speed: this.#speedAfter(endpoint, record.speed, measurement, now),
@@ -300,6 +302,18 @@ export class EndpointRecords {
       this.#loads.set(id, load);
     }
     return load;
+  }
+
+  /** Whether a report of how many tokens a prompt had would teach anything. */
+  wantsTokens(endpoint: Endpoint): boolean {
+    return wantsReport(this.#records.get(endpoint.id)?.tokens ?? UNCALIBRATED, this.#environment.now());
+  }
+
+  /** Notes how many tokens an endpoint counted in a prompt, and how many were estimated. */
+  reported(endpoint: Endpoint, estimated: number, reported: number): void {
+    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const tokens = calibrate(record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
+    this.#records.set(endpoint.id, { ...record, tokens });
   }
 
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {

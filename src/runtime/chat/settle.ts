@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import { type Estimate, settleUsage } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
@@ -58,6 +58,22 @@ export function settleAttempt(
   });
 }
 
+/**
+ * Compares what a provider counted in a prompt of nothing but text with what was estimated for it.
+ *
+ * @param sent - The request as it went to this endpoint.
+ */
+export function learnTokens(
+  { records }: RuntimeServices,
+  sent: RoutedRequest,
+  endpoint: Endpoint,
+  { estimated, prompt_tokens: reported }: Usage,
+): void {
+  const { needs, operation } = sent;
+  if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return;
+  if (records.wantsTokens(endpoint)) records.reported(endpoint, likelyPromptTokens(sent), reported);
+}
+
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
   const { raw, ...told } = failure;
@@ -103,10 +119,11 @@ function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest
 
 /** What a bill needs of a request, whole or streamed, so that both cost the same. */
 export function billingOf(
-  { needs, created }: Pick<RoutedRequest, 'needs' | 'created'>,
+  request: Pick<RoutedRequest, 'needs' | 'created'> & EstimatedPrompt,
   serviceTier: string | null | undefined,
 ): Omit<Estimate, 'completionTokens' | 'outputImages'> {
-  return { promptTokens: likelyPromptTokens(needs.promptTokens), images: needs.images, at: created, serviceTier };
+  const { needs, created } = request;
+  return { promptTokens: likelyPromptTokens(request), images: needs.images, at: created, serviceTier };
 }
 
 /** Records that a chat request was answered: the sticky session and the `result` event. */

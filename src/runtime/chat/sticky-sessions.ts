@@ -70,7 +70,7 @@ export class StickySessions {
     if (endpoint.byok !== undefined && !isRouted(request)) return undefined;
     if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
     const key = keyOf(request);
-    const tokens = usage?.prompt_tokens ?? likelyPromptTokens(request.needs.promptTokens);
+    const tokens = usage?.prompt_tokens ?? likelyPromptTokens(request);
     const now = this.#environment.now();
     const served = this.#learn(key, [{ endpoint: sharedId(endpoint), at: now, tokens }]);
     try {

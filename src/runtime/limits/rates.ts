@@ -60,7 +60,7 @@ export class Rates {
 function likelyTokensOf(request: RoutedRequest): number {
   const { needs } = request;
   if (request.operation === 'embeddings') return (request as NormalizedEmbeddingRequest).likelyTokens;
-  return likelyPromptTokens(needs.promptTokens) + (needs.outputTokens ?? LIKELY_ANSWER_TOKENS);
+  return likelyPromptTokens(request) + (needs.outputTokens ?? LIKELY_ANSWER_TOKENS);
 }
 
 /** `:free` has endpoints of its own, and `router/free` mixes everything that costs nothing. */

@@ -41,7 +41,8 @@ export function rankAdaptively(
   policy: AdaptivePolicy,
 ): readonly AdaptivelyRanked[] {
   const expected = {
-    prompt: likelyPromptTokens(request.needs.promptTokens),
+    // With nothing to compare, the text need not be looked at.
+    prompt: endpoints.length > 1 ? likelyPromptTokens(request) : Math.max(1, request.needs.promptTokens * 2),
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));

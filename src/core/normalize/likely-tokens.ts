@@ -1,0 +1,87 @@
+import { prepareRates, scanTokens } from './token-scan.ts';
+
+/**
+ * What the parts of a text cost in newer vocabularies (`o200k_base`), which know most languages well: fitted to texts
+ * in forty languages and formats, so that errors go both ways.
+ */
+const LIKELY = prepareRates({
+  english: { word: 0.55, letter: 0.08 },
+  european: { word: 0.23, letter: 0.16 },
+  foreign: { word: 0.19, letter: 0.29 },
+  common: 1.05,
+  accent: 0.46,
+  rareAccent: 0.31,
+  consonants: { word: 0.27, letter: 0.63 },
+  capitals: { word: 0.2, letter: 0.25 },
+  mixedCapitals: { word: 0.46, letter: 0.55 },
+  digits: { word: 0.61, letter: 0.34 },
+  spacedDigits: 0.23,
+  line: 0.68,
+  indent: 0.33,
+  space: 1.5,
+  marks: { word: 0.25, letter: 0.38 },
+  scripts: [
+    [0x80, 1.5], // signs
+    [0xc0, 1.2], // accented letters by themselves
+    [0x250, 2],
+    [0x370, 0.42], // Greek
+    [0x400, 0.31], // Cyrillic
+    [0x450, 1.8], // letters of Ukrainian and others, which cost more than Russian
+    [0x460, 1],
+    [0x530, 0.34], // Armenian
+    [0x590, 0.44], // Hebrew
+    [0x600, 0.37], // Arabic
+    [0x700, 2.1],
+    [0x900, 0.4], // Devanagari
+    [0x980, 0.38], // Bengali and the other scripts of India
+    [0xe00, 0.44], // Thai
+    [0xe80, 1.5],
+    [0x10a0, 0.37], // Georgian
+    [0x1100, 2.2], // Ethiopic and many small ones
+    [0x1e00, 1], // accented letters of Vietnamese
+    [0x2000, 1.5], // exotic spaces, joiners
+    [0x2010, 0.6], // dashes, curly quotes, ellipsis
+    [0x2030, 2], // mathematics, arrows, symbols
+    [0x3000, 1], // punctuation of East Asia
+    [0x3040, 0.71], // kana
+    [0x3130, 1.2],
+    [0x3400, 2], // rare Han
+    [0x4e00, 0.85], // Han
+    [0xa000, 2],
+    [0xac00, 0.71], // Hangul
+    [0xd800, 0.9], // halves of pairs: emoji, rare signs
+    [0xe000, 2],
+    [0xf900, 1],
+    [0xff00, 1], // full width
+  ],
+});
+
+/** Characters that are read of all texts together, about 0.1 ms, and characters of one sample. */
+const MOST_CHARACTERS = 8_192;
+const SAMPLE = 512;
+
+/**
+ * The likely number of tokens in some texts, by script and kind of content: half of all texts of a language, of source
+ * code, JSON or base64 lie within 15 % of it. Of long texts samples are read, from the beginning to the end.
+ */
+export function likelyTextTokens(texts: readonly string[]): number {
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  const part = MOST_CHARACTERS / Math.max(1, characters);
+  let tokens = 0;
+  for (const text of texts) tokens += part >= 1 ? scanTokens(text, LIKELY) : sampled(text, part);
+  return Math.ceil(tokens);
+}
+
+function sampled(text: string, part: number): number {
+  const wanted = Math.ceil(text.length * part);
+  if (text.length <= SAMPLE / 8 || wanted >= text.length) return scanTokens(text, LIKELY);
+  const samples = Math.ceil(wanted / SAMPLE);
+  const length = Math.max(SAMPLE / 8, Math.min(SAMPLE, wanted));
+  const step = samples === 1 ? 0 : (text.length - length) / (samples - 1);
+  let tokens = 0;
+  for (let index = 0; index < samples; index += 1) {
+    const from = Math.floor(index * step);
+    tokens += scanTokens(text.slice(from, from + length), LIKELY);
+  }
+  return (tokens / (samples * Math.min(length, text.length))) * text.length;
+}
