@@ -134,12 +134,12 @@ export function negotiate(
   call: HttpCall,
   configured: Brand,
 ): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
-  for (const [name, brand] of METADATA_HEADERS) {
-    const value = call.header(name);
+  for (const named of METADATA_HEADERS) {
+    const value = call.header(named[0]);
     if (value === undefined) continue;
     return {
       wantsMetadata: value.trim().toLowerCase() === 'enabled',
-      spelling: SPELLINGS[brand === 'openrouter' ? brand : configured],
+      spelling: SPELLINGS[named[1] === 'openrouter' ? 'openrouter' : configured],
     };
   }
   return { wantsMetadata: false, spelling: SPELLINGS[configured] };

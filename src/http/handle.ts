@@ -8,8 +8,7 @@ import { negotiate, readJsonBody, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import type { Slot } from '../runtime/chat/concurrency.ts';
-import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
+import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
@@ -69,8 +68,17 @@ async function perform(
     // A client that sends slowly occupies no place, and one for which there is none need not send.
     admission.check();
     const body = await readJsonBody(call, config.limits);
-    const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
-    return await inSlot(admission.enter(), answer(router, { call, account, context, body }));
+    const slot = admission.enter();
+    try {
+      const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
+      const reply = await answer(router, { call, account, context, body });
+      // The place is free again when nothing more of the answer is to come.
+      onceSent(reply, slot.leave);
+      return reply;
+    } catch (error) {
+      slot.leave();
+      throw error;
+    }
   } catch (error) {
     return failedReply(router, context, error);
   }
@@ -80,20 +88,6 @@ async function perform(
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
   return answerBatches(...request);
-}
-
-/** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */
-function inSlot(slot: Slot, answer: Promise<ModelReply>): Promise<ModelReply> {
-  return answer.then(
-    (reply) => {
-      onceSent(reply, slot.leave);
-      return reply;
-    },
-    (error: unknown) => {
-      slot.leave();
-      throw error;
-    },
-  );
 }
 
 /** The answer that a failure is. */

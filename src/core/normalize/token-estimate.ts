@@ -40,7 +40,7 @@ interface PromptContent {
 
 /** Looks through the messages once for everything that selection needs to know about them. */
 export function surveyPrompt(messages: readonly Message[]): PromptContent {
-  const modalities = new Set<Modality>();
+  let modalities: Set<Modality> | undefined;
   let characters = 0;
   let images = 0;
   for (const message of messages) {
@@ -50,14 +50,14 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
         if (part.type === 'text') characters += part.text.length;
         else if (part.type === 'image_url') images += 1;
         const modality = MODALITY_OF_PART[part.type];
-        if (modality !== undefined) modalities.add(modality);
+        if (modality !== undefined) (modalities ??= new Set()).add(modality);
       }
     }
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) characters += call.function.arguments.length;
     }
   }
-  return { modalities: [...modalities], characters, images };
+  return { modalities: modalities === undefined ? [] : [...modalities], characters, images };
 }
 
 /** Files are left out: they may be parsed into text, so they never exclude a model by themselves (gaps 1.2). */
