@@ -1,4 +1,5 @@
 import { RouterError } from '../protocol/router-error.ts';
+import { decodeStrictly } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
 import { mistakeInJson } from './json-position.ts';
@@ -78,13 +79,11 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
 /** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */
 function decode(bytes: Uint8Array): string {
   try {
-    return FATAL_DECODER.decode(bytes);
+    return decodeStrictly(bytes);
   } catch {
     throw invalid('The request body is not valid UTF-8');
   }
 }
-
-const FATAL_DECODER = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
   if (text.trim() === '') throw invalid('The request body is empty; it must be a JSON object');
