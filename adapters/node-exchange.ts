@@ -146,9 +146,10 @@ function collect(
       reject(error);
     };
     request.on('data', onData).on('end', onEnd).on('close', onCut).on('error', onCut);
-    // A body that came together with its headers needs no clock.
+    const declared = Number(request.headers['content-length']);
+    // A body that came together with its headers, and was told of by now, needs no clock.
     process.nextTick(() => {
-      if (!settled && !request.complete) timer = setTimeout(() => settle(new BodyError('timeout')), timeoutMs);
+      if (!settled && length !== declared) timer = setTimeout(() => settle(new BodyError('timeout')), timeoutMs);
     });
   });
 }

@@ -1,9 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { availableParallelism } from 'node:os';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { Agent } from 'undici';
-import { WORKLOADS, type Workload } from './workloads.ts';
+import { cpuOf, load, type Running, start, startUpstream } from './load.ts';
+import { WORKLOADS } from './workloads.ts';
 
 /**
  * CPU time of the server process per request, beside two reference proxies, interleaved in one run.
@@ -21,93 +17,14 @@ const rounds = Number(options.get('rounds') ?? 5);
 const servers = options.get('servers')?.split(',') ?? SERVERS;
 const workloads = WORKLOADS.filter((workload) => workload.name.includes(options.get('workload') ?? ''));
 
-interface Running {
-  readonly name: string;
-  readonly child: ChildProcess;
-  readonly port: number;
-  readonly agent: Agent;
-}
-
-function script(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url));
-}
-
-async function message<Value>(child: ChildProcess): Promise<Value> {
-  const [value] = (await once(child, 'message')) as [Value];
-  return value;
-}
-
-/** Servers get a core of their own where there is more than one; upstream and load share the other. */
-function pin(child: ChildProcess, core: number): void {
-  if (availableParallelism() < 2 || process.platform !== 'linux') return;
-  fork(script('./pin.ts'), [String(child.pid), String(core)]);
-}
-
-async function start(name: string, upstream: number): Promise<Running> {
-  const child = fork(script(`./servers/${name}.ts`), [String(upstream)]);
-  const { port } = await message<{ port: number }>(child);
-  pin(child, 1);
-  return { name, child, port, agent: new Agent({ connections: 16 }) };
-}
-
-async function cpuOf({ child }: Running): Promise<number> {
-  child.send('cpu');
-  return (await message<{ cpu: number }>(child)).cpu;
-}
-
-function request({ agent, port }: Running, body: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let bytes = 0;
-    let status = 0;
-    agent.dispatch(
-      {
-        origin: `http://127.0.0.1:${port}`,
-        path: '/v1/chat/completions',
-        method: 'POST',
-        headers: ['content-type', 'application/json', 'authorization', 'Bearer bench'],
-        body,
-      },
-      {
-        onRequestStart() {},
-        onResponseStart(_controller, code) {
-          status = code;
-        },
-        onResponseData(_controller, chunk) {
-          bytes += chunk.length;
-        },
-        onResponseEnd() {
-          if (status === 200) resolve(bytes);
-          else reject(new Error(`${port} answered ${status}`));
-        },
-        onResponseError(_controller, error) {
-          reject(error);
-        },
-      },
-    );
-  });
-}
-
-async function load(server: Running, { body, concurrency }: Workload, requests: number): Promise<void> {
-  let left = requests;
-  const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      await request(server, body);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-}
-
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-const upstream = fork(script('./upstream.ts'));
-const { port: upstreamPort } = await message<{ port: number }>(upstream);
-pin(upstream, 0);
+const upstream = await startUpstream();
 const running: Running[] = [];
-for (const name of servers) running.push(await start(name, upstreamPort));
+for (const name of servers) running.push(await start(name, upstream.port));
 
 console.log(`CPU of the server process in µs per request: median of ${rounds} rounds, and the ratio to "parse".`);
 for (const workload of workloads) {
@@ -131,4 +48,4 @@ for (const workload of workloads) {
   if (Number.isNaN(base)) console.log('  (no "parse" in this run: ratios are missing)');
 }
 for (const { child } of running) child.kill();
-upstream.kill();
+upstream.child.kill();

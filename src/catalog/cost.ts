@@ -52,16 +52,29 @@ export interface ImageCounts {
  */
 export function priceUsage(rates: Rates, usage: Usage, images: ImageCounts = NO_IMAGES): Cost | undefined {
   const { prompt, completion, webSearches } = billedCounts(usage);
-  const promptParts = bill([...promptLines(rates, prompt), ...perUnitLines(rates, images)]);
-  const completionParts = bill([
-    ...completionLines(rates, completion),
-    unitLine('output_image', images.output, rates.outputImage),
-  ]);
   if (webSearches > 0 && rates.webSearch === undefined) return undefined;
-  const toolParts = bill([unitLine('web_search', webSearches, rates.webSearch)]);
-  const [promptNanoUsd, completionNanoUsd, toolsNanoUsd] = [sum(promptParts), sum(completionParts), sum(toolParts)];
+  const bill = new Bill();
+  const write = rates.cacheWrite ?? rates.prompt;
+  bill.tokens('prompt', prompt.text, rates.prompt);
+  bill.tokens('cache_read', prompt.cached, rates.cacheRead ?? rates.prompt);
+  bill.tokens('cache_write', prompt.written, write);
+  bill.tokens('cache_write_1h', prompt.writtenForAnHour, rates.cacheWrite1h ?? write);
+  bill.tokens('prompt_audio', prompt.audio, rates.audioPrompt ?? rates.prompt);
+  bill.tokens('prompt_image', prompt.image, rates.imagePrompt ?? rates.prompt);
+  bill.tokens('prompt_video', prompt.video, rates.videoPrompt ?? rates.prompt);
+  bill.units('request', 1, rates.request);
+  bill.units('input_image', images.input, rates.image);
+  const promptNanoUsd = bill.subtotal();
+  bill.tokens('completion', completion.text, rates.completion);
+  bill.tokens('reasoning', completion.reasoning, rates.reasoning ?? rates.completion);
+  bill.tokens('completion_audio', completion.audio, rates.audioCompletion ?? rates.completion);
+  bill.tokens('completion_image', completion.image, rates.imageCompletion ?? rates.completion);
+  bill.units('output_image', images.output, rates.outputImage);
+  const completionNanoUsd = bill.subtotal();
+  bill.units('web_search', webSearches, rates.webSearch);
+  const toolsNanoUsd = bill.subtotal();
   return {
-    parts: [...promptParts, ...completionParts, ...toolParts],
+    parts: bill.parts,
     promptNanoUsd,
     completionNanoUsd,
     toolsNanoUsd,
@@ -81,69 +94,41 @@ export function nanoFromUsd(usd: number): number {
   return Math.round(usd * 1e9);
 }
 
-interface Line {
-  readonly item: BilledItem;
-  readonly units: number;
-  /** Pico-dollars (10⁻¹² USD) per unit. */
-  readonly picoUsd: number;
-}
-
 /**
- * Rounds the sum of all lines, not each line: a line gets what the rounded sum grows by. So the parts add up to
- * what the whole costs, however many lines it is split into.
+ * Rounds the sum of all lines up to a subtotal, not each line: a line gets what the rounded sum grows by. So the parts
+ * add up to what the whole costs, however many lines it is split into.
  */
-function bill(lines: readonly Line[]): readonly CostPart[] {
-  const parts: CostPart[] = [];
-  let picoUsd = 0;
-  let billed = 0;
-  for (const { item, units, picoUsd: each } of lines) {
-    if (units === 0) continue;
-    picoUsd += units * each;
-    const total = Math.round(picoUsd / 1_000);
-    parts.push({ item, units, nanoUsd: total - billed });
-    billed = total;
+class Bill {
+  readonly parts: CostPart[] = [];
+  /** Since the last subtotal, in pico-dollars (10⁻¹² USD). */
+  #picoUsd = 0;
+  /** Since the last subtotal, in nano-dollars. */
+  #billed = 0;
+
+  /** One USD per million tokens is a million pico-dollars per token. */
+  tokens(item: BilledItem, units: number, usdPerMillion: number): void {
+    if (units !== 0) this.#line(item, units, Math.round(usdPerMillion * 1e6));
   }
-  return parts;
-}
 
-function sum(parts: readonly CostPart[]): number {
-  return parts.reduce((total, part) => total + part.nanoUsd, 0);
-}
+  /** What has no price of its own is not billed. */
+  units(item: BilledItem, units: number, usd: number | undefined): void {
+    if (units !== 0 && usd !== undefined) this.#line(item, units, Math.round(usd * 1e12));
+  }
 
-function promptLines(rates: Rates, tokens: BillableCounts['prompt']): readonly Line[] {
-  const write = rates.cacheWrite ?? rates.prompt;
-  return [
-    tokenLine('prompt', tokens.text, rates.prompt),
-    tokenLine('cache_read', tokens.cached, rates.cacheRead ?? rates.prompt),
-    tokenLine('cache_write', tokens.written, write),
-    tokenLine('cache_write_1h', tokens.writtenForAnHour, rates.cacheWrite1h ?? write),
-    tokenLine('prompt_audio', tokens.audio, rates.audioPrompt ?? rates.prompt),
-    tokenLine('prompt_image', tokens.image, rates.imagePrompt ?? rates.prompt),
-    tokenLine('prompt_video', tokens.video, rates.videoPrompt ?? rates.prompt),
-  ];
-}
+  /** Nano-dollars of the lines since the last subtotal. */
+  subtotal(): number {
+    const billed = this.#billed;
+    this.#picoUsd = 0;
+    this.#billed = 0;
+    return billed;
+  }
 
-function perUnitLines(rates: Rates, images: ImageCounts): readonly Line[] {
-  return [unitLine('request', 1, rates.request), unitLine('input_image', images.input, rates.image)];
-}
-
-function completionLines(rates: Rates, tokens: BillableCounts['completion']): readonly Line[] {
-  return [
-    tokenLine('completion', tokens.text, rates.completion),
-    tokenLine('reasoning', tokens.reasoning, rates.reasoning ?? rates.completion),
-    tokenLine('completion_audio', tokens.audio, rates.audioCompletion ?? rates.completion),
-    tokenLine('completion_image', tokens.image, rates.imageCompletion ?? rates.completion),
-  ];
-}
-
-/** One USD per million tokens is a million pico-dollars per token. */
-function tokenLine(item: BilledItem, units: number, usdPerMillion: number): Line {
-  return { item, units, picoUsd: Math.round(usdPerMillion * 1e6) };
-}
-
-/** What has no price of its own is not billed. */
-function unitLine(item: BilledItem, units: number, usd: number | undefined): Line {
-  return { item, units: usd === undefined ? 0 : units, picoUsd: Math.round((usd ?? 0) * 1e12) };
+  #line(item: BilledItem, units: number, picoUsd: number): void {
+    this.#picoUsd += units * picoUsd;
+    const total = Math.round(this.#picoUsd / 1_000);
+    this.parts.push({ item, units, nanoUsd: total - this.#billed });
+    this.#billed = total;
+  }
 }
 
 /** Counts that prices apply to, each token in exactly one of them. */

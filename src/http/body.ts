@@ -1,6 +1,7 @@
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/inspect-json.ts';
+import { decodeStrictly } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { scanJson } from '../protocol/scan-json.ts';
 import type { ByteHold } from '../runtime/chat/byte-budget.ts';
@@ -163,13 +164,11 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
 /** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */
 function decode(bytes: Uint8Array): string {
   try {
-    return FATAL_DECODER.decode(bytes);
+    return decodeStrictly(bytes);
   } catch {
     throw invalid('The request body is not valid UTF-8');
   }
 }
-
-const FATAL_DECODER = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
   try {
@@ -219,12 +218,12 @@ export function negotiate(
   call: HttpCall,
   configured: Brand,
 ): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
-  for (const [name, brand] of METADATA_HEADERS) {
-    const value = call.header(name);
+  for (const named of METADATA_HEADERS) {
+    const value = call.header(named[0]);
     if (value === undefined) continue;
     return {
       wantsMetadata: value.trim().toLowerCase() === 'enabled',
-      spelling: SPELLINGS[brand === 'openrouter' ? brand : configured],
+      spelling: SPELLINGS[named[1] === 'openrouter' ? 'openrouter' : configured],
     };
   }
   return { wantsMetadata: false, spelling: SPELLINGS[configured] };

@@ -8,8 +8,7 @@ import { negotiate, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import type { Slot } from '../runtime/chat/concurrency.ts';
-import { answerChat, answerEmbeddings, type ModelReply, onceSent, wholeReply } from './model-reply.ts';
+import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
 import { receive } from './receive.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
@@ -68,8 +67,16 @@ async function perform(
     if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
     const isChat = operation.name === 'chat';
     const { body, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
-    const answer = isChat ? answerChat : answerEmbeddings;
-    return await inSlot(slot, answer(router, { call, account, context, body }));
+    try {
+      const answer = isChat ? answerChat : answerEmbeddings;
+      const reply = await answer(router, { call, account, context, body });
+      // The place is free again when nothing more of the answer is to come.
+      onceSent(reply, slot.leave);
+      return reply;
+    } catch (error) {
+      slot.leave();
+      throw error;
+    }
   } catch (error) {
     return failedReply(router, context, error);
   }
@@ -85,20 +92,6 @@ function mostNumbers({ internals }: Router): number {
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
   return answerBatches(...request);
-}
-
-/** Answers in one of the places for requests. It is free again when nothing more of the answer is to come. */
-function inSlot(slot: Slot, answer: Promise<ModelReply>): Promise<ModelReply> {
-  return answer.then(
-    (reply) => {
-      onceSent(reply, slot.leave);
-      return reply;
-    },
-    (error: unknown) => {
-      slot.leave();
-      throw error;
-    },
-  );
 }
 
 /** The answer that a failure is. */

@@ -1,4 +1,5 @@
 import { type AttemptFailure, failure as failureOf } from '../core/fallback/failure.ts';
+import { decodeTolerantly } from '../platform/decode-text.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 
 /** One HTTP request to a provider. */
@@ -75,15 +76,13 @@ async function readRest(
   return decodeAll(chunks);
 }
 
-/** Nothing is left in it between two texts. */
-const DECODER = new TextDecoder();
-
 function decodeAll(chunks: readonly Uint8Array[]): string {
   const [only] = chunks;
-  if (only !== undefined && chunks.length === 1) return DECODER.decode(only);
+  if (only !== undefined && chunks.length === 1) return decodeTolerantly(only);
+  const decoder = new TextDecoder();
   let text = '';
-  for (const chunk of chunks) text += DECODER.decode(chunk, STREAMED);
-  return text + DECODER.decode();
+  for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
+  return text + decoder.decode();
 }
 
 /** Reads the beginning of a body as text and drops the rest. A body that breaks off ends where it broke. */

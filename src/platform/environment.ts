@@ -24,23 +24,32 @@ const FAIR_BYTES = 256 - (256 % ALPHABET.length);
 /** The longest delay that timers of the platform understand; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Some thousand random letters and digits. */
+function drawText(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(4_096));
+  let drawn = 0;
+  for (const byte of bytes) {
+    if (byte >= FAIR_BYTES) continue;
+    bytes[drawn] = ALPHABET.charCodeAt(byte % ALPHABET.length);
+    drawn += 1;
+  }
+  return new TextDecoder().decode(bytes.subarray(0, drawn));
+}
+
 /** The real thing. */
 export function systemEnvironment(): Environment {
-  const pool = new Uint8Array(4_096);
   const origin = performance.timeOrigin;
-  let used = pool.length;
+  let pool = '';
+  let used = 0;
 
   function randomText(length: number): string {
-    let text = '';
-    while (text.length < length) {
-      if (used === pool.length) {
-        crypto.getRandomValues(pool);
-        used = 0;
-      }
-      const byte = pool[used] ?? 0;
-      used += 1;
-      if (byte < FAIR_BYTES) text += ALPHABET[byte % ALPHABET.length] ?? '';
+    // Drawn and written in advance: most texts are cut from one that is there.
+    while (pool.length - used < length) {
+      pool = pool.slice(used) + drawText();
+      used = 0;
     }
+    const text = pool.slice(used, used + length);
+    used += length;
     return text;
   }
 

@@ -72,10 +72,13 @@ function checkConsistency(request: ChatRequest): RequestFault | undefined {
 }
 
 function checkToolResults(messages: readonly Message[]): RequestFault | undefined {
-  const calls = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    if (message.role === 'assistant') for (const call of message.tool_calls ?? []) calls.add(call.id);
-    if (message.role === 'tool' && !calls.has(message.tool_call_id)) {
+  let calls: Set<string> | undefined;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index] as Message;
+    if (message.role === 'assistant' && message.tool_calls != null) {
+      calls ??= new Set();
+      for (const call of message.tool_calls) calls.add(call.id);
+    } else if (message.role === 'tool' && calls?.has(message.tool_call_id) !== true) {
       const problem = 'answers a tool call that no earlier assistant message made';
       return faultAt(`messages[${index}].tool_call_id`, problem, 422);
     }

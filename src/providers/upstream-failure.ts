@@ -159,7 +159,18 @@ export function parseObjects(text: string): readonly JsonObject[] | undefined {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  return (Array.isArray(value) ? value : Object.values(value)).some((member) => isDeeper(member, levels - 1));
+  if (Array.isArray(value)) {
+    for (const item of value as readonly unknown[]) {
+      if (typeof item === 'object' && isDeeper(item, levels - 1)) return true;
+    }
+    return false;
+  }
+  for (const key in value) {
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    // Most members are texts and numbers.
+    if (typeof member === 'object' && isDeeper(member, levels - 1)) return true;
+  }
+  return false;
 }
 
 /** Most bytes of a non-streaming response: 64 MB, decompressed. */

@@ -54,7 +54,8 @@ export class ChatService {
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
   async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const { request, execution, caller } = await this.#begin(body, options);
+    const begun = this.#begin(body, options);
+    const { request, execution, caller } = begun instanceof Promise ? await begun : begun;
     const opened = { id: request.id, cache: reportOf(execution) };
     if (!request.stream) return { ...opened, type: 'whole', answer: answerWhole(this.#services, execution) };
     const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
@@ -109,10 +110,10 @@ export class ChatService {
   }
 
   /** The way of a request from outside, up to where only its answer has to be read. */
-  async #begin(body: unknown, options: OpenOptions, streamed?: boolean): Promise<BegunChat> {
-    const prepared = this.#prepared(body, options, streamed);
-    const admitted = this.#admit(prepared instanceof Promise ? await prepared : prepared);
-    return this.#start(admitted instanceof Promise ? await admitted : admitted, body, options);
+  #begin(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
+    return andThen(this.#prepared(body, options, streamed), (prepared) =>
+      andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options)),
+    );
   }
 
   /** Begins a request that was admitted. */

@@ -77,6 +77,25 @@ export function normalizePreferences(
   { provider, route }: Pick<ChatRequest, 'provider' | 'route'>,
   policies: readonly RoutingPolicy[],
 ): Preferences {
+  const [only] = policies;
+  if (provider != null || route != null || only === undefined || policies.length > 1) {
+    return foldPreferences({ provider, route }, policies);
+  }
+  let known = OF_POLICY.get(only);
+  if (known === undefined) {
+    known = foldPreferences({}, policies);
+    OF_POLICY.set(only, known);
+  }
+  return known;
+}
+
+/** Preferences of requests that ask for nothing themselves, by the one policy that they are under. */
+const OF_POLICY = new WeakMap<RoutingPolicy, Preferences>();
+
+function foldPreferences(
+  { provider, route }: Pick<ChatRequest, 'provider' | 'route'>,
+  policies: readonly RoutingPolicy[],
+): Preferences {
   const sort = typeof provider?.sort === 'string' ? { by: provider.sort } : (provider?.sort ?? undefined);
   const partition = sort?.partition ?? (route === 'sort' ? 'none' : 'model');
   return {

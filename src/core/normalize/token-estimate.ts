@@ -77,7 +77,7 @@ interface PromptContent {
 
 /** Looks through the messages once for everything that selection needs to know about them. */
 export function surveyPrompt(messages: readonly Message[]): PromptContent {
-  const modalities = new Set<Modality>();
+  let modalities: Set<Modality> | undefined;
   let characters = 0;
   let dense = 0;
   let images = 0;
@@ -92,14 +92,14 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
         if (part.type === 'text') count(part.text);
         else if (part.type === 'image_url') images += 1;
         const modality = MODALITY_OF_PART[part.type];
-        if (modality !== undefined) modalities.add(modality);
+        if (modality !== undefined) (modalities ??= new Set()).add(modality);
       }
     }
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) count(call.function.arguments);
     }
   }
-  return { modalities: [...modalities], characters, dense, images };
+  return { modalities: modalities === undefined ? [] : [...modalities], characters, dense, images };
 }
 
 /** Characters of a text that are looked at for their script. */

@@ -32,13 +32,14 @@ export interface ChoosingContext {
  */
 export function choosePlugins(request: NormalizedRequest, context: ChoosingContext): Checked<readonly ActivePlugin[]> {
   const { registry } = context;
+  const isNamed = request.plugins.length > 0 || (request.account.pluginDefaults?.length ?? 0) > 0;
   const unknown = request.plugins.find((entry) => !registry.plugins.has(entry.id) && !asksForNothing(entry));
   if (unknown !== undefined) return failed(unknownPlugin(unknown.id, context));
   const missing = context.inner ? undefined : unregisteredDefault(request, registry);
   if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
   const active: ActivePlugin[] = [];
-  for (const plugin of registry.plugins.values()) {
-    const wish = foreign(`plugin "${plugin.id}"`, () => wishFor(plugin, request, context));
+  for (const plugin of isNamed ? registry.plugins.values() : registry.unasked) {
+    const wish = wishFor(plugin, request, context);
     if (wish === undefined) continue;
     const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin.parseOptions, wish.options));
     if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
@@ -87,13 +88,20 @@ interface Wish {
 
 /** Who wants a plugin to run, and how; undefined when nobody does. */
 function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
-  const entry = request.plugins.findLast((one) => one.id === plugin.id);
-  const account = inner ? undefined : defaultOf(plugin.id, request.account.pluginDefaults);
-  const router = inner ? undefined : defaultOf(plugin.id, registry.defaults);
+  const entry = lastOf(plugin.id, request.plugins);
+  const account = inner ? undefined : lastOf(plugin.id, request.account.pluginDefaults);
+  const router = inner ? undefined : lastOf(plugin.id, registry.defaults);
   const fallback = account ?? router;
-  const isAsked = request.targets.some((target) => plugin.models?.includes(target.model));
+  const isAsked = isAskedFor(plugin, request);
   const stubborn = plugin.preventOverrides === true;
-  const fixed = [router, account].find((one) => one?.preventOverrides === true) ?? (stubborn ? fallback : undefined);
+  const fixed =
+    router?.preventOverrides === true
+      ? router
+      : account?.preventOverrides === true
+        ? account
+        : stubborn
+          ? fallback
+          : undefined;
   if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
   if (entry !== undefined && !stubborn)
     return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
@@ -102,11 +110,28 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
     return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
   }
   if (isAsked) return { because: 'model', options: { ...fallback?.options } as JsonObject };
-  return !inner && plugin.runsUnasked?.(request) === true ? { because: 'itself', options: {} } : undefined;
+  return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
 }
 
-function defaultOf(id: string, defaults: readonly PluginDefault[] | undefined): PluginDefault | undefined {
-  return defaults?.findLast((one) => one.id === id);
+/** Whether a target is a model of the plugin's. */
+function isAskedFor({ models }: Plugin, { targets }: NormalizedRequest): boolean {
+  if (models === undefined) return false;
+  for (const { model } of targets) if (models.includes(model)) return true;
+  return false;
+}
+
+/** Plugins come from anybody. */
+function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
+  if (plugin.runsUnasked === undefined) return false;
+  return foreign(`plugin "${plugin.id}"`, () => plugin.runsUnasked?.(request) === true);
+}
+
+function lastOf<Entry extends { readonly id: string }>(
+  id: string,
+  entries: readonly Entry[] | undefined,
+): Entry | undefined {
+  if (entries === undefined || entries.length === 0) return undefined;
+  return entries.findLast((one) => one.id === id);
 }
 
 function wishOfDefault({ enabled, options }: PluginDefault, because: PluginCause): Wish | undefined {

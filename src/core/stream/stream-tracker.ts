@@ -9,6 +9,8 @@ export type StreamEnd =
   | { readonly ok: true; readonly finishes: readonly FinishPiece[] }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
+const NO_FACTS: FactsPiece = { type: 'facts' };
+
 /**
  * Watches the pieces of one stream and knows at its end whether it was complete. Finish and usage are held back until
  * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
@@ -17,7 +19,7 @@ export class StreamTracker {
   readonly #finishes = new Map<number, FinishPiece>();
   readonly #toolCalls = new Set<number>();
   #usage: ReportedUsage | undefined;
-  #facts: FactsPiece = { type: 'facts' };
+  #facts: FactsPiece = NO_FACTS;
   #ended = false;
   /** Quarters of a token in everything the model wrote. */
   #quarters = 0;

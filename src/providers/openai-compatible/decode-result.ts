@@ -102,12 +102,15 @@ function decodeChoice(
   };
 }
 
+const NO_CALLS: readonly ResultToolCall[] = [];
+
 /** Every entry of a non-streaming response is a call of its own, whatever its index says. */
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
   newId: (index: number) => string,
   originalId: OriginalId | undefined,
 ): readonly ResultToolCall[] | undefined {
+  if (entries == null && legacy == null) return NO_CALLS;
   const found: unknown = entries ?? (isJsonObject(legacy) ? [{ function: legacy }] : []);
   const indexer = new ToolCallIndexer(newId, originalId);
   const fragments = indexer.read(

@@ -12,7 +12,14 @@ import { toolIdRule } from './tool-call-ids.ts';
 export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
   const rule = toolIdRule(dialect);
   const ids = rule && new ToolIds(rule);
-  return messages.map((message) => encodeMessage(message, dialect, ids));
+  let changed: unknown[] | undefined;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index] as Message;
+    const encoded = encodeMessage(message, dialect, ids);
+    if (encoded !== message && changed === undefined) changed = messages.slice(0, index);
+    changed?.push(encoded);
+  }
+  return changed ?? messages;
 }
 
 /**

@@ -19,22 +19,26 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
   const takes = (name: ParameterName): boolean =>
     dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false;
-  return {
+  const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
     messages: encodeMessages(markedMessages(request, dialect), dialect),
-    ...encodeParameters(request, dialect, takes),
-    ...encodeTools(request, dialect, takes),
-    ...encodeFormat(request, takes),
-    ...(takesReasoning(takes)
-      ? encodeReasoning(request.reasoning, request.parameters.max_completion_tokens, endpoint, dialect)
-      : {}),
-    ...encodeOutput(request),
-    ...encodeCache(request, dialect),
-    ...encodeTier(request, endpoint, dialect),
-    ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: request.endUser }),
-    ...(request.stream ? encodeStream(dialect) : {}),
   };
+  encodeParameters(request, dialect, takes, body);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, takes));
+  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, takes));
+  if (request.reasoning !== undefined && takesReasoning(takes)) {
+    Object.assign(
+      body,
+      encodeReasoning(request.reasoning, request.parameters.max_completion_tokens, endpoint, dialect),
+    );
+  }
+  encodeOutput(request, body);
+  encodeCache(request, dialect, body);
+  Object.assign(body, encodeTier(request, endpoint, dialect));
+  if (dialect.userField !== 'none') body[dialect.userField ?? 'user'] = request.endUser;
+  if (request.stream) Object.assign(body, encodeStream(dialect));
+  return body;
 }
 
 type Takes = (name: ParameterName) => boolean;
@@ -43,9 +47,14 @@ function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
 }
 
-function encodeParameters({ parameters, tools }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
-  const encoded: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(parameters)) {
+function encodeParameters(
+  { parameters, tools }: NormalizedRequest,
+  dialect: Dialect,
+  takes: Takes,
+  encoded: Record<string, unknown>,
+): void {
+  for (const name in parameters) {
+    const value = parameters[name as keyof typeof parameters];
     if (name === 'max_completion_tokens') {
       if (takes('max_tokens') || takes('max_completion_tokens'))
         encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
@@ -57,7 +66,6 @@ function encodeParameters({ parameters, tools }: NormalizedRequest, dialect: Dia
     else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
   }
-  return encoded;
 }
 
 /** This wire has no words for domains and counts, which codecs of others take from the same place. */
@@ -100,22 +108,20 @@ function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Take
   return takes('response_format') ? { response_format: format } : {};
 }
 
-function encodeOutput({ outputModalities, audio, imageConfig }: NormalizedRequest): EncodedBody {
-  return {
-    // Text alone is what everybody answers with, and strict servers do not know the field.
-    ...(outputModalities?.some((modality) => modality !== 'text') ? { modalities: outputModalities } : {}),
-    ...(audio === undefined ? {} : { audio }),
-    ...(imageConfig === undefined ? {} : { image_config: imageConfig }),
-  };
+function encodeOutput(
+  { outputModalities, audio, imageConfig }: NormalizedRequest,
+  body: Record<string, unknown>,
+): void {
+  // Text alone is what everybody answers with, and strict servers do not know the field.
+  if (outputModalities?.some((modality) => modality !== 'text')) body['modalities'] = outputModalities;
+  if (audio !== undefined) body['audio'] = audio;
+  if (imageConfig !== undefined) body['image_config'] = imageConfig;
 }
 
-function encodeCache({ cache }: NormalizedRequest, dialect: Dialect): EncodedBody {
-  return {
-    ...(cache.key !== undefined && dialect.promptCacheFields === true ? { prompt_cache_key: cache.key } : {}),
-    ...(cache.options !== undefined && dialect.promptCacheFields === true
-      ? { prompt_cache_options: cache.options }
-      : {}),
-  };
+function encodeCache({ cache }: NormalizedRequest, dialect: Dialect, body: Record<string, unknown>): void {
+  if (dialect.promptCacheFields !== true) return;
+  if (cache.key !== undefined) body['prompt_cache_key'] = cache.key;
+  if (cache.options !== undefined) body['prompt_cache_options'] = cache.options;
 }
 
 function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: Dialect): readonly Message[] {

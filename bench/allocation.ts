@@ -1,0 +1,41 @@
+import { load, message, type Running, start, startUpstream } from './load.ts';
+import { WORKLOADS } from './workloads.ts';
+
+/**
+ * What a request leaves to the collector, and how many promises and timers it makes, beside two reference proxies.
+ * Promises are counted as Node's hooks see them: an `await` of something that is not there yet counts as one.
+ * Usage: npm run bench:allocation [-- --servers parse,node --workload stream]
+ */
+const options = new Map<string, string>();
+for (let index = 2; index < process.argv.length; index += 2) {
+  options.set((process.argv[index] ?? '').replace(/^--/, ''), process.argv[index + 1] ?? '');
+}
+const servers = options.get('servers')?.split(',') ?? ['pipe', 'parse', 'node', 'fetch'];
+const workloads = WORKLOADS.filter((workload) => workload.name.includes(options.get('workload') ?? ''));
+
+async function ask<Answer>({ child }: Running, question: string): Promise<Answer> {
+  child.send(question);
+  return message<Answer>(child);
+}
+
+const upstream = await startUpstream();
+console.log('Per request: kB allocated, promises, timers.');
+for (const workload of workloads) {
+  console.log(`\n${workload.name}`);
+  const requests = Math.ceil(workload.requests / 2);
+  for (const name of servers) {
+    const server = await start(name, upstream.port, ['./count.ts']);
+    // Until the compiler has seen the code, it allocates more than it needs.
+    await load(server, workload, workload.requests * 2);
+    await ask(server, 'count bytes');
+    await load(server, workload, requests);
+    const { bytes } = await ask<{ bytes: number }>(server, 'bytes');
+    await ask(server, 'count things');
+    await load(server, workload, requests);
+    const { promises, timers } = await ask<{ promises: number; timers: number }>(server, 'things');
+    const per = (count: number): string => (count / requests).toFixed(1).padStart(8);
+    console.log(`  ${name.padEnd(8)} ${per(bytes / 1_000)} kB ${per(promises)} promises ${per(timers)} timers`);
+    server.child.kill();
+  }
+}
+upstream.child.kill();

@@ -1,0 +1,53 @@
+import { createHook } from 'node:async_hooks';
+import { Session } from 'node:inspector';
+
+/**
+ * Loaded into a server under test beside its own program. Counts, between two messages of the parent, what is allocated
+ * (sampled, with what the collector has taken since), and how many promises and timers are made.
+ */
+interface Node {
+  readonly selfSize: number;
+  readonly children: readonly Node[];
+}
+
+const session = new Session();
+session.connect();
+const made = { promises: 0, timers: 0 };
+const hook = createHook({
+  init(_id, type) {
+    if (type === 'PROMISE') made.promises += 1;
+    else if (type === 'Timeout') made.timers += 1;
+  },
+});
+
+function sizeOf({ selfSize, children }: Node): number {
+  return children.reduce((size, child) => size + sizeOf(child), selfSize);
+}
+
+process.on('message', (message) => {
+  switch (message) {
+    case 'count things':
+      Object.assign(made, { promises: 0, timers: 0 });
+      hook.enable();
+      return process.send?.({});
+    case 'things':
+      hook.disable();
+      return process.send?.(made);
+    case 'count bytes':
+      return session.post(
+        'HeapProfiler.startSampling',
+        {
+          samplingInterval: 8_192,
+          includeObjectsCollectedByMajorGC: true,
+          includeObjectsCollectedByMinorGC: true,
+        } as object,
+        () => process.send?.({}),
+      );
+    case 'bytes':
+      return session.post('HeapProfiler.stopSampling', (_error, { profile }) =>
+        process.send?.({ bytes: sizeOf(profile.head) }),
+      );
+    default:
+      return undefined;
+  }
+});
