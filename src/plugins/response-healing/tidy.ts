@@ -1,4 +1,4 @@
-import { type Bracket, QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
+import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
 import { indentOf, meaningOf, type OpenBracket, withoutBrackets } from './closing-bracket.ts';
 import { MAX_DEPTH } from './depth.ts';
 import { isQuote, readText } from './read-text.ts';
