@@ -200,7 +200,8 @@ describe('explain', () => {
           model: 'acme/one',
           tag: 'p1',
           why: 'only endpoint',
-          estimatedCostUsd: 0.00022,
+          // 55 tokens, as 80 consonants in a row have, and 100 of the answer at two dollars.
+          estimatedCostUsd: 0.000255,
           price: { prompt: 1, completion: 2 },
           coolingDown: false,
           decision: expect.objectContaining({ share: 1, health: 1 }) as object,

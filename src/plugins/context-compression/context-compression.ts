@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
+import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { amount, callable, checkShape, oneOf, type OptionShape } from '../../platform/option-kinds.ts';
@@ -131,7 +132,9 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
       const before = sumOf(sizes);
       if (!tooMany && before <= room.whole) return undefined;
-      const limits = { tokens: before > room.whole ? room.shortened : room.whole, messages: mostMessages };
+      const slack = count === mostTokens ? excessOf(before, request) : 1;
+      const shortened = Math.min(room.whole, Math.floor(room.shortened * slack));
+      const limits = { tokens: before > room.whole ? shortened : room.whole, messages: mostMessages };
       const compressed = ENGINES[engine](messages, sizes, limits, count);
       if (compressed === undefined) return undefined;
       const after = sumOf(compressed.messages.map((one) => countMessage(one, count, imageTokens)));
@@ -139,6 +142,18 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       return { messages: compressed.messages };
     },
   });
+}
+
+/** How far an estimate that is rather too high may be from the likely one for the difference to be used. */
+const MOST_EXCESS = 1.4;
+
+/**
+ * How much too high the estimate of a prompt likely is: so much more of it may take the place that is kept for an
+ * answer nobody limited. What even the high estimate lets into the context is never exceeded.
+ */
+function excessOf(most: number, request: NormalizedRequest): number {
+  if (request.needs.inputModalities.length > 0) return 1;
+  return Math.min(MOST_EXCESS, Math.max(1, most / Math.max(1, likelyPromptTokens(request))));
 }
 
 /** Whoever asks for compression gets it everywhere; unasked it is for small contexts. Never for those that only draw. */

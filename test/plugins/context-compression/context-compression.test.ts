@@ -267,7 +267,9 @@ describe('context-compression', () => {
     const tokens = [estimated, exact].map(({ got }) =>
       countTokens((got[0]?.messages ?? []).map(({ content }) => content as string).join('\n')),
     );
-    expect(tokens[1]).toBeGreaterThan(tokens[0] ?? 0);
+    // Both use the room that a quarter of the context is kept free of; the estimate may only be a little over.
+    for (const used of tokens) expect(used).toBeGreaterThanOrEqual(0.97 * (8_192 - 2_048));
+    expect(tokens[0]).toBeLessThanOrEqual(1.1 * (8_192 - 2_048));
     expect(tokens[1]).toBeLessThanOrEqual(8_192 - 2_048);
     // A prompt that only the estimate finds too long is left alone.
     await estimated.ask('acme/tiny', 2, { max_tokens: 900 });
