@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it replaces globals while the package loads. */
 import { Script } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
