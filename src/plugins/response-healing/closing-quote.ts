@@ -61,8 +61,10 @@ export function endsText(source: string, at: number, context: TextContext): bool
     case ')':
       return closes(source, next, context);
     case ';':
-      // In a sentence it stands between quoted words, too.
-      if (place !== 'object' && !/^\s*\n/.test(source.slice(next + 1, next + 20))) return false;
+      // In sentences and in source code it stands behind quoted words, too.
+      if (!/^\s*\n/.test(source.slice(next + 1, next + 20))) {
+        return place === 'object' && matches(KEY_AND_VALUE, source, skipSpace(source, next + 1));
+      }
       return goesOn(source, skipSpace(source, next + 1), place, bareKeys);
     case ',':
     case '，':

@@ -157,7 +157,9 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
     // Without a single quote it is more likely code or a sentence than data, unless it stands alone.
     const isSentence = !alone && tidied.bareTexts === true && !/["'“„`]/.test(text.slice(start, tidied.end));
     if (tidied.json !== undefined && !isSentence) {
-      found.push({ ...tidied, ...place });
+      // A quote right behind it says that it ended within a text.
+      const doubtful = tidied.doubtful || /^\s{0,20}"\s{0,20}[,}\]]/.test(text.slice(tidied.end, tidied.end + 50));
+      found.push({ ...tidied, ...place, doubtful });
       if (!tidied.closed) break;
       start = nextBracket(text, tidied.end);
       continue;
