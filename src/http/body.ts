@@ -2,8 +2,16 @@ import { RouterError } from '../protocol/router-error.ts';
 import { decodeStrictly } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
+import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router-config.ts';
+
+/** A body, and what is known of the text that it was read from. */
+export interface JsonBody {
+  readonly value: unknown;
+  /** Its long texts, where none of them has a character that JSON must escape; see {@link verbatimTexts}. */
+  readonly verbatim?: readonly string[] | undefined;
+}
 
 /**
  * Reads the JSON body of a call, or takes the one that the host has parsed already.
@@ -11,10 +19,10 @@ import type { Brand } from '../config/router-config.ts';
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, 408 for a body that comes too slowly, 413 for one
  * that is too large, 415 for another content type or coding.
  */
-export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promise<unknown> {
+export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promise<JsonBody> {
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
-  if (call.body.type === 'parsed') return call.body.value;
+  if (call.body.type === 'parsed') return { value: call.body.value };
   checkContentType(call.header('content-type'));
   const coding = call.header('content-encoding');
   let bytes: Uint8Array;
@@ -23,7 +31,9 @@ export async function readJsonBody(call: HttpCall, limits: RequestLimits): Promi
   } catch (error) {
     throw errorOfBody(error, limits.bodyBytes);
   }
-  return parseJson(decode(isPlain(coding) ? bytes : await decompress(bytes, coding, limits)));
+  const text = decode(isPlain(coding) ? bytes : await decompress(bytes, coding, limits));
+  const value = parseJson(text);
+  return { value, verbatim: verbatimTexts(text, value) };
 }
 
 /** @throws {@link RouterError} 415 for a body that says that it is something else than JSON. */

@@ -67,11 +67,11 @@ async function perform(
     const { config, admission } = router.internals;
     // A client that sends slowly occupies no place, and one for which there is none need not send.
     admission.check();
-    const body = await readJsonBody(call, config.limits);
+    const { value: body, verbatim } = await readJsonBody(call, config.limits);
     const slot = admission.enter();
     try {
       const answer = operation.name === 'chat' ? answerChat : answerEmbeddings;
-      const reply = await answer(router, { call, account, context, body });
+      const reply = await answer(router, { call, account, context, body, verbatim });
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
       return reply;

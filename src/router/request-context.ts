@@ -23,6 +23,7 @@ export function contextOf(
     sessionHeader: options.sessionId,
     wantsMetadata: options.metadata ?? false,
     anthropicBeta: options.anthropicBeta,
+    verbatim: options.verbatim,
     traceContext:
       options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
   }));
