@@ -8,6 +8,7 @@ import type { ByteHold } from '../runtime/chat/byte-budget.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
+import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router-config.ts';
 
@@ -25,6 +26,12 @@ const QUICK = 64 * 1024;
 
 /** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
 const LARGE = 1_000_000;
+/** A body, and what is known of the text that it was read from. */
+export interface JsonBody {
+  readonly value: unknown;
+  /** Its long texts, where none of them has a character that JSON must escape; see {@link verbatimTexts}. */
+  readonly verbatim?: readonly string[] | undefined;
+}
 
 /**
  * Reads the JSON body of a call, or takes the one that the host has parsed already.
@@ -33,11 +40,11 @@ const LARGE = 1_000_000;
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
  * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
  */
-export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): Promise<unknown> {
+export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   checkContentType(call);
-  if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
+  if (call.body.type === 'parsed') return { value: await inspected(call.body.value, limits, hold) };
   const packed = await collect(call.body, limits, hold);
   const coding = call.header('content-encoding');
   const bytes = isPlain(coding) ? packed : await decompress(packed, coding, limits, hold);
@@ -49,9 +56,10 @@ export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: Byt
     hold.add(BYTES_PER_NODE * found.nodes);
   }
   if (isLarge) await nextTurn();
-  const value = parseJson(decode(bytes));
+  const text = decode(bytes);
+  const value = parseJson(text);
   if (isLarge) await nextTurn();
-  return value;
+  return { value, verbatim: verbatimTexts(text, value) };
 }
 
 /** A body that the host has parsed is counted before anything is made of it. */

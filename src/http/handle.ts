@@ -66,10 +66,10 @@ async function perform(
   try {
     if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
     const isChat = operation.name === 'chat';
-    const { body, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
+    const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
     try {
       const answer = isChat ? answerChat : answerEmbeddings;
-      const reply = await answer(router, { call, account, context, body });
+      const reply = await answer(router, { call, account, context, body, verbatim });
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
       return reply;

@@ -17,6 +17,8 @@ export interface ModelRequest {
   readonly account: Account;
   readonly context: ErrorReplyContext;
   readonly body: unknown;
+  /** Long texts of the body that need no escape. */
+  readonly verbatim?: readonly string[] | undefined;
 }
 
 /** The answer of a model: at once, or as a stream that can say when it is over. */
@@ -37,7 +39,7 @@ export function onceSent(reply: ModelReply, listener: () => void): void {
 
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(router: Router, request: ModelRequest): Promise<ModelReply> {
-  const { call, account, context, body: asked } = request;
+  const { call, account, context, body: asked, verbatim } = request;
   const opened = await router.open(asked, {
     account,
     signal: call.signal,
@@ -47,6 +49,7 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
     traceContext: traceOf(router, call),
     dialect: context.dialect?.name,
     cache: cacheWish(call),
+    verbatim,
   });
   const { environment } = router.internals.config;
   const dialect = context.dialect === undefined ? undefined : await loadDialect(context.dialect.name);

@@ -7,6 +7,8 @@ import type { HttpCall } from './exchange.ts';
 /** A body that was read, and the place among the requests that are handled. */
 export interface Received {
   readonly body: unknown;
+  /** Long texts of the body that need no escape; see `readJsonBody`. */
+  readonly verbatim?: readonly string[] | undefined;
   /** To be left when the request is answered: the bytes of the body are in hand until then. */
   readonly slot: Slot;
 }
@@ -30,10 +32,11 @@ export async function receive(
   bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
   const hold = bytesInHand.open(account.id);
   try {
-    const body = await readJsonBody(call, { ...limits, nodes: limits.nodes + tokens }, hold);
+    const { value: body, verbatim } = await readJsonBody(call, { ...limits, nodes: limits.nodes + tokens }, hold);
     const slot = admission.enter();
     return {
       body,
+      verbatim,
       slot: {
         leave() {
           hold.release();

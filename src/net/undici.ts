@@ -66,6 +66,11 @@ function transportOver(connector: buildConnector.connector): Transport {
   };
 }
 
+/** A text of ASCII alone is the same bytes in both encodings, and this one is written faster. */
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8');
+}
+
 function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequest, call: UndiciCall): void {
   const { url, method, headers, body } = request;
   request.connecting?.();
@@ -76,7 +81,7 @@ function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequ
       method,
       headers: headers as string[],
       // As bytes: undici would convert a text itself, and hold on to both.
-      body: body === undefined ? null : Buffer.from(body),
+      body: body === undefined ? null : bytesOf(body),
     },
     call,
   );

@@ -59,6 +59,7 @@ interface Sending {
   readonly accept: string;
   readonly headers: readonly string[];
   readonly maxBytes: number;
+  readonly verbatim?: readonly string[] | undefined;
 }
 
 /**
@@ -93,6 +94,7 @@ export function httpProvider<const Model extends string = string>(
         accept: stream ? 'text/event-stream' : 'application/json',
         headers: codec.headers?.(request, endpoint) ?? [],
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+        verbatim: request.verbatim,
       });
       const reply = readReply(response, codec, request, context);
       return reply instanceof Promise ? await reply : reply;
@@ -124,9 +126,9 @@ export function httpProvider<const Model extends string = string>(
   function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
-    { body: fields, ...sending }: Sending,
+    { body: fields, verbatim, ...sending }: Sending,
   ): Promise<ApiAnswer> {
-    const body = serialize(fields);
+    const body = serialize(fields, verbatim);
     progress.sending(() => JSON.parse(body) as JsonValue);
     const { connecting, connected } = progress;
     const errorShape = codec.errorShape?.bind(codec);

@@ -24,6 +24,7 @@ export function contextOf(
     wantsMetadata: options.metadata ?? false,
     batch: options.batch,
     anthropicBeta: options.anthropicBeta,
+    verbatim: options.verbatim,
     traceContext:
       options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
   }));

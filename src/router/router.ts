@@ -50,6 +50,8 @@ export interface OpenOptions extends CallOptions {
   readonly dialect?: DialectName | undefined;
   /** True for a request of a batch; its generation id says so. Default false. */
   readonly batch?: boolean | undefined;
+  /** Long texts of the body that JSON writes as they are, without an escape. Default: none are known. */
+  readonly verbatim?: readonly string[] | undefined;
 }
 
 /** An answer on its way, as mounts use it. */

@@ -193,7 +193,8 @@ describe('the Anthropic SDK', () => {
     expect(heard).toEqual(['Once']);
     expect(broken).toBeInstanceOf(APIError);
     expect((broken as APIError).type).toBe('overloaded_error');
-    expect((broken as APIError).message).toContain('lost the thread');
+    // In our words: a provider's own may say what is behind it (contract: errors after the first token).
+    expect((broken as APIError).message).not.toContain('lost the thread');
   });
 
   it('gets parallel calls whole whose arguments came interleaved', async () => {

@@ -331,8 +331,9 @@ describe('embeddings', () => {
     const chat = router.chat({ model: 'acme/embed', messages: [{ role: 'user', content: 'x' }] });
     // It was asked, where an endpoint that cools down would not have been.
     await expect(chat).rejects.toMatchObject({ status: 502 });
-    await expect(router.embed(embedding)).rejects.toMatchObject({ status: 503 });
-    expect(only.calls).toHaveLength(1);
+    // A name that the provider does not know is told every time, by the provider.
+    await expect(router.embed(embedding)).rejects.toMatchObject({ status: 404 });
+    expect(only.calls).toHaveLength(2);
   });
 
   it('need a provider that can be asked for them, which is found out at the start', () => {

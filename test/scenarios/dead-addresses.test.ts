@@ -85,7 +85,10 @@ describe.concurrent.each(MAIN_MOUNTS)('%s', (mount) => {
 
 it('tells of a refused connection within 50 ms', async () => {
   await using dead = await refusingAddress();
-  await using cell = await startFaultCell({ baseURL: dead.baseURL });
+  await using cell = await startFaultCell({
+    baseURL: dead.baseURL,
+    config: { breaker: { inARow: 1_000, inARowUnwell: 1_000 } },
+  });
   // Everything is loaded on first use; what counts is how long a client waits for the fault.
   await ask(cell.mounted, { model: ALONE });
   const durations: number[] = [];

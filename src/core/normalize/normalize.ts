@@ -47,6 +47,8 @@ export interface RequestContext {
   readonly batch?: boolean | undefined;
   /** Value of the header `x-anthropic-beta`. */
   readonly anthropicBeta?: string | undefined;
+  /** Long texts of the body that need no escape. */
+  readonly verbatim?: readonly string[] | undefined;
   readonly traceContext?: NormalizedRequest['traceContext'];
 }
 
@@ -108,6 +110,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     ...(context.within === undefined ? {} : { within: context.within }),
+    ...(context.verbatim === undefined ? {} : { verbatim: context.verbatim }),
     ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
     anthropicBetas: betas(context.anthropicBeta),

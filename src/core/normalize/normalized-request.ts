@@ -198,6 +198,8 @@ export interface RoutedRequest {
   readonly rateTicket?: RateTicket | undefined;
   /** Beta features that the caller wants of Anthropic. */
   readonly anthropicBetas?: readonly string[] | undefined;
+  /** Long texts of the body that JSON writes as they are, without an escape, such as images. */
+  readonly verbatim?: readonly string[] | undefined;
   /** Fields that this contract does not know; they go to the provider untouched. */
   readonly extra: JsonObject;
 }

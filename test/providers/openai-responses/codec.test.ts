@@ -225,7 +225,7 @@ describe('a whole native answer', () => {
     [whole({ status: 'failed' }), 'server'],
     [whole({ status: 'failed', error: { code: 'server_error', message: 'x' } }), 'server'],
     [whole({ status: 'failed', error: { code: 'rate_limit_exceeded', message: 'x' } }), 'rate_limited'],
-    [whole({ status: 'failed', error: { code: 'invalid_prompt', message: 'x' } }), 'invalid_request'],
+    [whole({ status: 'failed', error: { code: 'invalid_prompt', message: 'x' } }), 'content_policy'],
     [{ error: { message: 'x', code: 'context_length_exceeded' } }, 'context_length'],
   ])('%j is a failure: %s', (body, kind) => {
     expect(decoded(body)).toMatchObject({ ok: false, failure: { kind } });

@@ -106,7 +106,8 @@ describe('a failure rate', () => {
         providers: [instant({ models: MODELS, seed, failureRate: 0.3 })],
         environment: fakeEnvironment(),
         fallback: { maxAttempts: 1 },
-        breaker: { minimumCalls: 1_000 },
+        pacer: false,
+        breaker: { minimumCalls: 1_000, inARow: 1_000, inARowUnwell: 1_000 },
         maxCooldownMs: 0,
       });
       const results: string[] = [];

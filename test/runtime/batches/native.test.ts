@@ -328,7 +328,7 @@ describe('a batch is run request by request', () => {
 
   it('when the batch API does not take it', async () => {
     const provider = nativeProvider('up', { accepts: () => false });
-    expect(await run(provider, { provider: { only: ['up'] } })).toMatchObject({ status: 'completed', provider: null });
+    expect(await run(provider, { provider: { only: ['up'] } })).toMatchObject({ status: 'completed', provider: 'UP' });
     expect([provider.submissions.length, provider.calls.length]).toEqual([0, 3]);
   });
 

@@ -38,7 +38,8 @@ describe('the requests of a batch', () => {
     const { router, ended } = batchScene({
       providers: [provider],
       fallback: { triesPerEndpoint: 1 },
-      breaker: { minimumCalls: 1_000 },
+      pacer: false,
+      breaker: { minimumCalls: 1_000, inARow: 1_000, inARowUnwell: 1_000 },
     });
     const { id } = await router.batches.create(chatBatch(2));
     await router.batches.start();
