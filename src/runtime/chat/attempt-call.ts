@@ -5,6 +5,10 @@ import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
+import type { TraceContext } from '../../core/trace-context.ts';
+import type { Provider } from '../../contracts/provider.ts';
+import type { JsonValue } from '../../protocol/json.ts';
+
 /**
  * How a call came out: a failure, a whole answer, or a stream whose first content is in hand. One that is withheld says
  * nothing but that a content filter kept it back, so that another model may be asked instead.
@@ -64,4 +68,19 @@ export interface AnswerFacts {
   readonly finishReason: string | null;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
+}
+
+/** What an execution knows about a call that it is about to make. */
+export interface Dialing<Request> {
+  /** The request as it goes to this endpoint. */
+  readonly request: Request;
+  readonly provider: Provider;
+  readonly endpoint: Endpoint;
+  /** The account's own key, where the endpoint is its own. */
+  readonly apiKey: string | undefined;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
+  /** Goes with the call, so that its trace can go on at the provider. */
+  readonly traceContext: TraceContext | undefined;
+  readonly onSending: (body: () => JsonValue) => void;
 }

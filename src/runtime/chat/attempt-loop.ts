@@ -1,3 +1,4 @@
+import { Dialing, type AttemptCall, type AttemptedCall, type CallEnd, type CallResult } from './attempt-call.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
@@ -6,17 +7,17 @@ import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-import type { TraceContext } from '../../core/trace-context.ts';
+
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-import type { Provider } from '../../contracts/provider.ts';
+
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './announce.ts';
-import type { AttemptCall, AttemptedCall, CallEnd, CallResult } from './attempt-call.ts';
+
 import type { Answer } from './execution.ts';
 import { type Flight, Hedging } from './hedging.ts';
 import { Signal } from './late-call.ts';
@@ -25,21 +26,6 @@ import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
 import { learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
-
-/** What an execution knows about a call that it is about to make. */
-export interface Dialing<Request> {
-  /** The request as it goes to this endpoint. */
-  readonly request: Request;
-  readonly provider: Provider;
-  readonly endpoint: Endpoint;
-  /** The account's own key, where the endpoint is its own. */
-  readonly apiKey: string | undefined;
-  /** Monotonic milliseconds at which the request's own time is over. */
-  readonly deadlineAt: number;
-  /** Goes with the call, so that its trace can go on at the provider. */
-  readonly traceContext: TraceContext | undefined;
-  readonly onSending: (body: () => JsonValue) => void;
-}
 
 /** What an execution shares with others, where it is one of several for the same request. */
 export interface AttemptLoopOptions<Request> {
