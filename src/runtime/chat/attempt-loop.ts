@@ -1,4 +1,4 @@
-import type { Dialing, type AttemptCall, type AttemptedCall, type CallEnd, type CallResult } from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
