@@ -51,7 +51,7 @@ describe('the requests of a batch', () => {
     const { router, ended } = batchScene({
       providers: [provider],
       fallback: { triesPerEndpoint: 1 },
-      breaker: { minimumCalls: 1_000 },
+      breaker: { minimumCalls: 1_000, inARow: 1_000, inARowUnwell: 1_000 },
     });
     const { id } = await router.batches.create(chatBatch(20));
     await router.batches.start();
