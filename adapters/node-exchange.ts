@@ -137,11 +137,13 @@ function collect(
     const onEnd = (): void => settle(undefined);
     const onCut = (): void => settle(new BodyError('incomplete'));
     const settle = (error: Error | undefined): void => {
+      if (settled) return;
       settled = true;
       if (timer !== undefined) clearTimeout(timer);
-      request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut);
-      if (error === undefined) return resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-      request.on('error', ignore);
+      // The listeners stay as long as the request, which may be a long stream's; the body must not.
+      const taken = chunks.splice(0);
+      if (error === undefined) return resolve(taken.length === 1 && taken[0] ? taken[0] : Buffer.concat(taken));
+      request.off('data', onData).on('error', ignore);
       request.pause();
       reject(error);
     };
@@ -172,10 +174,8 @@ export function writeReply(
   if (reply.status !== 204) headers['content-length'] = length;
   response.writeHead(reply.status, headers);
   const body = request.method === 'HEAD' ? '' : reply.body;
-  // A text of ASCII alone is the same bytes in both encodings, and this one is written faster.
-  const encoding = length === reply.body.length ? 'latin1' : 'utf8';
   if (!request.complete) return writeAndDrop(request, response, body);
-  response.end(body, encoding);
+  response.end(body, length === reply.body.length ? 'latin1' : 'utf8');
   return undefined;
 }
 
@@ -215,11 +215,17 @@ async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, {
       await frames.return?.();
       break;
     }
+    const encoding = encodingOf(frame);
     // The last frame and the end in one system call.
-    if (frames.ended) return void response.end(frame);
-    if (!response.write(frame)) await drained(response, stallMs);
+    if (frames.ended) return void response.end(frame, encoding);
+    if (!response.write(frame, encoding)) await drained(response, stallMs);
   }
   response.end();
+}
+
+/** A text of ASCII alone is the same bytes in both encodings, and `latin1` is written faster. */
+function encodingOf(text: string): 'latin1' | 'utf8' {
+  return Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8';
 }
 
 /** Waits until the client reads on. One who does not for too long is cut off. */

@@ -168,21 +168,25 @@ export function webResponse(request: Request, reply: HttpReply): Response {
   }
   const { frames, stallMs } = reply;
   const encoder = new TextEncoder();
-  let stalled: ReturnType<typeof setTimeout> | undefined;
+  let stall: Stall | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        clearTimeout(stalled);
+        stall?.end();
         const { done, value } = await frames.next();
-        if (done === true || request.signal.aborted) return controller.close();
+        if (done === true || request.signal.aborted) {
+          stall?.close();
+          return controller.close();
+        }
         controller.enqueue(encoder.encode(value));
-        stalled = setTimeout(() => {
+        stall ??= new Stall(stallMs, () => {
           controller.error(stalledError());
           void frames.return?.();
-        }, stallMs);
+        });
+        stall.begin();
       },
       async cancel() {
-        clearTimeout(stalled);
+        stall?.close();
         await frames.return?.();
       },
     },
@@ -197,4 +201,41 @@ function stalledError(): Error {
   error.name = 'TimeoutError';
   error.stack = `${error.name}: ${error.message}`;
   return error;
+}
+
+/** Tells when a client has left a frame unread for too long. One timer for a stream: it is set again when it has fired. */
+class Stall {
+  readonly #ms: number;
+  readonly #onStall: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Since when a frame lies unread. */
+  #since: number | undefined;
+
+  constructor(ms: number, onStall: () => void) {
+    this.#ms = ms;
+    this.#onStall = onStall;
+  }
+
+  begin(): void {
+    this.#since = performance.now();
+    this.#timer ??= setTimeout(this.#look, this.#ms);
+  }
+
+  end(): void {
+    this.#since = undefined;
+  }
+
+  close(): void {
+    this.end();
+    clearTimeout(this.#timer);
+  }
+
+  readonly #look = (): void => {
+    this.#timer = undefined;
+    if (this.#since === undefined) return;
+    const left = this.#since + this.#ms - performance.now();
+    // Timers of the platform may fire up to a millisecond early.
+    if (left <= 1) this.#onStall();
+    else this.#timer = setTimeout(this.#look, left);
+  };
 }

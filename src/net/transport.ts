@@ -12,8 +12,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** Most bytes of a response, after decompression. */
   readonly maxBytes: number;
-  readonly connecting?: () => void;
-  readonly connected?: () => void;
+  readonly connecting?: (() => void) | undefined;
+  readonly connected?: (() => void) | undefined;
 }
 
 /** The answer to a {@link TransportRequest}. Its body must be read to the end or cancelled. */

@@ -138,16 +138,19 @@ const LINGER_BYTES = 64 * 1024;
  * response that does not end soon is cancelled.
  */
 function linger(response: TransportResponse): void {
+  const read = response.read();
+  // Usually the end came together with its mark.
+  if (read === undefined) return;
   const timer = setTimeout(() => response.cancel(), LINGER_MS);
   // A program that is done need not wait for this; only Node's timers know how not to be waited for.
   (timer as { readonly unref?: () => void }).unref?.();
-  void drain(response).finally(() => clearTimeout(timer));
+  void drain(response, read).finally(() => clearTimeout(timer));
 }
 
-async function drain(response: TransportResponse): Promise<void> {
+async function drain(response: TransportResponse, read: ReturnType<TransportResponse['read']>): Promise<void> {
   let left = LINGER_BYTES;
   try {
-    for (let chunks = await response.read(); chunks !== undefined; chunks = await response.read()) {
+    for (let chunks = await read; chunks !== undefined; chunks = await response.read()) {
       for (const chunk of chunks) left -= chunk.byteLength;
       if (left < 0) return response.cancel();
     }

@@ -75,7 +75,7 @@ export class ProviderApi {
 
   /** Sends a request. Rejects with a {@link TransportError}. */
   async send(request: ApiRequest): Promise<ApiAnswer> {
-    const { path, frequent, accept, contentType, headers = [], apiKey: ownKey, errorShape, ...rest } = request;
+    const { accept, contentType, headers = NONE, apiKey: ownKey, errorShape } = request;
     this.#transport ??= loadTransport();
     if (this.#transport instanceof Promise) this.#transport = await this.#transport;
     const { apiKey: configured } = this.#options;
@@ -83,8 +83,13 @@ export class ProviderApi {
     const { secrets, wallClock } = this.#contextFor(apiKey);
     const isUsual = contentType === undefined && headers.length === 0 && apiKey === configured;
     const response = await this.#transport.send({
-      ...rest,
-      url: this.#url(path, frequent === true),
+      method: request.method,
+      body: request.body,
+      signal: request.signal,
+      maxBytes: request.maxBytes,
+      connecting: request.connecting,
+      connected: request.connected,
+      url: this.#url(request.path, request.frequent === true),
       headers: isUsual ? this.#usualHeaders(accept) : this.#headersWith(apiKey, accept, headers, contentType),
     });
     return { response, context: { secrets, wallClock, errorShape } };
@@ -147,6 +152,8 @@ export class ProviderApi {
     return url;
   }
 }
+
+const NONE: readonly string[] = [];
 
 function withContentType(headers: readonly string[], contentType: string): readonly string[] {
   const others = headers.filter((_, index) => headers[index - (index % 2)] !== 'content-type');

@@ -38,7 +38,7 @@ describe('a Cloudflare Worker', () => {
       tsconfigRaw: {},
       logLevel: 'silent',
     });
-    const [{ text: script = '' } = {}] = outputFiles ?? [];
+    const script = outputFiles[0]?.text ?? '';
     worker = new Miniflare({
       modules: [{ type: 'ESModule', path: 'worker.js', contents: script }],
       compatibilityDate: '2026-01-01',

@@ -83,8 +83,16 @@ export function normalizeChatRequest(
     reasoning: normalizeReasoning(request),
     outputModalities: request.modalities ?? undefined,
   };
+  const { within, traceContext, verbatim } = context;
+  // Written out, not spread: an object of this size that grows member by member costs as much as the whole routing.
   return passed({
-    ...asking,
+    messages: asking.messages,
+    parameters: asking.parameters,
+    tools: asking.tools,
+    toolChoice: asking.toolChoice,
+    responseFormat: asking.responseFormat,
+    reasoning: asking.reasoning,
+    outputModalities: asking.outputModalities,
     operation: 'chat',
     id: context.id,
     created: context.created,
@@ -109,12 +117,12 @@ export function normalizeChatRequest(
     trace: objectIfGiven(request.trace),
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
-    ...(context.within === undefined ? {} : { within: context.within }),
-    ...(context.verbatim === undefined ? {} : { verbatim: context.verbatim }),
-    ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     native: context.native,
     anthropicBetas: betas(context.anthropicBeta),
     extra: collectExtra(request),
+    ...(within && { within }),
+    ...(traceContext && { traceContext }),
+    ...(verbatim && { verbatim }),
   });
 }
 

@@ -16,8 +16,9 @@ const NO_FACTS: FactsPiece = { type: 'facts' };
  * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
  */
 export class StreamTracker {
-  readonly #finishes = new Map<number, FinishPiece>();
-  readonly #toolCalls = new Set<number>();
+  /** Absent until there is one: whole answers have a tracker, too, and hardly use it. */
+  #finishes: Map<number, FinishPiece> | undefined;
+  #toolCalls: Set<number> | undefined;
   #usage: ReportedUsage | undefined;
   #facts: FactsPiece = NO_FACTS;
   #ended = false;
@@ -29,11 +30,12 @@ export class StreamTracker {
   observe(piece: Exclude<StreamPiece, string>): void {
     switch (piece.type) {
       case 'delta':
-        if (piece.delta.tool_calls?.length) this.#toolCalls.add(piece.index);
+        if (piece.delta.tool_calls?.length) (this.#toolCalls ??= new Set()).add(piece.index);
         this.#quarters += quartersOf(piece.delta);
         this.#images += piece.delta.images?.length ?? 0;
         break;
       case 'finish':
+        this.#finishes ??= new Map();
         if (!this.#finishes.has(piece.index) || piece.reason === 'content_filter') {
           this.#finishes.set(piece.index, piece);
         }
@@ -65,7 +67,7 @@ export class StreamTracker {
 
   /** True once some choice has ended; what may still come is usage and the end mark. */
   get finishing(): boolean {
-    return this.#finishes.size > 0;
+    return this.#finishes !== undefined;
   }
 
   get usage(): ReportedUsage | undefined {
@@ -88,7 +90,7 @@ export class StreamTracker {
 
   /** Judges the stream when nothing more will come. A stream that just stops is cut off, never finished. */
   end(): StreamEnd {
-    const finishes = [...this.#finishes.values()].sort((left, right) => left.index - right.index);
+    const finishes = [...(this.#finishes?.values() ?? [])].sort((left, right) => left.index - right.index);
     if (finishes.some((finish) => finish.reason === 'error')) {
       return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
     }
@@ -103,7 +105,9 @@ export class StreamTracker {
   /** Some servers say "stop" although the model called tools. */
   #withToolCalls(finish: FinishPiece): FinishPiece {
     const called: FinishReason = 'tool_calls';
-    return finish.reason === 'stop' && this.#toolCalls.has(finish.index) ? { ...finish, reason: called } : finish;
+    return finish.reason === 'stop' && this.#toolCalls?.has(finish.index) === true
+      ? { ...finish, reason: called }
+      : finish;
   }
 }
 
