@@ -109,7 +109,7 @@ describe.each(MAIN_MOUNTS)('%s, with clients that read slowly', (mount) => {
 
   it('does not queue comments for a client that does not read (BP-07)', async () => {
     const keepAlive = { firstMs: 20, everyMs: 20 };
-    const bytes = 12 * MEGABYTE;
+    const bytes = 24 * MEGABYTE;
     await using cell = await startFaultCell({ mount, upstream: { fault: bulk(bytes) }, config: { keepAlive } });
     using client = await stalledClient(cell);
     await standsStill(() => cell.faulty.bytesSent);
