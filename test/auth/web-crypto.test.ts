@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it loads the package without the hashes of Node, and the copies would stay. */
 import { describe, expect, it, vi } from 'vitest';
 import { hmacSha256, sha256 } from '../../src/platform/hash.ts';
 

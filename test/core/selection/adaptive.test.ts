@@ -1,3 +1,4 @@
+import { likelyTextTokens } from '../../../src/core/normalize/likely-tokens.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
@@ -48,6 +49,8 @@ function record(value: number, lateness = 0): EndpointRecord {
 
 const cached = (usd: number) => ({ price: { prompt: usd, completion: 4 * usd, cacheRead: usd / 10 } });
 const LONG = { messages: [{ role: 'user' as const, content: 'x'.repeat(40_000) }], max_tokens: 100 };
+/** Tokens of LONG that are cached: nearly all. */
+const CACHED = Math.floor(0.99 * likelyTextTokens(['x'.repeat(40_000)]));
 
 describe('the strategy adaptive', () => {
   const scene = serving({ a: costing(1), b: costing(1.2), c: costing(3) });
@@ -70,16 +73,16 @@ describe('the strategy adaptive', () => {
 
   it('stays where a long prompt is cached, unless that costs more than to leave', () => {
     const two = serving({ cheap: cached(1), dear: cached(2), dearest: cached(15) });
-    const servedBy = (tag: string) => [{ endpoint: `${tag}#acme/one`, at: NOW - 60_000, tokens: 9_900 }];
+    const servedBy = (tag: string) => [{ endpoint: `${tag}#acme/one`, at: NOW - 60_000, tokens: CACHED }];
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: servedBy('dear') })[0]).toBe('dear');
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: servedBy('dearest') })[0]).toBe('cheap');
-    const cold = [{ endpoint: 'dear#acme/one', at: NOW - 300_001, tokens: 9_900 }];
+    const cold = [{ endpoint: 'dear#acme/one', at: NOW - 300_001, tokens: CACHED }];
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: cold })[0]).toBe('cheap');
   });
 
   it('leaves a warm endpoint that fails or has become slow', () => {
     const two = serving({ cheap: cached(1), dear: cached(2) });
-    const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: 9_900 }];
+    const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: CACHED }];
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(0.5) } })[0]).toBe('dear');
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(1, Math.log(8)) } })[0]).toBe(
       'dear',

@@ -108,7 +108,7 @@ describe('the batch mode of Gemini', () => {
       request_counts: { total: 7, completed: 3, failed: 4 },
       // At half the price, which the model's own price does not tell.
       // One of the answers says nothing of usage: its prompt is estimated at one token.
-      usage: { prompt_tokens: 21, completion_tokens: 10, cost: 0.0000205 },
+      usage: { prompt_tokens: 27, completion_tokens: 10, cost: 0.0000235 },
     });
     const said = (text: string): object =>
       endpoint === '/v1/messages' ? { content: [{ text }] } : { choices: [{ message: { content: text } }] };
