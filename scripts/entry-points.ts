@@ -64,7 +64,7 @@ export async function loadedSize(specifier: string, names: string): Promise<Load
     tsconfigRaw: {},
     logLevel: 'error',
   });
-  const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined)?.[0];
+  const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === '<stdin>')?.[0];
   const loaded = new Set(entry === undefined ? [] : [entry]);
   for (const path of loaded) {
     for (const { kind, path: next } of metafile.outputs[path]?.imports ?? []) {
