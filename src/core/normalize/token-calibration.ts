@@ -6,6 +6,8 @@ export interface TokenCalibration {
   readonly reports: number;
   /** When the last one came, monotonic milliseconds. */
   readonly at: number;
+  /** True when the last one taught nothing, as with short prompts: the next is looked at after a while. */
+  readonly isUnusable?: boolean | undefined;
 }
 
 /** What is known of an endpoint that has reported nothing yet. */
@@ -24,14 +26,15 @@ const PAUSE = 10_000;
 
 /** Whether another report would teach anything: estimating a prompt takes time. */
 export function wantsReport(known: TokenCalibration, now: number): boolean {
-  return known.reports < ENOUGH || now - known.at >= PAUSE;
+  return (known.reports < ENOUGH && known.isUnusable !== true) || now - known.at >= PAUSE;
 }
 
 /** Learns from a report: a mean of ratios in which a ratio and its inverse weigh the same. */
 export function calibrate(known: TokenCalibration, estimated: number, reported: number, now: number): TokenCalibration {
-  if (estimated < LEAST || !(reported > 0)) return known;
+  const unusable = { ...known, at: now, isUnusable: true };
+  if (estimated < LEAST || !(reported > 0)) return unusable;
   const ratio = reported / estimated;
-  if (ratio > FARTHEST || ratio < 1 / FARTHEST) return known;
+  if (ratio > FARTHEST || ratio < 1 / FARTHEST) return unusable;
   const weight = Math.max(LEAST_WEIGHT, 1 / (known.reports + 1));
   const factor = Math.exp((1 - weight) * Math.log(known.factor) + weight * Math.log(ratio));
   return { factor, reports: known.reports + 1, at: now };

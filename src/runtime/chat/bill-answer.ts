@@ -30,7 +30,7 @@ export function billAnswer(request: RoutedRequest, { endpoint, call, result }: B
   const { reported, likelyTokens, images, serviceTier } =
     result === undefined ? countedIn(call.tracker) : countedInWhole(call.tracker, result);
   return settleUsage(endpoint, reported, {
-    ...billingOf(request, serviceTier),
+    ...billingOf(request, serviceTier, reported),
     completionTokens: likelyTokens,
     outputImages: images,
   });

@@ -1,3 +1,4 @@
+import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
@@ -102,7 +103,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
 export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
   if (reported === undefined && !ABANDONED.has(failed.kind)) return 0;
-  const billed = { ...billingOf(request, serviceTier), completionTokens: likelyTokens, outputImages };
+  const billed = { ...billingOf(request, serviceTier, reported), completionTokens: likelyTokens, outputImages };
   return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
 }
 
@@ -113,17 +114,26 @@ const ABANDONED: ReadonlySet<AttemptFailure['kind']> = new Set(['aborted', 'supe
 function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest): Usage | undefined {
   const { usage: reported, serviceTier, outputImages } = call.reported;
   if (reported === undefined) return undefined;
-  return settleUsage(endpoint, reported, { ...billingOf(request, serviceTier), completionTokens: 0, outputImages })
-    .usage;
+  return settleUsage(endpoint, reported, {
+    ...billingOf(request, serviceTier, reported),
+    completionTokens: 0,
+    outputImages,
+  }).usage;
 }
 
-/** What a bill needs of a request, whole or streamed, so that both cost the same. */
+/**
+ * What a bill needs of a request, whole or streamed, so that both cost the same.
+ *
+ * @param reported - Usage that the provider reported: then the prompt need not be estimated, which takes time.
+ */
 export function billingOf(
   request: Pick<RoutedRequest, 'needs' | 'created'> & EstimatedPrompt,
   serviceTier: string | null | undefined,
+  reported?: ReportedUsage,
 ): Omit<Estimate, 'completionTokens' | 'outputImages'> {
   const { needs, created } = request;
-  return { promptTokens: likelyPromptTokens(request), images: needs.images, at: created, serviceTier };
+  const promptTokens = reported === undefined ? likelyPromptTokens(request) : 0;
+  return { promptTokens, images: needs.images, at: created, serviceTier };
 }
 
 /** Records that a chat request was answered: the sticky session and the `result` event. */
