@@ -10,8 +10,18 @@ export const DEFAULT_PACER_POLICY: PacerPolicy = fill(PACER);
 export interface Pace {
   /** Calls per second; infinite until the endpoint refuses one. */
   readonly rate: number;
-  /** Monotonic times of the calls of the last second and of places that were promised, in order. */
+  /** Monotonic times of the calls of the last second and of places that were promised, in order; none without a rate. */
   readonly sent: readonly number[];
+  /** As long as there is no rate, calls are only counted, so that a call costs the same however many there are. */
+  readonly counted?: Counted | undefined;
+}
+
+/** Calls of this second and of the one before. */
+interface Counted {
+  /** When this second began, monotonic milliseconds. */
+  readonly since: number;
+  readonly calls: number;
+  readonly before: number;
 }
 
 /** Whether there is a place for a call, and otherwise when. */
@@ -44,7 +54,8 @@ export function placeIn({ rate, sent }: Pace, policy: PacerPolicy, warm: boolean
 }
 
 /** Folds in that a call goes out, or that a place is promised for a time to come. */
-export function paceAfterSending({ rate, sent }: Pace, at: number, now: number): Pace {
+export function paceAfterSending({ rate, sent, counted }: Pace, at: number, now: number): Pace {
+  if (rate === Infinity) return { rate, sent, counted: countedAfter(counted, at) };
   const oldest = now - SECOND_MS;
   const kept = sent.length > 0 && (sent[0] ?? 0) <= oldest ? sent.filter((one) => one > oldest) : sent;
   const last = kept.at(-1);
@@ -53,9 +64,33 @@ export function paceAfterSending({ rate, sent }: Pace, at: number, now: number):
 }
 
 /** Folds in a refusal. */
-export function paceAfterRefusal({ rate, sent }: Pace, policy: PacerPolicy, now: number): Pace {
-  const known = Math.min(rate, sentSince(sent, now - SECOND_MS));
-  return { rate: Math.max(SLOWEST, policy.afterRefusal * known), sent };
+export function paceAfterRefusal({ rate, sent, counted }: Pace, policy: PacerPolicy, now: number): Pace {
+  if (rate !== Infinity) {
+    const known = Math.min(rate, sentSince(sent, now - SECOND_MS));
+    return { rate: Math.max(SLOWEST, policy.afterRefusal * known), sent };
+  }
+  const calls = Math.round(callsOf(counted, now));
+  // When each of them went out was not kept; from here on it is.
+  const spread = Array.from({ length: calls }, (_, index) => now - SECOND_MS + ((index + 1) * SECOND_MS) / calls);
+  return { rate: Math.max(SLOWEST, policy.afterRefusal * calls), sent: spread };
+}
+
+function countedAfter(counted: Counted | undefined, at: number): Counted {
+  if (counted === undefined || at - counted.since >= 2 * SECOND_MS) return { since: at, calls: 1, before: 0 };
+  const { since, calls, before } = counted;
+  return at - since < SECOND_MS
+    ? { since, calls: calls + 1, before }
+    : { since: since + SECOND_MS, calls: 1, before: calls };
+}
+
+/** Calls of the last second, as if those of the second before had been spread evenly. */
+function callsOf(counted: Counted | undefined, now: number): number {
+  if (counted === undefined) return 0;
+  const { since, calls, before } = counted;
+  const elapsed = now - since;
+  if (elapsed >= 2 * SECOND_MS) return 0;
+  if (elapsed >= SECOND_MS) return calls * (2 - elapsed / SECOND_MS);
+  return calls + before * (1 - elapsed / SECOND_MS);
 }
 
 /** Folds in a success. */
