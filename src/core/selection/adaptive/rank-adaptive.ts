@@ -1,7 +1,6 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { Admission } from '../../fallback/health.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
-import { likelyPromptTokens } from '../../normalize/token-estimate.ts';
 import { requestRates } from '../request-price.ts';
 import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../performance.ts';
@@ -41,8 +40,8 @@ export function rankAdaptively(
   policy: AdaptivePolicy,
 ): readonly AdaptivelyRanked[] {
   const expected = {
-    // With nothing to compare, the text need not be looked at.
-    prompt: endpoints.length > 1 ? likelyPromptTokens(request) : Math.max(1, request.needs.promptTokens * 2),
+    // Twice the floor: endpoints are compared with each other, so a rough length does, and the text is not looked at.
+    prompt: Math.max(1, request.needs.promptTokens * 2),
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
