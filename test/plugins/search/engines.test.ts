@@ -1,5 +1,5 @@
 import { ConfigError, RouterError, type SearchEngine, type SearchQuery, brave, exa, searxng, tavily } from 'signalbox';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseDomainFilter } from '../../../src/plugins/domains/domain-filter.ts';
 import { searchEnginesFromEnvironment } from '../../../src/plugins/search/engines-from-environment.ts';
 import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
@@ -10,7 +10,10 @@ beforeEach(async () => {
   server = await startSearchServer();
 });
 
-afterEach(() => server[Symbol.asyncDispose]());
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await server[Symbol.asyncDispose]();
+});
 
 function domains(allowed: readonly string[], blocked: readonly string[] = []): SearchQuery['domains'] {
   const checked = parseDomainFilter({ name: 'a', rules: allowed }, { name: 'b', rules: blocked });
@@ -248,20 +251,10 @@ describe('engines', () => {
   });
 
   it('come from the environment in a fixed order', () => {
-    const before = { ...process.env };
-    try {
-      Object.assign(process.env, {
-        SEARXNG_URL: 'http://127.0.0.1:8888',
-        EXA_API_KEY: 'e',
-        TAVILY_API_KEY: 't',
-        BRAVE_API_KEY: 'b',
-      });
-      expect(searchEnginesFromEnvironment().map(({ id }) => id)).toEqual(['exa', 'tavily', 'brave', 'searxng']);
-      delete process.env['EXA_API_KEY'];
-      process.env['TAVILY_API_KEY'] = ' ';
-      expect(searchEnginesFromEnvironment().map(({ id }) => id)).toEqual(['brave', 'searxng']);
-    } finally {
-      process.env = before;
-    }
+    vi.stubEnv('SEARXNG_URL', 'http://127.0.0.1:8888').stubEnv('EXA_API_KEY', 'e');
+    vi.stubEnv('TAVILY_API_KEY', 't').stubEnv('BRAVE_API_KEY', 'b');
+    expect(searchEnginesFromEnvironment().map(({ id }) => id)).toEqual(['exa', 'tavily', 'brave', 'searxng']);
+    vi.stubEnv('EXA_API_KEY', undefined).stubEnv('TAVILY_API_KEY', ' ');
+    expect(searchEnginesFromEnvironment().map(({ id }) => id)).toEqual(['brave', 'searxng']);
   });
 });
