@@ -39,7 +39,7 @@ export function routerWith<
   let current = versionOf({ given: config, resolved });
   listen(current.services.events, resolved.on);
   tellAtStart(current, noteCopy());
-  return routerOver(() => current) as RouterFor<Providers, Aliases>;
+  return routerOver(() => current);
 
   /** What works by a configuration, with what is already there for the one before it. */
   function versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
