@@ -1,5 +1,6 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { compileRules } from '../core/normalize/rules.ts';
 import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
 import { EndUsers } from '../runtime/chat/end-users.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
@@ -49,6 +50,8 @@ export function buildServices(
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
