@@ -15,8 +15,7 @@ import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
-import { filterModels, listModels } from './list-models.ts';
-import { listedRouterModels } from './router-models.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
