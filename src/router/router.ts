@@ -121,7 +121,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }
