@@ -4,47 +4,54 @@ import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, type Spelling } from './body.ts';
+import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
-import { receive } from './receive.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
-import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
+import {
+  type AccountOperation,
+  type BatchOperation,
+  type CatalogOperation,
+  dialectAt,
+  isBatch,
+  isCatalog,
+  matchRoute,
+} from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
-import { filterModels, listModels } from './list-models.ts';
-import { listedRouterModels } from './router-models.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return undefined;
+  if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
+  const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
     if (match.type === 'wrong_method') {
-      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
+      return Promise.resolve(preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context));
     }
     const { operation } = match;
-    if (isCatalog(operation)) return await catalogReply(router, operation, call, context.headers);
-    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers).catch(fail);
+    if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
     const found = authorize(call, 'inference', router.internals);
-    const account = found instanceof Promise ? await found : found;
-    const known = account === ANONYMOUS ? context : { ...context, account: account.id };
-    return await perform(router, operation, call, account, known);
+    const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
+    return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
-    return failedReply(router, context, error);
+    return Promise.resolve(fail(error));
   }
 }
 
@@ -58,31 +65,41 @@ function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorRepl
   return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
 }
 
-/** Does what a client asks for that may do it. */
-async function perform(
+/** Does what a client asks for that may do it. Never fails: what goes wrong is an answer. */
+function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
+  before: ErrorReplyContext,
+): MaybePromise<HttpReply> {
+  const context = account === ANONYMOUS ? before : { ...before, account: account.id };
+  return orElse(
+    () =>
+      isBatch(operation)
+        ? batchReply(router, operation, call, account, context.headers)
+        : modelReply(router, operation, call, account, context),
+    (error) => failedReply(router, context, error),
+  );
+}
+
+/** Lets a model answer. */
+function modelReply(
+  router: Router,
+  operation: Exclude<AccountOperation, BatchOperation>,
+  call: HttpCall,
+  account: Account,
   context: ErrorReplyContext,
-): Promise<HttpReply> {
-  try {
-    if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
-    const isChat = operation.name === 'chat';
-    const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
-    try {
-      const answer = isChat ? answerChat : answerEmbeddings;
-      const reply = await answer(router, { call, account, context, body, verbatim });
+): MaybePromise<HttpReply> {
+  const isChat = operation.name === 'chat';
+  const answer = isChat ? answerChat : answerEmbeddings;
+  return receive(router.internals, call, account, isChat ? 0 : mostNumbers(router), (body, slot) =>
+    andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (reply) => {
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
       return reply;
-    } catch (error) {
-      slot.leave();
-      throw error;
-    }
-  } catch (error) {
-    return failedReply(router, context, error);
-  }
+    }),
+  );
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */

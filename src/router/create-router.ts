@@ -1,4 +1,4 @@
-import { ByteBudget } from '../runtime/chat/byte-budget.ts';
+import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
@@ -12,7 +12,6 @@ import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';
 import type { ConfigurationVersion, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 

@@ -12,8 +12,7 @@ import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import type { ByteBudget } from '../runtime/chat/byte-budget.ts';
-import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
@@ -122,7 +121,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }
