@@ -1,16 +1,64 @@
+import type { Account } from '../core/account.ts';
+import type { RouterInternals } from '../router/router.ts';
+import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
+import { type HttpCall, BodyError } from './exchange.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
-import { inspectJson } from '../protocol/inspect-json.ts';
+import { inspectJson } from '../protocol/json.ts';
 import { decodeStrictly } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { scanJson } from '../protocol/scan-json.ts';
-import type { ByteHold } from '../runtime/chat/byte-budget.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { BodyError, type HttpCall } from './exchange.ts';
 import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router-config.ts';
+
+/** A body that was read, and the place among the requests that are handled. */
+export interface Received {
+  readonly body: unknown;
+  /** Long texts of the body that need no escape; see `readJsonBody`. */
+  readonly verbatim?: readonly string[] | undefined;
+  /** To be left when the request is answered: the bytes of the body are in hand until then. */
+  readonly slot: Slot;
+}
+
+/**
+ * Reads the body of a call and takes a place for it. Who sends slowly holds no place, and who would find neither a place
+ * nor room for the body is not made to send it.
+ *
+ * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
+ * @throws {@link RouterError} what `readJsonBody` throws, and 503 when no place is free.
+ */
+export async function receive(
+  { config, admission, bytesInHand }: RouterInternals,
+  call: HttpCall,
+  account: Account,
+  tokens = 0,
+): Promise<Received> {
+  const { limits } = config;
+  admission.check();
+  const declared = Number(call.header('content-length') ?? 0) || 0;
+  bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
+  const hold = bytesInHand.open(account.id);
+  try {
+    const { value: body, verbatim } = await readJsonBody(call, { ...limits, nodes: limits.nodes + tokens }, hold);
+    const slot = admission.enter();
+    return {
+      body,
+      verbatim,
+      slot: {
+        leave() {
+          hold.release();
+          slot.leave();
+        },
+      },
+    };
+  } catch (error) {
+    hold.release();
+    throw error;
+  }
+}
 
 /** What may be in a body. */
 export type BodyContentLimits = Pick<RequestLimits, 'depth' | 'nodes' | 'names'>;

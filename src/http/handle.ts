@@ -4,20 +4,18 @@ import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, type Spelling } from './body.ts';
+import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
-import { receive } from './receive.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
-import { filterModels, listModels } from './list-models.ts';
-import { listedRouterModels } from './router-models.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.

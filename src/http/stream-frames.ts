@@ -3,7 +3,7 @@ import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.t
 import type { Environment, Timer } from '../platform/environment.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Frames } from './exchange.ts';
-import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/sse-frames.ts';
+import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './body.ts';
 import { errorBody } from './error-reply.ts';

@@ -1,9 +1,8 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
-import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
-import { EndUsers } from '../runtime/chat/end-users.ts';
+import { AnswerLengths } from '../runtime/chat/world.ts';
+import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
 import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
-import { accountCheck } from '../runtime/limits/account-check.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';

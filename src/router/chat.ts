@@ -14,14 +14,13 @@ import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import { firstProvider } from '../runtime/chat/endpoints-now.ts';
+import { firstProvider } from '../runtime/chat/world.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { CachedExecution } from '../runtime/limits/cached-execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { type CallerSignal, clientSignal, streamSignal } from './caller-signal.ts';
-import { contextOf } from './request-context.ts';
+import { type CallerSignal, clientSignal, streamSignal, contextOf } from './caller.ts';
 
 /**
  * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Each is one

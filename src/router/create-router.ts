@@ -1,4 +1,4 @@
-import { ByteBudget } from '../runtime/chat/byte-budget.ts';
+import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
@@ -10,7 +10,6 @@ import { ChatService } from './chat.ts';
 import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';
 import type { Router } from './router.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 

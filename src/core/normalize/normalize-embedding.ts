@@ -3,12 +3,11 @@ import { itemsOf } from '../../protocol/embedding-input.ts';
 import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../protocol/embedding-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { checkOperation } from './check-operation.ts';
+import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
 import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
-import { resolveTargets } from './targets.ts';
 import type { RoutedRequest } from './normalized-request.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */

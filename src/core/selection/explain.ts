@@ -7,7 +7,7 @@ import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
-import { calibrated } from '../normalize/token-calibration.ts';
+import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';

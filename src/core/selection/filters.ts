@@ -11,7 +11,7 @@ import type { SelectionPolicy } from './performance.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type ExclusionReason, isShortened } from './route-plan.ts';
-import { requestRates } from './request-price.ts';
+import { requestRates } from './adaptive/expected-cost.ts';
 
 /** Whether an endpoint can do something; `unknown` when nobody declared it. */
 export type Capability = 'yes' | 'no' | 'unknown';

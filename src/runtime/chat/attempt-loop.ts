@@ -7,20 +7,16 @@ import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './announce.ts';
-
 import type { Answer } from './execution.ts';
-import { type Flight, Hedging } from './hedging.ts';
-import { Signal } from './late-call.ts';
+import { type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';

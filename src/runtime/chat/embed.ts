@@ -10,7 +10,7 @@ import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { worldOf } from './world-of.ts';
+import { worldOf } from './world.ts';
 import type { Answer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';

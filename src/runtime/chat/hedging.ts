@@ -2,14 +2,13 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { runsProviderTools } from '../../core/selection/adaptive/provider-tools.ts';
-import { type TimedKind, usualLongest } from '../../core/selection/adaptive/speed.ts';
+import { hedgeDelay, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
+import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import type { Answer } from './execution.ts';
-import { LateCall, type Signal } from './late-call.ts';
 import type { RuntimeServices } from './services.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
 
 /** A call under way. */
 export interface Flight<Call, Result> {
@@ -179,5 +178,80 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const usual = records.usual(step.endpoint, this.kind);
     const longest = usual && usualLongest(usual, adaptive.speed);
     return longest !== undefined && environment.now() - startedAt > longest;
+  }
+}
+
+/** Something that happens at most once, and that others wait for. */
+export class Signal {
+  #isRaised = false;
+  #wake: (() => void) | undefined;
+
+  get isRaised(): boolean {
+    return this.#isRaised;
+  }
+
+  raise(): void {
+    this.#isRaised = true;
+    this.#wake?.();
+  }
+
+  /** Called when it is raised, at once if it has been. */
+  onRaise(wake: () => void): void {
+    this.#wake = wake;
+    if (this.#isRaised) wake();
+  }
+}
+
+/** Waits for the result of a call, but only until it is late or its endpoint silent. */
+export class LateCall<Result> {
+  readonly #environment: Environment;
+  readonly #result: Promise<Result>;
+  readonly #silence: Signal;
+  readonly #delayMs: number | undefined;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  /** @param delayMs - Milliseconds after which it is late; undefined: only silence counts. */
+  constructor(environment: Environment, result: Promise<Result>, silence: Signal, delayMs: number | undefined) {
+    this.#environment = environment;
+    this.#result = result;
+    this.#silence = silence;
+    this.#delayMs = delayMs;
+  }
+
+  /** True once there is a result. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The result, or undefined when the call is late. */
+  race(): Promise<Result | undefined> {
+    return new Promise((resolve) => {
+      const late = (): void => resolve(undefined);
+      void this.#result.then((result) => {
+        this.#isOver = true;
+        this.end();
+        resolve(result);
+      });
+      if (this.#delayMs !== undefined) this.#timer = this.#environment.setTimer(late, this.#delayMs);
+      this.#silence.onRaise(late);
+    });
+  }
+
+  /** The result, or undefined when there is none yet after so many milliseconds more, or when the endpoint is silent. */
+  again(ms: number): Promise<Result | undefined> {
+    this.end();
+    return new Promise((resolve) => {
+      const late = (): void => resolve(undefined);
+      void this.#result.then(resolve);
+      this.#timer = this.#environment.setTimer(late, ms);
+      if (!this.#silence.isRaised) this.#silence.onRaise(late);
+    });
+  }
+
+  /** Clears the timer. */
+  end(): void {
+    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
+    this.#timer = undefined;
   }
 }
