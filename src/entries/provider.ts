@@ -23,7 +23,7 @@ export { readJsonAnswer } from '../providers/upstream-failure.ts';
 export type { JsonAnswer } from '../providers/upstream-failure.ts';
 export { parseJson } from '../providers/upstream-failure.ts';
 export { escapeText, unescapeText } from '../core/stream/pieces.ts';
-export { collectAnswer } from '../providers/collect-answer.ts';
+export { collectAnswer } from '../providers/piece-stream.ts';
 export { scatter } from '../core/stream/pieces.ts';
 export { failureInBand } from '../providers/upstream-failure.ts';
 export type { ErrorContext } from '../providers/upstream-failure.ts';

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { decodeUsage, readFinishReason } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
-import { readThoughtSignature, ReasoningBlocks } from './reasoning-blocks.ts';
+import { readThoughtSignature, ReasoningBlocks } from './reasoning.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { imageId, textId } from '../signed-parts.ts';
 import { failureOfPart } from './thrown-failure.ts';
