@@ -16,7 +16,7 @@ export { parseDataUrl } from '../platform/data-url.ts';
 export type { DataUrl } from '../platform/data-url.ts';
 export { ToolIds, callIdPrefix } from '../providers/tool-ids.ts';
 export type { ToolIdRule } from '../providers/tool-ids.ts';
-export { readEnvironment } from '../platform/environment-variables.ts';
+export { readEnvironment } from '../platform/environment.ts';
 
 // To read answers.
 export { readJsonAnswer } from '../providers/upstream-failure.ts';

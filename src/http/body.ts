@@ -10,7 +10,7 @@ import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { BodyError, type HttpCall } from './exchange.ts';
 import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
-import type { Brand } from '../config/router-config.ts';
+import type { Brand } from '../config/router.ts';
 
 /** What may be in a body. */
 export type BodyContentLimits = Pick<RequestLimits, 'depth' | 'nodes' | 'names'>;

@@ -5,7 +5,7 @@ import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';

@@ -1,6 +1,5 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
-import { toBase64 } from '../../platform/base64.ts';
-import { parseDataUrl, typeOfName } from '../../platform/data-url.ts';
+import { parseDataUrl, toBase64, typeOfName } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
 import type { AiSdkModel, FileData, SpecVersion } from './model.ts';
 import { OutboundError } from '../../net/outbound-url.ts';

@@ -11,7 +11,7 @@ import { imageId, textId } from '../signed-parts.ts';
 import { failureOfPart } from './thrown-failure.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
-import { toBase64 } from '../../platform/base64.ts';
+import { toBase64 } from '../../platform/data-url.ts';
 import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 

@@ -1,5 +1,5 @@
 import { anyText, checkProviderShape } from '../check-options.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../provider-api.ts';

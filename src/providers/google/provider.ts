@@ -2,7 +2,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { anyText, checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import type { Provider } from '../../contracts/provider.ts';
