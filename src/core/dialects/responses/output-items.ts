@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { Annotation, TokenLogprob } from '../../../protocol/chat-result.ts';
-import { citationOf } from './to-chat.ts';
 
 /** How an item ended, or that it has not. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -162,5 +161,19 @@ function likelihoodOf({ token, logprob, bytes, top_logprobs: others }: TokenLogp
     logprob,
     bytes: bytes ?? [],
     top_logprobs: others.map((other) => ({ token: other.token, logprob: other.logprob, bytes: other.bytes ?? [] })),
+  };
+}
+
+/** A citation, with its members beside the type; undefined for annotations that are no citations. */
+function citationOf(annotation: Annotation): JsonObject | undefined {
+  if (annotation.type !== 'url_citation') return undefined;
+  const { url, title, content, start_index: start, end_index: end } = annotation.url_citation;
+  return {
+    type: 'url_citation',
+    url,
+    title: title ?? '',
+    start_index: start ?? 0,
+    end_index: end ?? 0,
+    ...(content === undefined ? {} : { content }),
   };
 }

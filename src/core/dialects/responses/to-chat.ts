@@ -20,7 +20,6 @@ import {
 import type { ContentPart, TextPart } from '../../../protocol/content-part.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import { detailOfServerCall, reasoningOfItem } from './reasoning-items.ts';
-import type { Annotation } from '../../../protocol/chat-result.ts';
 
 /** Fields that the chat form says in other words, or that were refused unless they say nothing. */
 const TRANSLATED = new Set([
@@ -351,20 +350,6 @@ function imagesOf({ result, output_format: format }: ImageCallItem): readonly Js
   if (result == null || result === '') return [];
   const url = /^(?:https?:|data:)/.test(result) ? result : `data:image/${format ?? 'png'};base64,${result}`;
   return [{ type: 'image_url', image_url: { url } }];
-}
-
-/** A citation, with its members beside the type; undefined for annotations that are no citations. */
-export function citationOf(annotation: Annotation): JsonObject | undefined {
-  if (annotation.type !== 'url_citation') return undefined;
-  const { url, title, content, start_index: start, end_index: end } = annotation.url_citation;
-  return {
-    type: 'url_citation',
-    url,
-    title: title ?? '',
-    start_index: start ?? 0,
-    end_index: end ?? 0,
-    ...(content === undefined ? {} : { content }),
-  };
 }
 
 /** The citations of an earlier answer in the chat form. */
