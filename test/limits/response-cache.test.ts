@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { loadDialect } from '../../src/runtime/chat/load-dialect.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
 import type { RouterConfig } from '../../src/config/router.ts';
 import { memoryResponseCache } from '../../src/storage/response-caches.ts';
@@ -27,6 +28,9 @@ function cacheOf({ headers }: Answered, brand = 'router'): (string | undefined)[
 }
 
 const CACHED = { 'x-router-cache': 'true' };
+
+// The clock of these tests does not wait for modules.
+beforeAll(() => Promise.all([loadDialect('messages'), loadDialect('responses')]));
 
 describe('an answer from the cache', () => {
   it('is the same with a new id, a new time and no usage, and says where it comes from', async () => {
