@@ -42,6 +42,7 @@ export default defineConfig({
   // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of
   // test/package.test.ts, which bundles it again for a runtime without Node.
   platform: 'neutral',
+  logLevel: 'warn',
   external: [/^[^./]/],
   // The project's `paths` lead to the sources; names of packages stay names.
   tsconfig: false,
