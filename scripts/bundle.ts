@@ -1,6 +1,10 @@
-import { defineConfig } from 'rolldown';
-import { layers } from './scripts/build/layers.ts';
-import { pureCalls } from './scripts/build/pure-calls.ts';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
+import { layers } from './build/layers.ts';
+import { pureCalls } from './build/pure-calls.ts';
+
+/** Bundles the package into `dist`. Usage: npm run build, which also writes the types. */
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** One file per entry point, by its name in `dist`. */
 const ENTRIES = {
@@ -37,7 +41,8 @@ const ENTRIES = {
  */
 const LAYERS = layers([ENTRIES.webhooks, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
 
-export default defineConfig({
+await build({
+  cwd: ROOT,
   input: ENTRIES,
   // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of
   // test/package.test.ts, which bundles it again for a runtime without Node.
