@@ -19,7 +19,8 @@ import { nearName } from '../protocol/near-name.ts';
 import type { Authenticate } from '../contracts/authenticate.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { kindsOf } from '../platform/kind-of.ts';
+import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
+import { groupOf, kindOf, kindsOf } from '../platform/kind-of.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { CatalogInput } from '../runtime/chat/known-models.ts';
@@ -59,6 +60,7 @@ import {
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
 import { REQUEST_LIMITS, type RequestLimits } from './tables/limits.ts';
+import { type Alias, type Rule, RULE, SPLIT } from './tables/rules.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
 
@@ -134,6 +136,8 @@ export const LISTENERS = {
   warning: option.callable<RouterListener<'warning'>>('(event: WarningEvent) => void'),
   /** Something about a batch changed, in the process that changed it. */
   batch: option.callable<RouterListener<'batch'>>('(event: BatchUpdateEvent) => void'),
+  /** `router.update` put another configuration in force. */
+  configuration: option.callable<RouterListener<'configuration'>>('(event: ConfigurationEvent) => void'),
 } satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };
 
 /** What a preset says beside fields of requests. */
@@ -163,6 +167,20 @@ const preset: OptionKind = function* check(value, path) {
   if (wrong !== undefined) yield { path: `${path}.${wrong.path}`, problem: wrong.problem };
 };
 
+const aliasModels = kindOf(option.either(option.text(), option.list(option.text())));
+const aliasSplit = groupOf(SPLIT);
+
+/** An alias is told apart by its form, so that what is wrong is said of the form that was meant. */
+const aliasCheck: OptionKind = function* check(value, path) {
+  const isSplit = typeof value === 'object' && value !== null && 'split' in value;
+  yield* isSplit ? aliasSplit(value, path) : aliasModels(value, path);
+  if (!isSplit || !Array.isArray(value.split)) return;
+  const weights = value.split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
+  if (weights.every((weight) => !(weight > 0))) {
+    yield { path: `${path}.split`, problem: 'must give some model a weight above 0' };
+  }
+};
+
 /** Every option of a router. All may be left out. */
 export const ROUTER = {
   /**
@@ -184,8 +202,16 @@ export const ROUTER = {
     { right: 'a number of days', least: 0, endless: true },
     { default: 30, unit: 'days' },
   ),
-  /** Names of your own for a model, or for a list of models to fall back through. Default: none. */
-  aliases: option.map(option.either(option.text(), option.list(option.text())), { default: {} }),
+  /**
+   * Names of your own for a model, for a list of models to fall back through, or for models that share its requests:
+   * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`. Default: none.
+   */
+  aliases: option.map(option.checked<Alias>('string | string[] | Split', aliasCheck), { default: {} }),
+  /**
+   * What becomes of requests before they are routed: models are rewritten, requests refused, preferences given. In
+   * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
+   */
+  rules: option.list(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
   /**
    * Stored request fields, by name. Beside them, `cache_enabled` and `cache_ttl_seconds` say how their requests use the
    * response cache. Default: none.

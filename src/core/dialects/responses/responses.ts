@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
-import type { Dialect, DialectContext, DialectError, DialectStreamWriter, WholeAnswer } from '../dialect.ts';
+import { type NativePiece, unescapeText } from '../../stream/pieces.ts';
+import { commentFrame, DONE_FRAME } from '../../stream/envelope.ts';
+import type { DialectContext, DialectError, DialectStreamWriter, Dialect, WholeAnswer } from '../dialect.ts';
 import { errorTypeOf, failureOf, isLengthError, RESPONSES_ERRORS } from '../errors.ts';
 import { adoptResponse, type NativeFacts } from './native-request.ts';
 import { OutputBuilder } from './output-builder.ts';
 import { responseObject, type ResponseStatus, stateOf } from './response-object.ts';
 import { toChat } from './to-chat.ts';
 import { customToolNames } from './tools.ts';
-import * as read from '../../../platform/json.ts';
 import type { FinishReason } from '../../../protocol/chat-result.ts';
 import type { ChatChunk } from '../../../protocol/chunk.ts';
-import { type NativePiece, unescapeText } from '../../stream/pieces.ts';
-import { commentFrame, DONE_FRAME } from '../../stream/sse-frames.ts';
+import * as read from '../../../platform/json.ts';
 
 /** OpenAI's Responses, without anything stored (gaps 10). */
 export const RESPONSES: Dialect = {
