@@ -39,7 +39,7 @@ const ENTRIES = {
  * What nearly every program loads together is in one file each, and not in one file for every set of entry points that
  * share it: finding and reading a hundred small files costs Node more than what is in them.
  */
-const LAYERS = layers([ENTRIES.webhooks, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
+const LAYERS = layers([ENTRIES.webhooks, ENTRIES.catalog, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
 
 await build({
   cwd: ROOT,

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../src/core/account.ts';
-import { RouterError } from '../../src/protocol/router-error.ts';
-import type { RouterConfig } from '../../src/config/router.ts';
-import { apiKeys } from '../../src/http/api-keys.ts';
-import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { createRouter } from '../../src/index.ts';
-import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import type { Behaviour } from '../support/stub-provider.ts';
-import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
-import { instant } from '../support/simulated.ts';
+import type { Account } from '../../../src/core/account.ts';
+import { RouterError } from '../../../src/protocol/router-error.ts';
+import type { RouterConfig } from '../../../src/config/router.ts';
+import { apiKeys } from '../../../src/http/api-keys.ts';
+import { resolveConfig } from '../../../src/config/resolve-config.ts';
+import { createRouter } from '../../../src/index.ts';
+import { batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { type Bench, askAndWait, benchOf, statusOf } from '../../support/driving.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import type { Behaviour } from '../../support/stub-provider.ts';
+import { fakeEnvironment } from '../../../src/testing/fake-environment.ts';
+import { instant } from '../../support/simulated.ts';
 
 const MINUTE = 60_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
