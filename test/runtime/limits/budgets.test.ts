@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../src/core/account.ts';
-import { turnAt } from '../../src/core/limits/budget.ts';
-import type { RouterError } from '../../src/protocol/router-error.ts';
-import type { BudgetsOptions } from '../../src/config/limits.ts';
-import { stateBudgets } from '../../src/storage/state-budgets.ts';
-import { memoryStore } from '../../src/storage/memory.ts';
-import { apiKeys } from '../../src/http/api-keys.ts';
-import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { type Bench, LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import { runs } from '../support/properties.ts';
-import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import type { Account } from '../../../src/core/account.ts';
+import { turnAt } from '../../../src/core/limits/budget.ts';
+import type { RouterError } from '../../../src/protocol/router-error.ts';
+import type { BudgetsOptions } from '../../../src/config/limits.ts';
+import { stateBudgets } from '../../../src/storage/state-budgets.ts';
+import { memoryStore } from '../../../src/storage/memory.ts';
+import { apiKeys } from '../../../src/http/api-keys.ts';
+import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import { batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { type Bench, LONG_MS, ask, askAndWait, benchOf, statusOf } from '../../support/driving.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import { runs } from '../../support/properties.ts';
+import type { Behaviour, StubOptions } from '../../support/stub-provider.ts';
 
 /** USD per million tokens: a thousand and two thousand nano-dollars a token. */
 const PRICE = { prompt: 1, completion: 2 };

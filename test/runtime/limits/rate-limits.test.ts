@@ -1,20 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoryStore } from '../../src/storage/memory.ts';
-import { stateRateLimiter } from '../../src/storage/state-rate-limiter.ts';
-import { runs } from '../support/properties.ts';
-import type { Account } from '../../src/core/account.ts';
-import { RouterError } from '../../src/protocol/router-error.ts';
-import type { RouterConfig } from '../../src/config/router.ts';
-import { apiKeys } from '../../src/http/api-keys.ts';
-import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { createRouter } from '../../src/index.ts';
-import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import type { Behaviour } from '../support/stub-provider.ts';
-import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
-import { instant } from '../support/simulated.ts';
+import { memoryStore } from '../../../src/storage/memory.ts';
+import { stateRateLimiter } from '../../../src/storage/state-rate-limiter.ts';
+import { runs } from '../../support/properties.ts';
+import type { Account } from '../../../src/core/account.ts';
+import { RouterError } from '../../../src/protocol/router-error.ts';
+import type { RouterConfig } from '../../../src/config/router.ts';
+import { apiKeys } from '../../../src/http/api-keys.ts';
+import { resolveConfig } from '../../../src/config/resolve-config.ts';
+import { createRouter } from '../../../src/index.ts';
+import { batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { type Bench, askAndWait, benchOf, statusOf } from '../../support/driving.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import type { Behaviour } from '../../support/stub-provider.ts';
+import { fakeEnvironment } from '../../../src/testing/fake-environment.ts';
+import { instant } from '../../support/simulated.ts';
 
 const MINUTE = 60_000;
 /** What was used is forgotten in steps. */
