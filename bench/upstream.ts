@@ -40,7 +40,7 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const body = Buffer.concat(chunks);
+    const body = Buffer.concat(chunks).toString('latin1');
     const streamed = body.includes('"stream":true');
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
     if (!streamed) return response.end(ANSWER);
