@@ -144,7 +144,10 @@ function collect(
       }
     };
     const onEnd = (): void => settle(undefined);
-    const onCut = (): void => settle(new BodyError('incomplete'));
+    // Every request is closed in the end, and an error is dear to make.
+    const onCut = (): void => {
+      if (!settled) settle(new BodyError('incomplete'));
+    };
     const settle = (error: Error | undefined): void => {
       if (settled) return;
       settled = true;

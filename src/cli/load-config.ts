@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import { CommandError, type CommandIo } from './command.ts';
 import { apiKeys } from '../http/api-keys.ts';
@@ -10,7 +10,7 @@ import { isJsonObject } from '../protocol/json.ts';
 import { nearName } from '../protocol/near-name.ts';
 import { anthropic } from '../providers/anthropic/provider.ts';
 import { google } from '../providers/google/provider.ts';
-import { readEnvironment } from '../platform/environment-variables.ts';
+import { readEnvironment } from '../platform/environment.ts';
 import { openaiCompatible } from '../providers/openai-compatible/provider.ts';
 import * as vendors from '../providers/openai-compatible/vendors.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -28,27 +28,30 @@ interface LoadedConfig {
   readonly config: RouterConfig;
   /** In words, for people. */
   readonly from: string;
+  /** The file; undefined for the environment. */
+  readonly path?: string | undefined;
 }
 
 /**
  * The configuration of a file, or that of the environment where there is no file.
  *
+ * @param reading - Counted from 0: a file that has changed is read again. What it imports is not.
  * @throws {@link CommandError} when the file cannot be read or gives no configuration.
  * @throws {@link ConfigError} when something in it is wrong.
  */
-export async function loadConfig(io: CommandIo, named: string | undefined): Promise<LoadedConfig> {
+export async function loadConfig(io: CommandIo, named: string | undefined, reading = 0): Promise<LoadedConfig> {
   const name = named ?? CONFIG_FILES.find((one) => existsSync(join(io.folder, one)));
   if (name === undefined) return { config: {}, from: 'the environment' };
   const path = resolve(io.folder, name);
   if (!existsSync(path)) throw new CommandError(`${name} is not there.`);
-  if (path.endsWith('.json')) return { config: readJsonConfig(await readFile(path, 'utf8'), name), from: name };
-  return { config: await importConfig(path, name), from: name };
+  if (path.endsWith('.json')) return { config: readJsonConfig(await readFile(path, 'utf8'), name), from: name, path };
+  return { config: await importConfig(path, name, reading), from: name, path };
 }
 
-async function importConfig(path: string, name: string): Promise<RouterConfig> {
+async function importConfig(path: string, name: string, reading: number): Promise<RouterConfig> {
   let loaded: { readonly default?: unknown };
   try {
-    loaded = (await import(pathToFileURL(path).href)) as typeof loaded;
+    loaded = (await import(`${pathToFileURL(path).href}${reading === 0 ? '' : `?${reading}`}`)) as typeof loaded;
   } catch (error) {
     // Factories in the file find faults of their own.
     if (ConfigError.isInstance(error)) throw error;

@@ -52,13 +52,14 @@ export class ChatService {
   }
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
-  async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const begun = this.#begin(body, options);
-    const { request, execution, caller } = begun instanceof Promise ? await begun : begun;
-    const opened = { id: request.id, cache: reportOf(execution) };
-    if (!request.stream) return { ...opened, type: 'whole', answer: answerWhole(this.#services, execution) };
-    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-    return { ...opened, type: 'stream', stream };
+  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
+    return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
+      const { id } = request;
+      const cache = reportOf(execution);
+      if (!request.stream) return { id, cache, type: 'whole', answer: answerWhole(this.#services, execution) };
+      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+      return { id, cache, type: 'stream', stream };
+    });
   }
 
   /** Answers a call that a plugin or a server tool makes. */

@@ -67,17 +67,17 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
   }
 
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  async open(): Promise<CallResult> {
-    this.#watch.begin();
-    try {
-      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
-      const reply = await this.#watch.waitFor(() => this.#ask(), cancelLate);
+  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  open(onResult: (result: CallResult) => void): void {
+    const fail = (): void => onResult(this.#failed(misbehaviour()));
+    const receive = (reply: unknown): void => {
       const result = this.#receive(reply);
-      return result instanceof Promise ? await result : result;
-    } catch {
-      return this.#failed(misbehaviour());
-    }
+      if (result instanceof Promise) void result.then(onResult, fail);
+      else onResult(result);
+    };
+    this.#watch.begin();
+    // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
+    this.#watch.whenThere(() => this.#ask(), receive, fail, cancelLate);
   }
 
   /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
@@ -113,7 +113,16 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     this.#cancelStream();
   }
 
+  /** Adapters come from anybody: what they gave may break when it is looked at. */
   #receive(reply: unknown): MaybePromise<CallResult> {
+    try {
+      return this.#resultOf(reply);
+    } catch {
+      return this.#failed(misbehaviour());
+    }
+  }
+
+  #resultOf(reply: unknown): MaybePromise<CallResult> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
