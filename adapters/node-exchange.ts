@@ -307,9 +307,9 @@ function chunkOf(text: string, encoding: BufferEncoding): string {
  * where the host has its own way of writing, such as compression.
  */
 function takeOverChunks(response: ServerResponse): boolean {
-  const own = response as ServerResponse & { chunkedEncoding?: boolean };
+  const own = response as ServerResponse & { chunkedEncoding: boolean };
   const isPlain = WRITERS.every((name) => Reflect.get(response, name) === Reflect.get(ServerResponse.prototype, name));
-  if (own.chunkedEncoding !== true || !isPlain) return false;
+  if (!own.chunkedEncoding || !isPlain) return false;
   own.chunkedEncoding = false;
   return true;
 }
