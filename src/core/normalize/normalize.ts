@@ -7,7 +7,7 @@ import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts'
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
-import { checkOperation, type RequestedModel, resolveTargets } from './targets.ts';
+import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
 import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
@@ -63,14 +63,10 @@ export function normalizeChatRequest(
   const request = preset.value;
   const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const resolved = resolveTargets(models, {
-    ...facts,
-    batch: context.batch,
-    pro: request.reasoning?.mode === 'pro',
-  });
+  const { catalog, routerModels, docsUrl } = facts;
+  const pro = request.reasoning?.mode === 'pro';
+  const resolved = chatTargets(models, { catalog, routerModels, docsUrl, batch: context.batch, pro });
   if (!resolved.ok) return resolved;
-  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
-  if (wrong !== undefined) return failed(wrong);
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const { functions, server } = sortTools(request.tools);

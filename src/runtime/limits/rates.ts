@@ -16,12 +16,15 @@ const LIKELY_ANSWER_TOKENS = 1_000;
 export class Rates {
   readonly #limiter: RateLimiter;
   readonly #everybody: RateLimits;
+  /** True when accounts are not limited unless they have limits of their own. */
+  readonly #isFree: boolean;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
   constructor(limiter: RateLimiter, everybody: RateLimits, environment: Environment, events: EventHub) {
     this.#limiter = limiter;
     this.#everybody = everybody;
+    this.#isFree = limitsFor(everybody, undefined) === undefined;
     this.#environment = environment;
     this.#events = events;
   }
@@ -53,6 +56,7 @@ export class Rates {
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {
+    if (rateLimits === undefined && this.#isFree) return undefined;
     return limitsFor(this.#everybody, rateLimits);
   }
 }
