@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usableEndpoints, usableTargets } from '../../../src/core/selection/plan-route.ts';
 import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/performance.ts';
