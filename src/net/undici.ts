@@ -12,7 +12,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { decodeContent } from './content-decoding.ts';
 import { failure } from '../core/fallback/failure.ts';
-import type { MaybePromise } from '../platform/wait.ts';
+import { PENDING, Pollable, type Polled, soon } from '../platform/poll.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
@@ -225,7 +225,7 @@ export interface ByteFilter {
  * The response side of one undici dispatch. Bytes wait here until they are read; what arrived together is read
  * together, and a reader who does not come pauses the connection instead of filling memory.
  */
-export class UndiciResponse implements TransportResponse {
+export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> implements TransportResponse {
   status = 0;
   #headers: Headers = {};
   #controller: Dispatcher.DispatchController | undefined;
@@ -236,17 +236,21 @@ export class UndiciResponse implements TransportResponse {
   #ended = false;
   #error: TransportError | undefined;
   #wake: (() => void) | undefined;
+  /** True between the first news of a turn and the waking of the reader. */
+  #isWaking = false;
   #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.cancel();
-  readonly #awaitBytes = (resolve: () => void): void => void (this.#wake = resolve);
-  readonly #readOn = (): MaybePromise<readonly Uint8Array[] | undefined> => {
+  readonly #wakeReader = (): void => {
+    this.#isWaking = false;
+    const wake = this.#wake;
     this.#wake = undefined;
-    return this.read();
+    wake?.();
   };
   readonly #onFailure: (error: TransportError) => void;
 
   /** @param onFailure - Told of the first failure, also of one before any header came. */
   constructor(signal: AbortSignal, maxBytes: number, onFailure: (error: TransportError) => void) {
+    super();
     this.#signal = signal;
     this.#left = maxBytes;
     this.#onFailure = onFailure;
@@ -288,7 +292,7 @@ export class UndiciResponse implements TransportResponse {
       this.#controller?.pause();
       this.#filter?.pause();
     }
-    this.#wake?.();
+    this.#news();
   }
 
   end(): void {
@@ -300,7 +304,7 @@ export class UndiciResponse implements TransportResponse {
   finish(): void {
     this.#ended = true;
     this.#release();
-    this.#wake?.();
+    this.#news();
   }
 
   /** The connection failed. What was read before stays valid. */
@@ -322,12 +326,19 @@ export class UndiciResponse implements TransportResponse {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  read(): MaybePromise<readonly Uint8Array[] | undefined> {
+  poll(wake: () => void): Polled<readonly Uint8Array[] | undefined> {
     if (this.#queue.length > 0) return this.#take();
-    if (this.#error !== undefined) return Promise.reject(this.#error);
+    if (this.#error !== undefined) throw this.#error;
     if (this.#ended) return undefined;
-    // Read a little later than the first bytes come: more may come in the same turn.
-    return new Promise<void>(this.#awaitBytes).then(this.#readOn);
+    this.#wake = wake;
+    return PENDING;
+  }
+
+  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
+  #news(): void {
+    if (this.#wake === undefined || this.#isWaking) return;
+    this.#isWaking = true;
+    soon(this.#wakeReader);
   }
 
   #take(): readonly Uint8Array[] {

@@ -1,5 +1,6 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { compileRules } from '../core/normalize/rules.ts';
 import { AnswerLengths } from '../runtime/chat/world.ts';
 import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
@@ -48,6 +49,8 @@ export function buildServices(
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };

@@ -243,7 +243,8 @@ async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<
   const source = await open();
   try {
     for (;;) {
-      const items = await source.next();
+      const read = source.read();
+      const items = read instanceof Promise ? await read : read;
       if (items === undefined) return;
       for (const item of items) {
         if (typeof item === 'string') yield source.envelope.text(item);
