@@ -49,6 +49,7 @@ export function nodeCall(
     query,
     // A parser of the host has undone the compression that the header still tells of.
     header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    headerNames: () => Object.keys(request.headers),
     body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,

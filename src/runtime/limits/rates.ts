@@ -20,6 +20,8 @@ export class Rates {
   readonly #limiter: RateLimiter;
   readonly #everybody: RateLimits & TaggedRateLimits;
   readonly #divides: boolean;
+  /** True when accounts are not limited unless they have limits of their own. */
+  readonly #isFree: boolean;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
@@ -32,6 +34,7 @@ export class Rates {
     this.#limiter = limiter;
     this.#everybody = everybody;
     this.#divides = everybody.tags !== undefined || everybody.session !== undefined;
+    this.#isFree = !this.#divides && limitsFor(everybody, undefined) === undefined;
     this.#environment = environment;
     this.#events = events;
   }
@@ -65,6 +68,7 @@ export class Rates {
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {
+    if (rateLimits === undefined && this.#isFree) return undefined;
     return limitsFor(this.#everybody, rateLimits);
   }
 }
