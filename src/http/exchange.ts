@@ -38,7 +38,7 @@ export interface HttpCall {
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
   readonly body: UnreadBody | ParsedBody;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Address of the other end of the connection, where the host knows it. */
   readonly remoteAddress?: string | undefined;

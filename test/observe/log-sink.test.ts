@@ -68,7 +68,7 @@ describe('the log sink', () => {
     expect(ends).toEqual([
       ['error', 'request failed', 502],
       ['info', 'request refused', 400],
-      ['info', 'caller went away', 499],
+      ['info', 'client disconnected', 499],
     ]);
   });
 
