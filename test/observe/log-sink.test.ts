@@ -64,7 +64,7 @@ describe('the log sink', () => {
     await asked;
     const ends = output
       .lines('status')
-      .filter(([, message]) => /^(?:request (?:failed|refused)|caller)/.test(String(message)));
+      .filter(([, message]) => /^(?:request (?:failed|refused)|client disconnected)/.test(String(message)));
     expect(ends).toEqual([
       ['error', 'request failed', 502],
       ['info', 'request refused', 400],
