@@ -42,7 +42,7 @@ export class Rates {
   /**
    * Lets a request begin: the same request, with its ticket where it has one. Costs nothing where nothing is limited.
    *
-   * @throws {@link RouterError} 429 when it comes too soon.
+   * @throws {@link RouterError} 429 when it exceeds the rate limit.
    */
   admit<Request extends RoutedRequest>(request: Request): MaybePromise<Request> {
     const own = this.#limitsOf(request.account);

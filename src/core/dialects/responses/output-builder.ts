@@ -18,7 +18,7 @@ import * as read from '../../../platform/json.ts';
 /** What the items of one answer are made with. */
 interface OutputOptions {
   readonly generationId: string;
-  /** Tools whose calls are told as calls of custom tools. */
+  /** Tools whose calls are sent as calls of custom tools. */
   readonly customTools: ReadonlySet<string>;
   readonly emit: Emit;
 }
