@@ -26,6 +26,9 @@ const QUICK = 64 * 1024;
 
 /** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
 const LARGE = 1_000_000;
+/** Values in a body from which on the same is done: they cost more than bytes. */
+const MANY_NODES = 4_000;
+
 /** A body, and what is known of the text that it was read from. */
 export interface JsonBody {
   readonly value: unknown;
@@ -48,12 +51,13 @@ export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: Byt
   const packed = await collect(call.body, limits, hold);
   const coding = call.header('content-encoding');
   const bytes = isPlain(coding) ? packed : await decompress(packed, coding, limits, hold);
-  const isLarge = bytes.byteLength > LARGE;
+  let isLarge = bytes.byteLength > LARGE;
   if (isLarge) await nextTurn();
   if (bytes.byteLength > QUICK) {
     const found = scanJson(bytes, limits);
     if (!found.ok) throw errorOfFault(faultAt('', found.problem));
     hold.add(BYTES_PER_NODE * found.nodes);
+    isLarge ||= found.nodes > MANY_NODES;
   }
   if (isLarge) await nextTurn();
   const text = decode(bytes);
@@ -67,7 +71,7 @@ async function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): Pr
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  if (found.characters > LARGE) await nextTurn();
+  if (found.characters > LARGE || found.nodes > MANY_NODES) await nextTurn();
   return value;
 }
 
