@@ -130,7 +130,8 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
     batches: resolveBatches(config.batches, { ...environment, ...filled.limits }),
     webhooks: resolveWebhooks(config.webhooks),
-    identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
+    identitySecret: new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
     environment,
   };
   const problems = [

@@ -60,7 +60,7 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
     responses: new Responses(config.usage.responses, environment, events),
-    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    endUsers: new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
