@@ -157,7 +157,7 @@ describe('a batch', () => {
     const provider = batchProvider('up', undefined, { models: { 'acme/one': {}, 'acme/two': {} } });
     const scene = batchScene({ providers: [provider] });
     const requests = [{ custom_id: 'a', body: { ...more, messages: [{ role: 'user', content: 'Hi' }] } }];
-    const { id } = await scene.router.batches.create({ endpoint, model: 'acme/one', requests } as never);
+    const { id } = await scene.router.batches.create({ endpoint, model: 'acme/one', requests });
     await scene.router.batches.tick();
     expect(await scene.router.batches.retrieve(id)).toMatchObject({
       status: 'failed',
