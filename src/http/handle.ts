@@ -8,15 +8,26 @@ import { negotiate, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
+import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
 import { receive } from './receive.ts';
-import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
+import {
+  type AccountOperation,
+  type CatalogOperation,
+  dialectAt,
+  isBatch,
+  isCatalog,
+  type Match,
+  matchRoute,
+} from './routes.ts';
+import type { DialectErrors } from '../core/dialects/dialect.ts';
+import { DIALECT_ERRORS } from '../core/dialects/dialects.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels } from './list-models.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { listedRouterModels } from './router-models.ts';
 
 /**
@@ -28,13 +39,13 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
   if (match === undefined) return undefined;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
-  const context = contextOf(router, call, cors);
+  const context = contextOf(router, call, cors, match);
   try {
     if (match.type === 'wrong_method') {
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
+    if (isCatalog(operation)) return await catalogReply(router, operation, call, context);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
     const found = authorize(call, 'inference', router.internals);
     const account = found instanceof Promise ? await found : found;
@@ -46,10 +57,15 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
-function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorReplyContext {
+function contextOf(
+  router: Router,
+  call: HttpCall,
+  cors: HttpHeaders,
+  match: Exclude<Match, undefined>,
+): ErrorReplyContext {
   const { config } = router.internals;
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
-  const dialect = dialectAt(call.path);
+  const dialect = dialectAt(call.path) ?? dialectOfList(call, match);
   const id = `req_${config.environment.randomText(24)}`;
   const own = dialect?.requestIdHeader === undefined ? {} : { [dialect.requestIdHeader]: id };
   return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
@@ -65,10 +81,11 @@ async function perform(
 ): Promise<HttpReply> {
   try {
     if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
-    const isChat = operation.name === 'chat';
-    const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
+    const isEmbedding = operation.name === 'embeddings';
+    const numbers = isEmbedding ? mostNumbers(router) : 0;
+    const { body, verbatim, slot } = await receive(router.internals, call, account, numbers);
     try {
-      const answer = isChat ? answerChat : answerEmbeddings;
+      const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
       const reply = await answer(router, { call, account, context, body, verbatim });
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
@@ -115,11 +132,39 @@ function catalogReply(
   router: Router,
   operation: CatalogOperation,
   call: HttpCall,
-  headers: Readonly<Record<string, string>>,
-): HttpReply {
+  { headers, dialect }: ErrorReplyContext,
+): MaybePromise<HttpReply> {
   const { services } = router.internals;
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
-  return wholeReply(body, headers);
+  const query = new URLSearchParams(call.query);
+  const isList = operation.name === 'models' || operation.name === 'model';
+  if (isList && dialect !== undefined) return anthropicReply(services, operation, query, headers);
+  return wholeReply(answerCatalog(services, operation, query), headers);
+}
+
+/** Models are listed in the shape of Anthropic's API for its clients, which send this header with everything. */
+function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
+}
+
+/** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
+async function anthropicReply(
+  services: RuntimeServices,
+  operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
+  query: URLSearchParams,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
+  const { facts, environment } = services;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  if (operation.name === 'models') {
+    return wholeReply(anthropicModels(filterModels(facts, new URLSearchParams(), at), query), headers);
+  }
+  const served = filterModels(facts, new URLSearchParams(), at);
+  const id = facts.catalog.models.has(operation.slug) ? operation.slug : facts.catalog.find(operation.slug);
+  const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
+  if (found === undefined) throw unknownModel(operation.slug);
+  return wholeReply(anthropicModel(found), headers);
 }
 
 /** The document is made when somebody asks for it for the first time, and its makers are loaded then. */

@@ -53,7 +53,8 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
   });
   const { environment } = router.internals.config;
   const dialect = context.dialect === undefined ? undefined : await loadDialect(context.dialect.name);
-  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling);
+  const format = (): DialectContext =>
+    dialectContext(asked, opened.id, environment, context.spelling, opened.promptTokens);
   try {
     if (opened.type === 'stream') return await sendStream(router, opened, dialect, request, format);
     const answer = await opened.answer;
@@ -114,6 +115,21 @@ export async function answerEmbeddings(
     traceContext: traceOf(router, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+}
+
+/** Answers `POST /messages/count_tokens`. */
+export async function answerTokenCount(
+  router: Router,
+  { call, account, context, body }: ModelRequest,
+): Promise<WholeReply> {
+  const count = await router.countTokens(body, {
+    account,
+    signal: call.signal,
+    sessionId: call.header('x-session-id'),
+    anthropicBeta: betasOf(call, context.dialect),
+    dialect: 'messages',
+  });
+  return wholeReply(count, context.headers);
 }
 
 /** Where the trace of the caller stands, if anybody here wants to know. */

@@ -2,6 +2,7 @@ import type { CacheWish } from '../core/limits/cache-rule.ts';
 import type { NativeRequest, WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
@@ -56,7 +57,11 @@ export class ChatService {
   async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
     const begun = this.#begin(body, options);
     const { request, execution, caller } = begun instanceof Promise ? await begun : begun;
-    const opened = { id: request.id, cache: reportOf(execution) };
+    const opened = {
+      id: request.id,
+      promptTokens: () => estimatedPromptTokens(request, request.targets[0]?.model ?? ''),
+      cache: reportOf(execution),
+    };
     if (!request.stream) return { ...opened, type: 'whole', answer: answerWhole(this.#services, execution) };
     const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
     return { ...opened, type: 'stream', stream };

@@ -56,6 +56,14 @@ export function routerWith<
     batches,
     embed: ((body, options) => embeddings.embed(body, options)) as Router['embed'],
     explain: async (body, options = {}) => explainPrepared(services, await chat.prepare(body, options)),
+    countTokens: async (body, options = {}) => {
+      const { countPrepared, countable } = await import('../runtime/chat/count-tokens.ts');
+      return countPrepared(
+        services,
+        await chat.prepare(countable(body, options.dialect), options, false),
+        options.signal,
+      );
+    },
     open: (body, options) => chat.open(body, options),
     on: (name, listener) => events.on(name, listener),
     async close() {

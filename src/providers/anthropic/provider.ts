@@ -4,7 +4,8 @@ import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
-import type { Provider } from '../../contracts/provider.ts';
+import type { Provider, ProviderTokenCount } from '../../contracts/provider.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import { messageBatches } from './native-batches.ts';
 import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
@@ -112,6 +113,7 @@ function messagesCodec(betas: readonly string[]): Codec {
     path: () => PATH,
     unsupported: NO_WORDS,
     encode: encodeRequest,
+    tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
@@ -122,6 +124,10 @@ function messagesCodec(betas: readonly string[]): Codec {
 function nativeMessagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
+    tokenCount: {
+      ...COUNT,
+      encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
+    },
     encode({ native, stream, endUser }, { upstreamModel }) {
       const body = native?.body ?? {};
       const metadata = read.object(body['metadata']);
@@ -137,6 +143,33 @@ function nativeMessagesCodec(betas: readonly string[]): Codec {
     streamDecoder: (context) => new MessagesStreamDecoder({ ...context, ...NATIVE }),
   };
 }
+
+/** Fields of a request that say something about its answer only, which the API refuses where there is none. */
+const OF_ANSWERS = new Set([
+  'max_tokens',
+  'stream',
+  'metadata',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'service_tier',
+  'container',
+  'inference_geo',
+]);
+
+function counted(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !OF_ANSWERS.has(name)));
+}
+
+/** `POST /messages/count_tokens`. */
+const COUNT = {
+  path: () => `${PATH}/count_tokens`,
+  decode(body: JsonObject): ProviderTokenCount | undefined {
+    const { input_tokens: inputTokens } = body;
+    return typeof inputTokens === 'number' ? { inputTokens, native: body } : undefined;
+  },
+};
 
 const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
 

@@ -19,6 +19,7 @@ import { SignatureMemory } from './encode-assistant.ts';
 import { googleEmbeddings } from './embeddings.ts';
 import { modelPath } from './model-path.ts';
 import type { GoogleSurface } from './wire.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import { scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
@@ -166,21 +167,39 @@ function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject
     };
   }
 
+  const encode: Codec['encode'] = (request, endpoint) =>
+    encodeRequest(request, endpoint, {
+      surface,
+      safetySettings,
+      recall: (callId) => memory.recall(request.account.id, callId),
+    });
+
   return {
     unsupported: NO_WORDS,
     path: ({ stream }, { upstreamModel }) =>
       `/${modelPath(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-    encode: (request, endpoint) =>
-      encodeRequest(request, endpoint, {
-        surface,
-        safetySettings,
-        recall: (callId) => memory.recall(request.account.id, callId),
-      }),
+    encode,
+    tokenCount: {
+      path: (_request, { upstreamModel }) => `/${modelPath(upstreamModel)}:countTokens`,
+      encode: (request, endpoint) => countBody(encode(request, endpoint), endpoint, surface),
+      decode: ({ totalTokens: inputTokens }) => (typeof inputTokens === 'number' ? { inputTokens } : undefined),
+    },
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
     streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
     // Vertex has another wire for embeddings.
     embeddings: surface.vertex ? undefined : googleEmbeddings(),
   };
+}
+
+/** Vertex AI counts a prompt as it would be sent; the Gemini API wants it wrapped, with its model named inside. */
+function countBody(
+  body: Readonly<Record<string, unknown>>,
+  { upstreamModel }: Endpoint,
+  { vertex }: GoogleSurface,
+): Readonly<Record<string, unknown>> {
+  if (!vertex) return { generateContentRequest: { model: modelPath(upstreamModel), ...body } };
+  const { contents, systemInstruction, tools, generationConfig } = body;
+  return { contents, systemInstruction, tools, generationConfig };
 }
 
 /**
