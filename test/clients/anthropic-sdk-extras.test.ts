@@ -95,10 +95,20 @@ const PROMPT: Anthropic.MessageCountTokensParams = {
   messages: [{ role: 'user', content: 'Where is the signal box? '.repeat(40) }],
 };
 
+const COUNTED = new Set([
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'cache_control',
+]);
+
 /** Counts as Anthropic does; refuses whatever its API would. */
 const counter: UpstreamHandler = ({ path, body }, response) => {
-  const known = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'cache_control'];
-  const strange = Object.keys(body).find((name) => !known.includes(name));
+  const strange = Object.keys(body).find((name) => !COUNTED.has(name));
   if (!path.endsWith('/messages/count_tokens') || strange !== undefined) {
     return sendJson(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: `${strange}` } });
   }
