@@ -104,10 +104,10 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
-  readonly #throughTools: ReadonlySet<string>;
+  readonly #throughTools: () => ReadonlySet<string>;
 
   /** @param throughTools - Ids of the plugins whose work server tools do. */
-  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: ReadonlySet<string>) {
+  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: () => ReadonlySet<string>) {
     this.#calls = calls;
     this.#throughTools = throughTools;
     this.#environment = environment;
@@ -125,7 +125,8 @@ export class ItemCalls {
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
     const asked = synchronousModel(model);
     const fault =
-      checkItemRules(endpoint, given, this.#throughTools) ?? checkOtherModels(given, [asked, model, `${asked}:batch`]);
+      checkItemRules(endpoint, given, this.#throughTools()) ??
+      checkOtherModels(given, [asked, model, `${asked}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
     const { models: _, fallbacks: __, ...single } = given;
     const body = withPreferences({ ...single, model: asked }, preferences);
