@@ -30,16 +30,16 @@ interface Sent {
 function sentOf(deltas: readonly Delta[], rules: readonly Guardrail[], window = 200): Sent {
   const stages: object[] = [];
   const detectors = rules.map((rule) => detectorOf(rule, 'router'));
-  const { step, end, start } = windowedStream(detectors, window, (stage) => stages.push(stage));
+  const transform = windowedStream(detectors, window, (stage) => stages.push(stage));
   const sent: Delta[] = [];
-  let state = start;
+  let state = transform.start;
   try {
     for (const delta of deltas) {
-      const [next, pieces] = step(state, { type: 'delta', index: 0, delta });
+      const [next, pieces] = transform.step(state, { type: 'delta', index: 0, delta });
       state = next;
       sent.push(...pieces.map((piece) => piece.delta));
     }
-    sent.push(...end(state).map((piece) => piece.delta));
+    sent.push(...transform.end(state).map((piece) => piece.delta));
     return { deltas: sent, stages };
   } catch (error) {
     return { deltas: sent, stages, error };
@@ -163,7 +163,7 @@ describe('a hit in a stream', () => {
   it('silences what was spoken', () => {
     const spoken = [`Your card is ${CARD.slice(0, 9)}`, `${CARD.slice(9)}.`];
     const sent = sentOf(
-      spoken.map((transcript) => ({ audio: { id: 'a', data: 'AAAA', transcript } }) as Delta),
+      spoken.map((transcript) => ({ audio: { id: 'a', data: 'AAAA', transcript } })),
       [redactCards],
     );
     expect(sent.deltas).toEqual([
@@ -176,11 +176,11 @@ describe('a hit in a stream', () => {
 describe('what is held back', () => {
   it('is the newest characters and no more, in the order in which they came', () => {
     const detectors = [detectorOf(blockSecret, 'router')];
-    const { step } = windowedStream(detectors, 200, () => undefined);
-    let state: Parameters<typeof step>[0];
+    const transform = windowedStream(detectors, 200, () => undefined);
+    let state = transform.start;
     let [came, sent] = [0, 0];
     for (const delta of inPieces(filler(5_000), [17])) {
-      const [next, pieces] = step(state, { type: 'delta', index: 0, delta });
+      const [next, pieces] = transform.step(state, { type: 'delta', index: 0, delta });
       state = next;
       came += delta.content?.length ?? 0;
       for (const piece of pieces) sent += piece.delta.content?.length ?? 0;
@@ -199,25 +199,25 @@ describe('what is held back', () => {
     ];
     expect(sentOf(deltas, [blockSecret]).deltas).toEqual(deltas);
     const detectors = [detectorOf(blockSecret, 'router')];
-    const { step } = windowedStream(detectors, 200, () => undefined);
-    const push = (state: Parameters<typeof step>[0], delta: Delta): ReturnType<typeof step> =>
-      step(state, { type: 'delta', index: 0, delta } satisfies DeltaPiece);
+    const transform = windowedStream(detectors, 200, () => undefined);
+    const push = (state: typeof transform.start, delta: Delta) =>
+      transform.step(state, { type: 'delta', index: 0, delta } satisfies DeltaPiece);
     const [first] = push(undefined, { reasoning: 'Hm.' });
     expect(push(first, { content: 'Yes.' })[1].map(({ delta }) => delta)).toEqual([{ reasoning: 'Hm.' }]);
   });
 
   it('keeps choices apart', () => {
-    const { step, end, start } = windowedStream([detectorOf(redactCards, 'router')], 64, () => undefined);
+    const transform = windowedStream([detectorOf(redactCards, 'router')], 64, () => undefined);
     const pieces: DeltaPiece[] = [];
-    let state = start;
+    let state = transform.start;
     for (let at = 0; at < CARD.length; at += 1) {
       for (const index of [0, 1]) {
-        const [next, out] = step(state, { type: 'delta', index, delta: { content: CARD[at] ?? '' } });
+        const [next, out] = transform.step(state, { type: 'delta', index, delta: { content: CARD[at] ?? '' } });
         state = next;
         pieces.push(...out);
       }
     }
-    pieces.push(...end(state));
+    pieces.push(...transform.end(state));
     for (const index of [0, 1]) {
       const text = pieces
         .filter((piece) => piece.index === index)
