@@ -356,6 +356,24 @@ describe('Codex', () => {
     expect(last(scene.upstream)['store'] ?? false).toBe(false);
   });
 
+  it('may search with the provider of Responses, which it asks to by default', async () => {
+    const wire = WIRES['Responses'];
+    if (wire === undefined) throw new Error('no wire');
+    await using scene = await openScene('node', wire, calls, headers);
+    const tools = [...(main['tools'] as Json[]), { type: 'web_search', external_web_access: false }];
+    const events = await scene.send('/responses', { ...main, tools });
+    expect(events.at(-1)?.['type']).toBe('response.completed');
+    expect(last(scene.upstream)['tools']).toEqual(tools);
+  });
+
+  it('is told what to do about its search where nobody can search', async () => {
+    const wire = WIRES['chat completions'];
+    if (wire === undefined) throw new Error('no wire');
+    await using scene = await openScene('node', wire, calls, headers);
+    const tools = [{ type: 'web_search', external_web_access: false }];
+    await expect(scene.send('/responses', { ...main, tools })).rejects.toThrow(/404.*no search engine.*Set one of/);
+  });
+
   it('reaches a provider of Responses as it was sent, its grammar, encrypted reasoning and cache key included', async () => {
     const wire = WIRES['Responses'];
     if (wire === undefined) throw new Error('no wire');

@@ -1,3 +1,4 @@
+import { deriveNeeds } from '../../core/normalize/needs.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
@@ -69,10 +70,40 @@ export function preparePipeline(
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
+  if (chosen.value.length === 0 && leavesToolsToProviders(request)) {
+    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], pathOfTool };
+  }
   const offer = offerTools(request, registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
   const { tools, native: nativeTools } = offer.value;
   return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
+}
+
+/**
+ * Whether providers run the tools of a request that are not its caller's: it is one of OpenAI's Responses, names them in
+ * the words of that API, and everybody who may answer speaks it. As with a search everywhere, the provider's own comes
+ * first where all have it (gaps 2.2).
+ */
+function leavesToolsToProviders({ native, targets, toolChoice }: NormalizedRequest): boolean {
+  const forced = typeof toolChoice === 'object' && toolChoice.type !== 'function';
+  return (
+    native?.dialect === 'responses' &&
+    !forced &&
+    targets.every(
+      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ dialects }) => dialects.includes('responses')),
+    )
+  );
+}
+
+/** The request without the tools that its own body names, and that the chat form has no words for. */
+function withOwnTools(request: NormalizedRequest): NormalizedRequest {
+  const { native } = request;
+  const own = {
+    ...request,
+    serverTools: [],
+    native: native && { ...native, requiredBy: native.requiredBy ?? 'tools' },
+  };
+  return { ...own, needs: deriveNeeds(own) };
 }
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
