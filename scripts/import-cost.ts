@@ -7,11 +7,18 @@ import { ENTRY_POINTS } from './entry-points.ts';
  * process that does nothing else, above those of a process that imports nothing. Each is imported in a process of its
  * own, in turns, so that whatever else the machine does meets all of them; medians of five. Needs a build.
  *
- * Ratios count, times do not. Usage: npm run bench:import
+ * Ratios count, times do not: fails when one is above its limit, or when the package takes more memory than it may.
+ * Usage: npm run bench:import
  */
 const ROUNDS = 5;
 const REFERENCE = 'openai';
-const OURS = ['signalbox', 'signalbox/minimal', 'signalbox/webhooks'];
+/** Most CPU of each entry point, as a share of the reference's, and most megabytes. */
+const LIMITS: Readonly<Record<string, { readonly share: number; readonly megabytes: number }>> = {
+  signalbox: { share: 0.5, megabytes: 25 },
+  'signalbox/minimal': { share: 0.25, megabytes: 20 },
+  'signalbox/webhooks': { share: 0.05, megabytes: 5 },
+};
+const OURS = Object.keys(LIMITS);
 const BESIDE = [REFERENCE, 'ai', 'express', 'fastify', 'hono', 'zod'];
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -50,6 +57,15 @@ console.table(
     }),
   ),
 );
+
+for (const name of ours) {
+  const { share, megabytes } = LIMITS[name] ?? { share: 0, megabytes: 0 };
+  const cost = above(medianOf(name));
+  if (cost.cpuMs / reference.cpuMs > share || cost.residentMegabytes > megabytes) {
+    console.error(`${name} takes more than ${share} of the CPU of ${REFERENCE}, or more than ${megabytes} MB.`);
+    process.exitCode = 1;
+  }
+}
 
 function costOfImport(name: string): Cost {
   const program = `

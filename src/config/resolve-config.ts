@@ -6,21 +6,22 @@ import {
   type ResolvedBatches,
   type ResolvedWebhooks,
   resolveWebhooks,
-} from './resolve-batches.ts';
-import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
+} from './batches.ts';
+import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
+import { chatFieldsProblem } from '../protocol/chat-fields.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { Alias, Rule } from './tables/rules.ts';
 import { fill, type ResolvedOf, sameOption } from './option.ts';
-import { ROUTER, ROUTER_OPTIONS } from './router.ts';
-import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
+import { type Cors, ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
+import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/selection.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { readEnvironment } from '../platform/environment-variables.ts';
+import { type Environment, readEnvironment, systemEnvironment } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { Cors, RouterConfig } from './router-config.ts';
-import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';
@@ -235,6 +236,7 @@ function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]):
   yield* corsProblems(config.cors);
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   yield* aliasLoops(config.aliases);
+  yield* ruleProblems(config.rules);
   if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {
     yield {
       path: 'limits.bytesInHand',
@@ -292,8 +294,25 @@ function nodeVersion(): string | undefined {
   return bun === undefined && deno === undefined ? node : undefined;
 }
 
+function modelsOfAlias(alias: Alias): readonly string[] {
+  if (typeof alias === 'string') return [alias];
+  return 'split' in alias ? alias.split.map(({ model }) => model) : alias;
+}
+
+/** Preferences are those of requests; and two rules of one name could not be told apart. */
+function* ruleProblems(rules: readonly Rule<object>[]): Generator<ConfigProblem> {
+  for (const [index, { id, preferences }] of rules.entries()) {
+    const wrong = preferences && chatFieldsProblem({ provider: preferences as JsonObject });
+    if (wrong !== undefined) {
+      yield { path: `rules[${index}].preferences${wrong.path.slice('provider'.length)}`, problem: wrong.problem };
+    }
+    if (rules.findIndex((rule) => rule.id === id) === index) continue;
+    yield { path: `rules[${index}].id`, problem: `must be unique, but "${id}" is there twice` };
+  }
+}
+
 /** Aliases that lead back to themselves, each loop told once. */
-function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]>>): Generator<ConfigProblem> {
+function* aliasLoops(aliases: Readonly<Record<string, Alias>>): Generator<ConfigProblem> {
   const done = new Set<string>();
 
   function* visit(name: string, trail: readonly string[]): Generator<ConfigProblem> {
@@ -304,7 +323,7 @@ function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]
       return;
     }
     if (done.has(name) || !Object.hasOwn(aliases, name)) return;
-    for (const target of [aliases[name] ?? []].flat()) yield* visit(target, [...trail, name]);
+    for (const target of modelsOfAlias(aliases[name] ?? [])) yield* visit(target, [...trail, name]);
     done.add(name);
   }
 

@@ -1,9 +1,9 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
-import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
-import { EndUsers } from '../runtime/chat/end-users.ts';
+import { compileRules } from '../core/normalize/rules.ts';
+import { AnswerLengths } from '../runtime/chat/world.ts';
+import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
-import { accountCheck } from '../runtime/limits/account-check.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
@@ -49,6 +49,8 @@ export function buildServices(
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };

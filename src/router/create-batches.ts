@@ -9,8 +9,7 @@ import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/b
 import { BatchPlaces } from '../runtime/batches/places.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
-import { worldOf } from '../runtime/chat/world-of.ts';
-import { endpointsNow } from '../runtime/chat/endpoints-now.ts';
+import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';

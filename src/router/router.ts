@@ -1,5 +1,5 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import type { Account } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
@@ -13,8 +13,7 @@ import type { DialectName } from '../protocol/dialect.ts';
 import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import type { ByteBudget } from '../runtime/chat/byte-budget.ts';
-import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
@@ -133,7 +132,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }

@@ -4,8 +4,7 @@ import type { DeltaPiece } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { visitCall } from '../prompt/prompt-texts.ts';
 import { type Detector, TextView } from './detector.ts';
-import type { PlacedFinding } from './scan.ts';
-import { blockingError, redact, stagesOf } from './verdict.ts';
+import { blockingError, type PlacedFinding, redact, stagesOf } from './verdict.ts';
 
 /** What rules found in a stream. */
 interface Found {

@@ -9,6 +9,7 @@ import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/s
 
 import {
   chooseSearch,
+  nativeOptions,
   nobodySearches,
   problemOfEngine,
   withNativeSearch,
@@ -16,7 +17,6 @@ import {
 } from '../search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
-import { nativeOptions } from '../search/native-search.ts';
 import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../pages/page-text.ts';

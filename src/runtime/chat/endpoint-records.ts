@@ -40,8 +40,8 @@ import {
   type TimedKind,
   UNKNOWN_SPEED,
   type UsualTime,
-} from '../../core/selection/adaptive/speed.ts';
-import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
+} from '../../core/selection/adaptive/wellness.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 

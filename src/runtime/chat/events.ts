@@ -1,3 +1,4 @@
+import type { AppliedConfiguration } from '../../core/normalize/normalized-request.ts';
 import type { DecisionFigures } from '../../core/selection/route-plan.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Operation } from '../../catalog/model.ts';
@@ -22,6 +23,8 @@ export interface RequestFacts {
   readonly session?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Rules of the configuration that changed the request, and models that aliases divide. */
+  readonly applied?: AppliedConfiguration | undefined;
 }
 
 /**

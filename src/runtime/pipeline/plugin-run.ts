@@ -3,13 +3,13 @@ import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '..
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
-import { targetOf } from '../../core/pipeline/target-of.ts';
+import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import { inspectJson } from '../../protocol/inspect-json.ts';
+import { inspectJson } from '../../protocol/json.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
 import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';

@@ -1,8 +1,13 @@
-import { deriveNeeds } from '../../core/normalize/needs.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
-import { type OfferedTool, offerTools, type PathOfTool } from '../../core/pipeline/offer-tools.ts';
+import {
+  leavesToolsToProviders,
+  type OfferedTool,
+  offerTools,
+  type PathOfTool,
+  withOwnTools,
+} from '../../core/pipeline/offer-tools.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -20,9 +25,8 @@ import { depthOf, handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/failure.ts';
-import { frozenRequest } from '../../core/pipeline/frozen.ts';
+import { frozenRequest, withoutNative } from '../../core/pipeline/frozen.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
-import { withoutNative } from '../../core/pipeline/without-native.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
@@ -77,33 +81,6 @@ export function preparePipeline(
   if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
   const { tools, native: nativeTools } = offer.value;
   return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
-}
-
-/**
- * Whether providers run the tools of a request that are not its caller's: it is one of OpenAI's Responses, names them in
- * the words of that API, and everybody who may answer speaks it. As with a search everywhere, the provider's own comes
- * first where all have it (gaps 2.2).
- */
-function leavesToolsToProviders({ native, targets, toolChoice }: NormalizedRequest): boolean {
-  const forced = typeof toolChoice === 'object' && toolChoice.type !== 'function';
-  return (
-    native?.dialect === 'responses' &&
-    !forced &&
-    targets.every(
-      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ dialects }) => dialects.includes('responses')),
-    )
-  );
-}
-
-/** The request without the tools that its own body names, and that the chat form has no words for. */
-function withOwnTools(request: NormalizedRequest): NormalizedRequest {
-  const { native } = request;
-  const own = {
-    ...request,
-    serverTools: [],
-    native: native && { ...native, requiredBy: native.requiredBy ?? 'tools' },
-  };
-  return { ...own, needs: deriveNeeds(own) };
 }
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
@@ -211,7 +188,7 @@ class PipelineExecution implements Execution {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
-    this.#ledger = new Ledger((usd) => services.spending.charge(request.account, usd));
+    this.#ledger = new Ledger((usd) => services.spending.charge(request, usd));
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
