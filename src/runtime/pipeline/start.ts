@@ -179,7 +179,7 @@ class PipelineExecution implements Execution {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
-    this.#ledger = new Ledger((usd) => services.spending.charge(request.account, usd));
+    this.#ledger = new Ledger((usd) => services.spending.charge(request, usd));
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };

@@ -64,6 +64,21 @@ describe('a budget', () => {
     expect(await statusesOf(telling, 5, { account, stream: true })).toContain(402);
   });
 
+  it('may belong to a value of the metadata, or to a session, beside that of the account', async () => {
+    const own = bench(ANSWER, { tags: { team: { limitUsd: 2 * COST_USD } }, session: { limitUsd: 2 * COST_USD } });
+    const team = (name: string) => ({ body: { ...BODY, metadata: { team: name } } });
+    expect(await statusesOf(own, 2, team('x'))).toEqual([200, 402]);
+    expect(await statusesOf(own, 1, team('y'))).toEqual([200]);
+    const { error } = await askAndWait(own, { body: { max_tokens: 10_000, metadata: { team: 'x' } } });
+    expect(error).toMatchObject({ metadata: { limit_source: 'tag_budget' } });
+    const session = { body: { ...BODY, session_id: 's' } };
+    expect(await statusesOf(own, 2, session)).toEqual([200, 402]);
+    expect(await statusesOf(own, 2, { body: { ...BODY, session_id: 't' }, account: { id: 'b' } })).toEqual([200, 402]);
+    expect(await statusesOf(own, 3, {})).toEqual([200, 200, 200]);
+    const both = bench(ANSWER, { tags: { team: { limitUsd: 1 } } });
+    expect(await statusesOf(both, 2, { ...team('x'), account: accountWith(2 * COST_USD) })).toEqual([200, 402]);
+  });
+
   it('says in its error what would help', async () => {
     const own = bench(ANSWER);
     const { error } = await askAndWait(own, { account: accountWith(0.00007), body: BODY });
