@@ -1,4 +1,4 @@
-import { STORMS_ARE_FULL } from './storms.ts';
+import { storm, STORMS_ARE_FULL } from './storms.ts';
 
 /** What fast-check is told. */
 export interface PropertySettings {
@@ -18,4 +18,14 @@ const LEAST = 50;
  */
 export function runs(count: number): PropertySettings {
   return { numRuns: STORMS_ARE_FULL ? count : Math.min(count, Math.max(LEAST, Math.ceil(count / 4))), seed: SEED };
+}
+
+/** How often something must have happened in all runs of a property, in proportion to their number. */
+export function inProportion(full: number): number {
+  return STORMS_ARE_FULL ? full : full / 4;
+}
+
+/** The runs of a property that is a storm, the same ones every time. */
+export function stormOfRuns(count: number): PropertySettings {
+  return { numRuns: storm(count), seed: SEED };
 }
