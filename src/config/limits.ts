@@ -132,7 +132,7 @@ export function* limitsProblems(cache: ResponseCacheOptions = {}, shared = false
   if (cache.maxBytes !== undefined && (shared || cache.store !== undefined)) {
     yield {
       path: 'responseCache.maxBytes',
-      problem: 'bounds the memory of this process, but answers are kept elsewhere',
+      problem: 'limits the memory of this process, but answers are kept elsewhere',
     };
   }
 }

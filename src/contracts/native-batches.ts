@@ -87,7 +87,7 @@ export interface NativeBatches {
   accepts(operation: BatchEndpoint, endpoint: Endpoint): boolean;
   /**
    * What the token prices of an endpoint are multiplied with for a batch, where its declaration says nothing about
-   * batches. Left out: then nobody knows the cost.
+   * batches. Left out: then the cost is unknown.
    */
   readonly priceFactor?: number | undefined;
   /**

@@ -79,7 +79,7 @@ export interface PluginContext<State = unknown> {
   readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined before. */
   readonly state: State | undefined;
-  /** Aborted when the hook's time is up or the caller leaves. Hand it to everything that waits. */
+  /** Aborted when the hook's time is up or the client disconnects. Hand it to everything that waits. */
   readonly signal: AbortSignal;
   readonly account: Account;
   readonly catalog: Catalog;

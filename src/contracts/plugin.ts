@@ -127,11 +127,11 @@ export interface Plugin<Options = unknown, State = unknown> {
 
   /**
    * How the content of the answer is rewritten as it comes, or undefined to leave it as it is. Asked once per request,
-   * before the first chunk. A whole answer goes through it too, unless the plugin has {@link Plugin.onResult}.
+   * before the first chunk. A non-streaming response goes through it too, unless the plugin has {@link Plugin.onResult}.
    */
   onChunks?(request: NormalizedRequest, options: Options, context: ChunksContext<State>): ChunkTransform | undefined;
 
-  /** Rewrites a whole answer. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
+  /** Rewrites a non-streaming response. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
   onResult?(
     result: ChatResult,
     request: NormalizedRequest,

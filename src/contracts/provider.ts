@@ -16,7 +16,7 @@ export interface ProviderCall {
   readonly apiKey?: string | undefined;
   /** Headers for the call that let its trace go on at the provider. Absent when nobody traces. */
   readonly traceContext?: TraceContext | undefined;
-  /** Aborted when the caller leaves, when a deadline passes, or when the answer is no longer wanted. */
+  /** Aborted when the client disconnects, when a deadline passes, or when the answer is no longer wanted. */
   readonly signal: AbortSignal;
   /** What the provider tells while the call is under way. All are optional to call. */
   readonly progress: CallProgress;
@@ -95,7 +95,7 @@ export interface PieceStream {
   cancel(): void;
 }
 
-/** How a provider answers. A whole answer to a request for a stream, and the reverse, is fine: the router converts. */
+/** How a provider answers. A non-streaming response to a request for a stream, and the reverse, is fine: the router converts. */
 export type ProviderReply =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
   | { readonly type: 'whole'; readonly result: UpstreamResult }

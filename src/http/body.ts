@@ -177,7 +177,7 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
   return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
 }
 
-/** Undoes a compression of the body. The size limit holds for what comes out. */
+/** Undoes a compression of the body. The size limit applies to what comes out. */
 async function decompress(
   bytes: Uint8Array,
   coding: string,

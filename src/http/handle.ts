@@ -128,7 +128,7 @@ function failedReply(router: Router, context: ErrorReplyContext, error: unknown)
   return errorReply(error, context);
 }
 
-/** True for a fault of ours or of the host. A caller who goes away is none. */
+/** True for a fault of ours or of the host. A client that disconnects is none. */
 function isUnexpected(error: unknown): error is Error {
   return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
 }

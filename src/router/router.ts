@@ -83,8 +83,8 @@ export interface Router<Model extends string = string> {
    * Answers a chat request as a stream of chunks (contract: stream chunk). Leaving the loop early ends the call
    * upstream.
    *
-   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider broke
-   * off; the signal's reason when aborted.
+   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider's stream
+   * ended early; the signal's reason when aborted.
    */
   stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
@@ -104,7 +104,7 @@ export interface Router<Model extends string = string> {
    * @throws {@link RouterError} when the request is bad.
    */
   countTokens(body: unknown, options?: OpenOptions): Promise<TokenCount>;
-  /** Many requests at once, answered in their own time (contract: batch). */
+  /** Many requests at once, answered asynchronously (contract: batch). */
   readonly batches: Batches;
   /**
    * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.

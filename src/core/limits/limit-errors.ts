@@ -28,7 +28,7 @@ interface LimitOwner {
 /** Is in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
 export const OWN_RATE_LIMIT = 'router_rate_limit';
 
-/** The 429 for a request that comes too soon (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
+/** The 429 for a request that exceeds the rate limit (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
 export function rateLimitError({ name, limit, remaining, resetsAt, tag }: BrokenRateLimit, now: number): RouterError {
   const retryAfterMs = Math.max(0, resetsAt - now);
   return new RouterError({
@@ -92,7 +92,7 @@ export function unpricedError(model: string, providerName: string): RouterError 
   return new RouterError({
     status: 402,
     errorType: 'payment_required',
-    message: `This account has a budget, and nobody knows what ${model} costs at ${providerName}; ask for a model with a price`,
+    message: `This account has a budget, and the price of ${model} is unknown at ${providerName}; ask for a model with a price`,
     metadata: { provider_name: null, limit_source: 'unknown_price' },
     retryable: false,
   });

@@ -290,7 +290,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches',
     operation: {
       operationId: 'createBatch',
-      summary: 'Ask many things at once. All other fields stand before `requests`.',
+      summary: 'Ask many things at once. All other fields come before `requests`.',
       parameters: CREATE_BATCH_HEADERS,
       ...body('NewBatch'),
       responses: {

@@ -104,10 +104,10 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     parseOptions: parseCompressionOptions,
 
     runsUnasked(request) {
-      const endpoints = request.targets.flatMap((target) => target.endpoints);
       // A router model shows its endpoints later.
-      const maybeSmall = endpoints.some(isSmall) || request.targets.some((target) => target.endpoints.length === 0);
+      const maybeSmall = request.targets.some(({ endpoints: own }) => own.length === 0 || own.some(isSmall));
       if (!maybeSmall || request.native === undefined) return maybeSmall;
+      const endpoints = request.targets.flatMap((target) => target.endpoints);
       // Taking part costs the caller's own body its way to the provider, so that needs a reason.
       if (request.native.requiredBy !== undefined) return false;
       const { tokens, roomAt } = fitOf(request, 'itself');

@@ -10,7 +10,7 @@ const DONE = { flag: 'flagged', redact: 'redacted', block: 'blocked' } as const;
 
 /**
  * The stages of what was found, in the order of the guardrails (gaps 6.5). They say which patterns were found and
- * where, and never what stood there. When something is blocked, nothing is redacted any more.
+ * where, and never what was there. When something is blocked, nothing is redacted any more.
  */
 export function stagesOf(scan: Pick<Scan, 'found'>): readonly StageRecord[] {
   const blocked = [...scan.found.keys()].some(({ guardrail }) => guardrail.action === 'block');

@@ -112,4 +112,4 @@ function withBatchUsage(reply: ReturnType<NativeBatches['read']>, text: string):
   return { ...reply, result: { ...reply.result, usage: { ...reply.result.usage, ...told } } };
 }
 
-const UNKNOWN = failure('bad_response', 'The provider sent an outcome of this request that nobody knows');
+const UNKNOWN = failure('bad_response', 'The provider sent an unknown outcome of this request');

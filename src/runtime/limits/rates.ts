@@ -20,6 +20,8 @@ export class Rates {
   readonly #limiter: RateLimiter;
   readonly #everybody: RateLimits & TaggedRateLimits;
   readonly #divides: boolean;
+  /** True when accounts are not limited unless they have limits of their own. */
+  readonly #isFree: boolean;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
@@ -32,6 +34,7 @@ export class Rates {
     this.#limiter = limiter;
     this.#everybody = everybody;
     this.#divides = everybody.tags !== undefined || everybody.session !== undefined;
+    this.#isFree = !this.#divides && limitsFor(everybody, undefined) === undefined;
     this.#environment = environment;
     this.#events = events;
   }
@@ -39,7 +42,7 @@ export class Rates {
   /**
    * Lets a request begin: the same request, with its ticket where it has one. Costs nothing where nothing is limited.
    *
-   * @throws {@link RouterError} 429 when it comes too soon.
+   * @throws {@link RouterError} 429 when it exceeds the rate limit.
    */
   admit<Request extends RoutedRequest>(request: Request): MaybePromise<Request> {
     const own = this.#limitsOf(request.account);
@@ -65,6 +68,7 @@ export class Rates {
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {
+    if (rateLimits === undefined && this.#isFree) return undefined;
     return limitsFor(this.#everybody, rateLimits);
   }
 }

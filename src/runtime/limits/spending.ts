@@ -18,9 +18,9 @@ type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session'>;
 export interface SpendingPolicy extends TaggedBudgets {
   /** For accounts that have no budget of their own. */
   readonly everybody: Budget | undefined;
-  /** What becomes of calls whose price nobody knows. */
+  /** What becomes of calls whose price is unknown. */
   readonly unknownPrice: 'refuse' | 'allow';
-  /** Tokens that are reserved for an answer whose bound nobody knows. */
+  /** Tokens that are reserved for an answer whose limit is unknown. */
   readonly unknownAnswerTokens: number;
 }
 
@@ -49,7 +49,7 @@ export class Spending {
    * Reserves what a call can cost. Undefined for one that costs the account nothing: it has its own key there.
    *
    * @param promptTokens - Bound of the prompt.
-   * @throws {@link RouterError} 402 when there is not enough left, or when nobody knows the price.
+   * @throws {@link RouterError} 402 when there is not enough left, or when unknown the price.
    */
   async reserve(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): Promise<BudgetTicket | undefined> {
     if (endpoint.byok !== undefined) return undefined;

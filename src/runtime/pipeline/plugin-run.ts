@@ -32,7 +32,7 @@ export type RequestOutcome =
   | { readonly type: 'continue'; readonly changed: ChangedRequest }
   | { readonly type: 'answer'; readonly answer: PluginAnswer; readonly by: string };
 
-/** A whole answer after a hook, and whether it is another one. */
+/** A non-streaming response after a hook, and whether it is another one. */
 interface Rewritten {
   readonly after: ChatResult;
   readonly rewritten: boolean;
@@ -163,7 +163,7 @@ export class PluginRun {
     );
   }
 
-  /** Runs a whole answer through all plugins, the last registered first. */
+  /** Runs a non-streaming response through all plugins, the last registered first. */
   async onResult(result: ChatResult, request: NormalizedRequest): Promise<ChatResult> {
     let current = result;
     for (const active of this.#active.toReversed()) {

@@ -303,7 +303,7 @@ class PipelineExecution implements Execution {
     return new AnsweredExecution(this.#services, this.#request, this.signal, endpoint, answer);
   }
 
-  /** An answer with what plugins and tools add to it, and to its bill. */
+  /** An answer with what plugins and tools add to it, and to its cost. */
   #withPlugins(answer: Answer): Answer {
     return {
       ...answer,
@@ -317,7 +317,7 @@ class PipelineExecution implements Execution {
     };
   }
 
-  /** Streams go through the transforms of plugins; whole answers do when they are polished. */
+  /** Streams go through the transforms of plugins; non-streaming responses do when they are polished. */
   #transformed(answer: Answer): AnswerCall {
     if (answer.result !== undefined) return answer.call;
     const chain = this.#plugins.transforms(this.#request);
