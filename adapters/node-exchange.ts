@@ -10,7 +10,7 @@ import {
   type UnreadBody,
 } from '../src/entries/mount.ts';
 
-/** Where a request stands below the mount. */
+/** Where a request is below the mount. */
 export interface Location {
   readonly path: string;
   readonly query: string;
@@ -49,6 +49,7 @@ export function nodeCall(
     query,
     // A parser of the host has undone the compression that the header still tells of.
     header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    headerNames: () => Object.keys(request.headers),
     body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
@@ -168,7 +169,7 @@ function collect(
   });
 }
 
-/** Milliseconds for which a body that nobody wants is still taken: a closed door would hide the answer. */
+/** Milliseconds for which a body that nobody wants is still taken: a closed connection would hide the answer. */
 const LINGER_MS = 2_000;
 
 /** Writes an answer. Headers that the host has set before stay, unless the answer sets them itself. */

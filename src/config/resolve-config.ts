@@ -156,8 +156,10 @@ export function resolveConfig(
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
     identitySecret:
-      running?.resolved.identitySecret ?? new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+      running?.resolved.identitySecret ??
+      new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
     environment,
   };
   const problems = [

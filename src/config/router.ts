@@ -158,7 +158,7 @@ const KNOWN = [...CHAT_FIELDS, ...Object.keys(OWN)];
 const SHORT = 5;
 
 /**
- * A stored set of request fields. Fields that nobody knows go to providers, as they do in requests; one that is a
+ * A stored set of request fields. Fields that are unknown go to providers, as they do in requests; one that is a
  * single letter away from a field of ours was meant to be that.
  */
 const preset: OptionKind = function* check(value, path) {

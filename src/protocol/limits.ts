@@ -21,7 +21,7 @@ export const MAX_METADATA_VALUE_LENGTH = 512;
 export const MAX_TOP_LOGPROBS = 20;
 /** Entries in `models`; the primary `model` comes on top. */
 export const MAX_FALLBACK_MODELS = 3;
-/** Characters in a model slug. Bounds the work of wildcard patterns. */
+/** Characters in a model slug. Limits the work of wildcard patterns. */
 export const MAX_MODEL_SLUG_LENGTH = 256;
 /** Characters in `user`. */
 export const MAX_USER_LENGTH = 512;

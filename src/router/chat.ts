@@ -2,6 +2,7 @@ import type { CacheWish } from '../core/limits/cache-rule.ts';
 import type { NativeRequest, WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
@@ -55,10 +56,12 @@ export class ChatService {
   open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
     return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
       const { id } = request;
+      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
       const cache = reportOf(execution);
-      if (!request.stream) return { id, cache, type: 'whole', answer: answerWhole(this.#services, execution) };
+      if (!request.stream)
+        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
       const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-      return { id, cache, type: 'stream', stream };
+      return { id, cache, promptTokens, type: 'stream', stream };
     });
   }
 
