@@ -11,6 +11,7 @@ export default defineConfig({
     cli: 'src/cli/main.ts',
     provider: 'src/entries/provider.ts',
     testing: 'src/entries/testing.ts',
+    inspector: 'src/entries/inspector.ts',
     opentelemetry: 'src/entries/opentelemetry.ts',
     prometheus: 'src/entries/prometheus.ts',
     'pg-boss': 'src/entries/pg-boss.ts',
@@ -33,7 +34,7 @@ export default defineConfig({
   // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of
   // test/package.test.ts, which bundles it again for a runtime without Node.
   platform: 'neutral',
-  external: ['#transport', '#pdf-runner', /^node:/],
+  external: ['#transport', '#pdf-runner', '#inspector-page', /^node:/],
   splitting: true,
   treeshake: true,
   clean: true,

@@ -19,6 +19,7 @@ import {
   RESPONSE_CACHE,
   type ResponseCacheOptions,
 } from './limits.ts';
+import type { Inspector } from './inspector.ts';
 import { LISTENERS } from './listeners.ts';
 import { computed, option, type OptionTable, type Partially } from './option.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
@@ -163,6 +164,11 @@ export const ROUTER = {
   identitySecret: computed(option.text()),
   /** Base of the addresses in `availability.docs_url`. Default `docs/fallback-and-errors.md`. */
   docsUrl: option.text({ default: 'docs/fallback-and-errors.md' }),
+  /**
+   * A page that shows what the router decides and what it costs, served below `<base>/inspector`: `inspector()` from
+   * `signalbox/inspector`. Default: none.
+   */
+  inspector: option.contract<Inspector>('Inspector', 'an inspector, such as inspector() makes one', ['answer']),
   /** Listeners from the start on; more can be added with `router.on`. Default: none. */
   on: option.object<RouterListeners>(LISTENERS, { default: {} }),
   /** Clock, randomness and timers. For tests. Default: those of the system. */

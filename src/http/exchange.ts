@@ -44,6 +44,9 @@ export interface HttpCall {
   readonly httpVersion?: string | undefined;
 }
 
+/** What tells who calls. */
+export type CallOrigin = Pick<HttpCall, 'header' | 'remoteAddress' | 'httpVersion'>;
+
 /** Header names and values. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 

@@ -25,8 +25,8 @@ import { listedRouterModels } from './router-models.ts';
  */
 export async function handle(router: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return undefined;
   const { config } = router.internals;
+  if (match === undefined) return config.inspector?.answer(router, call);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
   try {
