@@ -19,6 +19,7 @@ import {
   RESPONSE_CACHE,
   type ResponseCacheOptions,
 } from './limits.ts';
+import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { LISTENERS } from './listeners.ts';
 import { computed, option, type OptionTable, type Partially } from './option.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
@@ -152,6 +153,11 @@ export const ROUTER = {
   budgets: option.object<BudgetsOptions>(BUDGETS),
   /** Responses that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
   responseCache: option.object<ResponseCacheOptions>(RESPONSE_CACHE),
+  /**
+   * What is kept of each request: its decision, its attempts, what it cost. `true`: the last 1,000 in the memory of this
+   * process. Prompts and answers are not kept. Default: off, which costs a request nothing.
+   */
+  ledger: option.either(option.flag(), option.object<LedgerOptions>(LEDGER)),
   /** Batches: where they live, what runs them, and their limits. */
   batches: option.object<BatchesOptions>(BATCHES),
   /** How owners of batches are notified when these end. */

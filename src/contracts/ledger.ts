@@ -44,9 +44,9 @@ import type { ExclusionReason } from '../core/selection/route-plan.ts';
  *     {
  *       "endpoint": "alpha#acme/writer",
  *       "why": "drawn by expected cost and health: the prompt is cached there",
- *       "expected_cost_nano_usd": 812500, "warmth": 0.8533, "health": 0.981, "slowness": 1.04, "headroom": 1, "share": 0.97,
+ *       "expected_cost_nano_usd": 812500, "warmth": 0.8533, "health": 0.981, "slowness": 1.04, "headroom": 0.75, "share": 0.97,
  *       "seen": {
- *         "condition": [0.93, 14250.5], "lateness": [0.0392, 120.25], "warm": { "ok": true },
+ *         "condition": [0.93, 14250.5], "lateness": [0.0392, 120.25], "warm": { "ok": true, "headroom": 0.75 },
  *         "latency": [71, 73, 76, 81], "throughput": [50, 48, 46, 41]
  *       }
  *     },
@@ -54,7 +54,7 @@ import type { ExclusionReason } from '../core/selection/route-plan.ts';
  *       "endpoint": "beta#acme/writer",
  *       "why": "next by expected cost and health",
  *       "expected_cost_nano_usd": 1430000, "warmth": 0, "health": 1, "slowness": 1, "headroom": 1, "share": 0.03,
- *       "seen": { "cold": { "ok": true }, "latency": [64, 66, 70, 75], "throughput": [47, 45, 44, 40] }
+ *       "seen": { "latency": [64, 66, 70, 75], "throughput": [47, 45, 44, 40] }
  *     },
  *     {
  *       "endpoint": "delta#acme/writer",
@@ -105,6 +105,11 @@ export interface Ledger {
   costs(query: LedgerCostQuery): readonly LedgerCost[] | Promise<readonly LedgerCost[]>;
   /** Lets go of files and connections. */
   close?(): void | Promise<void>;
+  /**
+   * How many records it keeps at most, in the memory of this process. A router then hands records over when somebody
+   * reads, so that nothing is written out for nobody. Absent for stores that others read, or that last.
+   */
+  readonly keeps?: number | undefined;
 }
 
 /** Which records to read. Everything that is given must hold. */
@@ -234,6 +239,8 @@ export interface LedgerRecord {
   readonly usage?: LedgerUsage | undefined;
   /** What was charged: all attempts, and services of plugins and tools. Requests that plugins make are records of their own. */
   readonly cost_nano_usd: number;
+  /** What providers charge the account itself, for calls with its own keys. Absent for nothing. */
+  readonly own_key_cost_nano_usd?: number | undefined;
   /** How the response cache was used; the answer cost nothing with `hit`. Absent where it took no part. */
   readonly cache?: 'hit' | 'miss' | undefined;
   /** Endpoints in the order in which they would be tried. */
@@ -303,11 +310,9 @@ export interface SeenEndpoint {
   readonly condition?: readonly [value: number, ageMs: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
-  /** Whether a call was let through whose prompt was not, or was, in its cache. Absent where nobody asked. */
+  /** Why a call was not simply let through whose prompt was not, or was, in its cache. Absent where it was. */
   readonly cold?: SeenAdmission | undefined;
   readonly warm?: SeenAdmission | undefined;
-  /** Tokens that it reports for one that is estimated. */
-  readonly token_factor?: number | undefined;
   /** p50, p75, p90 and p99 of the last five minutes; a value of b stands for 2^(b/8) ms to the first token. */
   readonly latency?: SeenPercentiles | undefined;
   /** Likewise, for 2^(b/8) tokens a second. */
@@ -402,8 +407,6 @@ export interface LedgerDecision {
   readonly images?: number | undefined;
   /** 32-bit number by which a named session draws its endpoints. */
   readonly session_draw?: number | undefined;
-  /** Endpoint that an unnamed or named session sticks to. */
-  readonly sticky?: string | undefined;
   /** Endpoints that served the session, the latest first: how many milliseconds ago, and the tokens of the prompt. */
   readonly served?: readonly (readonly [endpoint: string, ageMs: number, tokens: number])[] | undefined;
   readonly usual_answer_tokens?: number | undefined;
@@ -414,6 +417,8 @@ export interface LedgerDecision {
   /** Parameters that the request uses, by name. */
   readonly parameters?: readonly string[] | undefined;
   readonly service_tier?: string | undefined;
+  /** True when the `-pro` editions of models were asked for. */
+  readonly pro?: true | undefined;
   /** True when reasoning was switched off. */
   readonly no_reasoning?: true | undefined;
   /** API format and member of the body that only endpoints of that format understand. */
