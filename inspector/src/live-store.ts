@@ -56,9 +56,9 @@ export function follow(query: string): () => void {
   return () => controller.abort();
 }
 
-async function run(query: string, signal: AbortSignal): Promise<void> {
+async function run(query: string, stop: AbortSignal): Promise<void> {
   try {
-    const { rows } = await ask<RequestList>(`requests?${query}`, { signal });
+    const { rows } = await ask<RequestList>(`requests?${query}`, { signal: stop });
     live.rows.value = rows.slice(0, MOST_ROWS);
   } catch (error) {
     if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return;
@@ -66,11 +66,11 @@ async function run(query: string, signal: AbortSignal): Promise<void> {
   let last: string | undefined;
   let [waitMs] = RETRY_MS as readonly [number, number];
   let before: Totals | undefined;
-  while (!signal.aborted) {
+  while (!stop.aborted) {
     try {
       const resume: Record<string, string> = last === undefined ? {} : { 'last-event-id': last };
       const response = await checked(
-        await fetch(`${HOME}/api/live?${query}`, { signal, headers: { ...headers(), ...resume } }),
+        await fetch(`${HOME}/api/live?${query}`, { signal: stop, headers: { ...headers(), ...resume } }),
       );
       live.connection.value = 'live';
       [waitMs] = RETRY_MS;
@@ -81,7 +81,7 @@ async function run(query: string, signal: AbortSignal): Promise<void> {
     } catch (error) {
       if (error instanceof ApiError && (error.status === 401 || error.status === 403)) refusal.value = error.message;
     }
-    if (signal.aborted || refusal.value !== undefined) return;
+    if (stop.aborted || refusal.value !== undefined) return;
     live.connection.value = 'lost';
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     waitMs = Math.min(waitMs * 2, RETRY_MS[1]);

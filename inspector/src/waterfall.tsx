@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import { money, ms, niceCeiling, outcome, tagOf, words } from './format.ts';
+import { money, ms, outcome, tagOf, words } from './format.ts';
 
 interface Line {
   readonly name: string;

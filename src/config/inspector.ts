@@ -1,4 +1,3 @@
-import type { Ledger } from '../contracts/ledger.ts';
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
@@ -22,7 +21,7 @@ export interface InspectedRouter {
   readonly batches: Batches;
   readonly internals: {
     readonly config: ResolvedConfig;
-    readonly services: RuntimeServices & { readonly ledger?: Ledger | undefined };
+    readonly services: RuntimeServices;
   };
 }
 

@@ -8,6 +8,7 @@ import {
   resolveWebhooks,
 } from './resolve-batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
+import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
 import { fill, type ResolvedOf } from './option.ts';
 import { ROUTER, ROUTER_OPTIONS } from './router.ts';
 import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
@@ -37,6 +38,7 @@ type Reshaped =
   | 'rateLimits'
   | 'budgets'
   | 'responseCache'
+  | 'ledger'
   | 'batches'
   | 'webhooks'
   | 'identitySecret'
@@ -57,6 +59,8 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
   readonly usage: ResolvedLimits;
+  /** Undefined where nothing is kept of requests. */
+  readonly ledger: ResolvedLedger | undefined;
   readonly batches: ResolvedBatches;
   readonly webhooks: ResolvedWebhooks;
   readonly identitySecret: Secret;
@@ -128,6 +132,7 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     state,
     sharesState,
     usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    ledger: resolveLedger(config.ledger, config.inspector !== undefined),
     batches: resolveBatches(config.batches, { ...environment, ...filled.limits }),
     webhooks: resolveWebhooks(config.webhooks),
     identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
@@ -137,6 +142,7 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     ...faults,
     ...findProblems(resolved, faults),
     ...limitsProblems(config.responseCache, resolved.sharesState),
+    ...ledgerProblems(config.ledger),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;

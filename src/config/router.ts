@@ -20,6 +20,7 @@ import {
   type ResponseCacheOptions,
 } from './limits.ts';
 import type { Inspector } from './inspector.ts';
+import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { LISTENERS } from './listeners.ts';
 import { computed, option, type OptionTable, type Partially } from './option.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
@@ -153,6 +154,12 @@ export const ROUTER = {
   budgets: option.object<BudgetsOptions>(BUDGETS),
   /** Responses that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
   responseCache: option.object<ResponseCacheOptions>(RESPONSE_CACHE),
+  /**
+   * What is kept of each request: its decision, its attempts, what it cost. `true`: the last 1,000 in the memory of this
+   * process. Prompts and answers are not kept. Default: on with an `inspector`, otherwise off, which costs a request
+   * nothing.
+   */
+  ledger: option.either(option.flag(), option.object<LedgerOptions>(LEDGER)),
   /** Batches: where they live, what runs them, and their limits. */
   batches: option.object<BatchesOptions>(BATCHES),
   /** How owners of batches are notified when these end. */

@@ -49,7 +49,7 @@ export class LiveHub {
   readonly #waiting = new Set<() => void>();
   #pages = 0;
   #stop: (() => void) | undefined;
-  #timer: Timer | undefined;
+  #isTicking = false;
   #lingering: Timer | undefined;
 
   constructor(router: InspectedRouter) {
@@ -57,7 +57,7 @@ export class LiveHub {
     this.#router = router;
     this.#environment = internals.config.environment;
     this.#offset = this.#environment.wallClock() - this.#environment.now();
-    this.#tags = (metadata) => tagsOf(internals.config, metadata);
+    this.#tags = (metadata) => tagsOf(internals.config.ledger?.tags ?? [], metadata);
     this.epoch = this.#environment.randomText(8);
   }
 
@@ -67,7 +67,8 @@ export class LiveHub {
     if (this.#lingering !== undefined) this.#environment.clearTimer(this.#lingering);
     this.#lingering = undefined;
     if (this.#stop === undefined) this.#listen();
-    this.#timer ??= this.#environment.setTimer(this.#tick, TICK_MS);
+    if (!this.#isTicking) this.#environment.setTimer(this.#tick, TICK_MS);
+    this.#isTicking = true;
     let open = true;
     return () => {
       if (!open) return;
@@ -121,7 +122,8 @@ export class LiveHub {
   }
 
   readonly #tick = (): void => {
-    this.#timer = this.#pages === 0 ? undefined : this.#environment.setTimer(this.#tick, TICK_MS);
+    if (this.#pages > 0) this.#environment.setTimer(this.#tick, TICK_MS);
+    else this.#isTicking = false;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();

@@ -2,15 +2,9 @@ import { type CostPart, priceUsage } from '../catalog/cost.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
-import type {
-  Ledger,
-  LedgerAttempt,
-  LedgerCost,
-  LedgerCostKey,
-  LedgerRecord,
-  LedgerUsage,
-} from '../contracts/ledger.ts';
+import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
 import { invalid } from '../http/body.ts';
+import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { explainAgain } from './explain-again.ts';
 import { filterOf } from './row-filter.ts';
@@ -54,7 +48,7 @@ export async function requestPage(router: InspectedRouter, id: string): Promise<
     const found = partsOf(router, record, attempt);
     return found.length === 0 ? [] : [{ attempt: attempt.number, parts: found }];
   });
-  return { record, parts, ...(await explainAgain(router, record)) };
+  return { record, parts, ...explainAgain(router, record) };
 }
 
 /** What requests cost, by one of their properties. */
@@ -87,7 +81,7 @@ function sumOf(costs: readonly LedgerCost[]): LedgerCost {
   };
 }
 
-function ledgerOf({ internals }: InspectedRouter): Ledger | undefined {
+function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
   return internals.services.ledger;
 }
 

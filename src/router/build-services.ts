@@ -4,6 +4,7 @@ import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
 import { EndUsers } from '../runtime/chat/end-users.ts';
 import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
 import { accountCheck } from '../runtime/limits/account-check.ts';
+import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
@@ -59,6 +60,16 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
+    ledger:
+      config.ledger &&
+      new RequestLedger({
+        ...config.ledger,
+        catalog: facts.catalog,
+        policy: facts.policy,
+        secret: config.identitySecret.reveal(),
+        environment,
+        events,
+      }),
     responses: new Responses(config.usage.responses, environment, events),
     endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events,

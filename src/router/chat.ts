@@ -166,6 +166,7 @@ export class ChatService {
         within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
         policies: inner?.policies,
         native: parsed.native,
+        format: options.dialect,
       };
       const normalized = normalizeChatRequest(request, { ...known, ...own }, this.#services.facts);
       if (!normalized.ok) throw errorOfFault(normalized.fault);

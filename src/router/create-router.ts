@@ -58,8 +58,10 @@ export function routerWith<
     explain: async (body, options = {}) => explainPrepared(services, await chat.prepare(body, options)),
     open: (body, options) => chat.open(body, options),
     on: (name, listener) => events.on(name, listener),
+    ledger: services.ledger,
     async close() {
       await batches.close();
+      await services.ledger?.close();
       await Promise.all(resolved.providers.map((provider) => provider.close?.()));
       await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
       await resolved.state.close?.();

@@ -45,6 +45,7 @@ function settle({ request }: Execution, answer: Answer, result: UpstreamResult):
   const [first] = result.choices;
   const settled = answer.settle({
     finishReason: first?.finish_reason ?? null,
+    nativeFinishReason: first?.native_finish_reason ?? undefined,
     toolCalls: judgeToolCalls(first?.message.tool_calls, request.tools),
   });
   return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };

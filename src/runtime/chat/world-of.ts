@@ -1,6 +1,9 @@
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { planSeen } from '../../core/ledger/plan-seen.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import type { World } from '../../core/selection/performance.ts';
+import { planRoute } from '../../core/selection/plan-route.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { RuntimeServices } from './services.ts';
 
 /** What is known of a request besides itself when it is planned. */
@@ -25,4 +28,9 @@ export function worldOf(services: RuntimeServices, { request, served, roll }: Kn
     strategy,
     adaptive,
   };
+}
+
+/** Plans a request on a world, and keeps what the plan depended on where a ledger wants it. */
+export function planOn({ ledger }: RuntimeServices, request: RoutedRequest, world: World): RoutePlan {
+  return ledger === undefined ? planRoute(request, world) : planSeen(request, world);
 }

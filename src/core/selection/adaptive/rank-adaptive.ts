@@ -6,7 +6,7 @@ import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../performance.ts';
 import { cachedTokens, expectedCost, type ExpectedTokens, warmthOf } from './expected-cost.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { chanceOf } from './rendezvous.ts';
+import { chanceOf, drawOf } from './rendezvous.ts';
 import { wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
@@ -46,7 +46,7 @@ export function rankAdaptively(
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compareCosts(weighed, policy);
-  const drawn = draw(weighed, sessionOf(request), world.roll);
+  const drawn = draw(weighed, sessionDraw(request), world.roll);
   const ordered = weighed.filter((one) => one !== drawn).sort(byPlaceAndValue);
   return [...(drawn === undefined ? [] : [drawn]), ...ordered].map((one) => ({
     endpoint: one.endpoint,
@@ -55,9 +55,12 @@ export function rankAdaptively(
   }));
 }
 
-/** Sessions of accounts are their own. */
-function sessionOf({ account, session: { key } }: RoutedRequest): string | undefined {
-  return key === undefined ? undefined : `${account.id}\n${key}`;
+/** The number by which a named session draws its endpoints. Sessions of accounts are their own. */
+export function sessionDraw({
+  account,
+  session: { key, draw },
+}: Pick<RoutedRequest, 'account' | 'session'>): number | undefined {
+  return draw ?? (key === undefined ? undefined : drawOf(`${account.id}\n${key}`));
 }
 
 const NEXT = 'next by expected cost and health';
@@ -130,7 +133,7 @@ function isRefused({ admission }: Weighed): boolean {
   return admission?.ok === false;
 }
 
-function draw(weighed: readonly Weighed[], session: string | undefined, roll: number): Weighed | undefined {
+function draw(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
   if (session !== undefined) return rendezvous(weighed, session);
   let left = roll;
   let last: Weighed | undefined;
@@ -144,7 +147,7 @@ function draw(weighed: readonly Weighed[], session: string | undefined, roll: nu
 }
 
 /** Each endpoint draws a time to wait, the shorter the larger its share; who is first serves. */
-function rendezvous(weighed: readonly Weighed[], session: string): Weighed | undefined {
+function rendezvous(weighed: readonly Weighed[], session: number): Weighed | undefined {
   let first: Weighed | undefined;
   let soonest = Infinity;
   for (const one of weighed) {

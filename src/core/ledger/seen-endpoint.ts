@@ -1,0 +1,162 @@
+import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
+import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
+import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
+import {
+  countsOf,
+  type EndpointPerformance,
+  type EndpointRecord,
+  latencyOf,
+  type PercentileValues,
+  throughputOf,
+} from '../selection/performance.ts';
+import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
+
+/**
+ * What a decision saw of an endpoint, as a few numbers, and back again. The records of the live router hold thousands of
+ * counts; a decision only ever looks at what is here. {@link recordOf} builds a record that gives the same answers: a
+ * replay then calls the same functions as the live path, and none of them knows which it is.
+ *
+ * In a replay it is always 0 o'clock: what happened before has a negative time.
+ */
+
+const HALF_HOUR_MS = 1_800_000;
+const TWO_HOURS_MS = 7_200_000;
+/** In the last half hour, but not in the last five minutes; and in the last two hours, but not in the last half. */
+const EARLIER_MS = -600_000;
+const LONG_AGO_MS = -3_600_000;
+const BUCKETS_PER_DOUBLING = 8;
+const BUCKETS = 160;
+
+/** Writes down what is known of an endpoint. Undefined where it is as with one of which nothing bad is known. */
+export function seenEndpoint(
+  record: EndpointRecord | undefined,
+  answers: readonly { readonly warm: boolean; readonly admission: Admission }[],
+  { now, comparesTools }: { readonly now: number; readonly comparesTools: boolean },
+): SeenEndpoint | undefined {
+  if (record === undefined && answers.length === 0) return undefined;
+  const { health, speed, performance } = record ?? {};
+  const cold = answers.find(({ warm }) => !warm)?.admission;
+  const warm = answers.find((one) => one.warm)?.admission;
+  const stability = health === undefined ? 0 : stabilityOf(health, now);
+  const latency = performance && bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS));
+  const throughput = performance && bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS));
+  const tools = performance && comparesTools ? toolsOf(performance, now) : undefined;
+  const isFaultless = health === undefined || health.condition.value === 1;
+  const seen: SeenEndpoint = {
+    ...(isFaultless ? {} : { condition: [health.condition.value, now - health.condition.at] }),
+    ...(speed === undefined || speed.lateness === 0 ? {} : { lateness: [speed.lateness, now - speed.at] }),
+    ...(cold === undefined ? {} : { cold: seenAdmission(cold) }),
+    ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
+    ...(latency === undefined ? {} : { latency }),
+    ...(throughput === undefined ? {} : { throughput }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(stability === 0 ? {} : { stability }),
+  };
+  return Object.keys(seen).length === 0 ? undefined : seen;
+}
+
+function seenAdmission(admission: Admission): SeenAdmission {
+  const { ok, headroom } = admission;
+  const free = headroom === undefined ? {} : { headroom };
+  if (ok) return { ok, ...(admission.probe === true ? { probe: true } : {}), ...free };
+  const { cause, waitMs, asked } = admission;
+  return { ok, cause, wait_ms: waitMs, ...(asked === true ? { asked } : {}), ...free };
+}
+
+function bucketsOf(values: PercentileValues | undefined): SeenPercentiles | undefined {
+  return values && [bucketOf(values.p50), bucketOf(values.p75), bucketOf(values.p90), bucketOf(values.p99)];
+}
+
+/** Values are known by their buckets, so nothing is lost. */
+function bucketOf(value: number): number {
+  return Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
+}
+
+function toolsOf(performance: EndpointPerformance, now: number): SeenTools {
+  const recent = countsOf(performance, now, HALF_HOUR_MS);
+  const longer = countsOf(performance, now, TWO_HOURS_MS);
+  const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
+  return {
+    requests: recent.requests,
+    tool_requests: longer.toolRequests,
+    bad_tool_calls: longer.badToolCalls,
+    ...(median === undefined ? {} : { throughput: bucketOf(median) }),
+  };
+}
+
+/** A record that answers as the one did from which this was written; see above. */
+export function recordOf(seen: SeenEndpoint): EndpointRecord {
+  return new RestoredRecord(seen);
+}
+
+/** Measures are only restored for decisions that look at them. */
+class RestoredRecord implements EndpointRecord {
+  readonly health: EndpointHealth;
+  readonly speed: EndpointRecord['speed'];
+  readonly #seen: SeenEndpoint;
+  #performance: EndpointPerformance | undefined;
+
+  constructor(seen: SeenEndpoint) {
+    const { condition, lateness, stability } = seen;
+    this.#seen = seen;
+    const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
+    this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
+    this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
+  }
+
+  get performance(): EndpointPerformance {
+    this.#performance ??= performanceOf(this.#seen);
+    return this.#performance;
+  }
+}
+
+function healthWith([value, ageMs]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs } };
+}
+
+/** Histories that are judged to be below par, and out of order. */
+const STABILITIES: Readonly<Record<1 | 2, Partial<EndpointHealth>>> = {
+  1: { halfHour: [{ start: 0, succeeded: 90, failed: 10 }] },
+  2: { consecutiveFailures: 2, lastFailureAt: 0 },
+};
+
+function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPerformance {
+  const recent = { ...EMPTY_SLICE, start: 0, latency: histogramOf(latency), throughput: histogramOf(throughput) };
+  if (tools === undefined) return { slices: [recent] };
+  const { requests, tool_requests: toolRequests, bad_tool_calls: badToolCalls, throughput: median } = tools;
+  const earlier = {
+    ...EMPTY_SLICE,
+    start: EARLIER_MS,
+    requests,
+    // So many that the few of the last five minutes do not move the median.
+    throughput: median === undefined ? EMPTY : EMPTY.with(median, 1e6),
+  };
+  return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
+}
+
+const EMPTY: readonly number[] = Array.from({ length: BUCKETS }, () => 0);
+const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
+
+/** A hundred values with these percentiles. */
+function histogramOf(percentiles: SeenPercentiles | undefined): readonly number[] {
+  if (percentiles === undefined) return EMPTY;
+  const counts = [...EMPTY];
+  for (const [index, count] of COUNTS.entries()) {
+    const bucket = percentiles[index] ?? 0;
+    counts[bucket] = (counts[bucket] ?? 0) + count;
+  }
+  return counts;
+}
+
+/** Up to the median, from there to the 75th percentile, to the 90th and beyond. */
+const COUNTS = [50, 25, 15, 10] as const;
+
+/** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
+export function admissionOf({ cold, warm }: SeenEndpoint, isWarm: boolean): Admission {
+  const seen = isWarm ? (warm ?? cold) : (cold ?? warm);
+  if (seen === undefined) return ADMITTED;
+  const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;
+  return ok ? { ok, probe, headroom } : { ok, cause, waitMs, asked, headroom };
+}
+
+const ADMITTED: Admission = { ok: true };
