@@ -6,7 +6,7 @@ import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter } from './charts.tsx';
 import { csvField, download, downloadLedger } from './download.ts';
-import { count, money, niceCeiling, percent, usd } from './format.ts';
+import { count, money, fineCeiling, percent, usd } from './format.ts';
 import { Problem } from './problem.tsx';
 
 const KEYS = ['day', 'model', 'provider', 'account', 'tag'] as const;
@@ -105,10 +105,10 @@ export function Cost(): JSX.Element {
 /** A bar for each day, the last ones where there are many. */
 function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element {
   const days = costs.slice(-31);
-  const most = niceCeiling(Math.max(...days.map((one) => one.cost_nano_usd), 1));
+  const most = fineCeiling(Math.max(...days.map((one) => one.cost_nano_usd), 1));
   const width = 720;
   const height = 130;
-  const step = width / Math.max(days.length, 7);
+  const step = Math.min(64, width / days.length);
   return (
     <figure>
       <figcaption>Cost by day (UTC), up to {usd(most / 1e9)}</figcaption>

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import type { LedgerCandidate, LedgerRecord } from '../../src/contracts/ledger.ts';
 import type { ExplainedStep } from '../../src/core/selection/explain.ts';
-import type { PlanNow } from '../../src/inspector/wire.ts';
+import type { PlanNow, RequestPage } from '../../src/inspector/wire.ts';
 import { Meter } from './charts.tsx';
-import { exclusion, money, ms, niceCeiling, percent, tagOf, usd, words } from './format.ts';
+import { exclusion, money, ms, fineCeiling, percent, tagOf, usd, words } from './format.ts';
 
 /** A candidate of a decision, then or now. */
 interface Candidate {
@@ -64,7 +64,7 @@ export function Candidates({
   readonly severalModels: boolean;
 }): JSX.Element {
   const costs = [...then, ...(now ?? [])].flatMap(({ costUsd }) => costUsd ?? []);
-  const most = niceCeiling(Math.max(...costs, 1e-9));
+  const most = fineCeiling(Math.max(...costs, 1e-9));
   const scored = then.some(({ health }) => health !== undefined);
   const later = new Map((now ?? []).map((one, index) => [one.endpoint, { ...one, place: index + 1 }]));
   return (
@@ -160,24 +160,29 @@ function Axis({
 }
 
 /** The random number that drew the first endpoint, on the band of chances. */
-export function Roll({ record }: { readonly record: LedgerRecord }): JSX.Element | null {
+export function Roll({ page: { record, draw } }: { readonly page: RequestPage }): JSX.Element | null {
   const { decision, candidates } = record;
-  const drawn = candidates.filter(({ share = 0 }) => share > 0);
+  const shares = new Map(candidates.map(({ endpoint, share = 0 }) => [endpoint, share]));
+  const drawn = draw ?? candidates.flatMap(({ endpoint, share = 0 }) => (share > 0 ? endpoint : []));
   if (decision === undefined || drawn.length < 2) return null;
-  const bySession = decision.session_draw !== undefined;
+  const first = candidates[0]?.endpoint;
   return (
     <figure class="roll">
       <figcaption>
-        {bySession
-          ? 'The session drew: each endpoint gets its own number of it, so requests of one session stay together.'
-          : `Each endpoint has a chance; the random number ${decision.roll.toFixed(4)} drew ${tagOf(candidates[0]?.endpoint ?? '')}.`}
+        {decision.session_draw === undefined
+          ? `Each endpoint has a chance to be first. The random number ${decision.roll.toFixed(4)} drew ${tagOf(first ?? '')}.`
+          : 'Each endpoint has a chance to be first. The session drew, so that its requests stay together.'}
       </figcaption>
       <div class="roll-band" aria-hidden="true">
-        {drawn.map(({ endpoint, share = 0 }, index) => (
-          <span key={endpoint} class={index === 0 ? 'first' : ''} style={{ width: `${share * 100}%` }}>
-            {share > 0.08 && `${tagOf(endpoint)} ${percent(share)}`}
-          </span>
-        ))}
+        {drawn.map((endpoint) => {
+          const share = shares.get(endpoint) ?? 0;
+          return (
+            <span key={endpoint} class={endpoint === first ? 'first' : ''} style={{ width: `${share * 100}%` }}>
+              {share > 0.08 && `${tagOf(endpoint)} ${percent(share)}`}
+            </span>
+          );
+        })}
+        {draw !== undefined && <i class="needle" style={{ left: `${decision.roll * 100}%` }} />}
       </div>
     </figure>
   );

@@ -54,10 +54,10 @@ export function tagOf(endpoint: string): string {
   return mark < 0 ? endpoint : endpoint.slice(0, mark);
 }
 
-/** The least of 1, 2, 5, 10, 20, 50 … that is not below a value. */
-export function niceCeiling(value: number): number {
+/** The end of an axis for a value: a round number that is not far above it. */
+export function fineCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-12)));
-  const step = [1, 2, 5, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
+  const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
   return step * power;
 }
 

@@ -4,7 +4,7 @@ import type { LiveRow } from '../../src/inspector/wire.ts';
 import { addressOf, go, place, setQuery } from './address.ts';
 import { session } from './api.ts';
 import { Sparkline } from './charts.tsx';
-import { count, money, ms, niceCeiling, outcome, percent, tagOf, time, words } from './format.ts';
+import { count, money, ms, fineCeiling, outcome, percent, tagOf, time, words } from './format.ts';
 import { follow, live, paused, pointed, release } from './live-store.ts';
 
 const FILTERS = [
@@ -105,18 +105,18 @@ function Tools(): JSX.Element {
         </label>
       </form>
       <button type="button" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>
-        {paused.value ? '▶ Continue' : '⏸ Pause'}
+        {paused.value ? '▶ Continue' : '‖ Pause'}
       </button>
     </div>
   );
 }
 
-let scale = 1_000;
+let scale = 0;
 
 /** A scale that all bars share. It grows when it must, and shrinks only when bars would hardly be seen. */
 function scaleOf(rows: readonly LiveRow[], now: number): number {
   const longest = rows.reduce((most, row) => Math.max(most, row.duration_ms ?? now - row.at), 1);
-  const wanted = niceCeiling(longest);
+  const wanted = fineCeiling(longest);
   if (wanted > scale || wanted < scale / 4) scale = wanted;
   return scale;
 }
@@ -153,6 +153,9 @@ function List(): JSX.Element {
             {`${held} new`}
           </button>
         )}
+        <span class="legend">
+          <i class="seg wait" /> waiting <i class="seg stream" /> streaming <i class="seg bad" /> failed or given up
+        </span>
       </p>
       <div
         class="table-frame"
@@ -165,13 +168,12 @@ function List(): JSX.Element {
           <thead>
             <tr>
               <th class="c-time">time</th>
-              <th class="c-model">model and endpoint</th>
+              <th class="c-model">model</th>
+              <th class="c-served">endpoint</th>
+              <th class="c-account">account</th>
               <th class="c-bar">
                 <span class="bar-head">
-                  <span>attempts</span>
-                  <span class="legend">
-                    <i class="seg wait" /> waiting <i class="seg stream" /> streaming <i class="seg bad" /> failed
-                  </span>
+                  <span>attempts from 0</span>
                   <span>{ms(most)}</span>
                 </span>
               </th>
@@ -214,11 +216,12 @@ function Row({ row, now, most }: { readonly row: LiveRow; readonly now: number; 
         <a href={addressOf('requests', id)} title={id}>
           {requested}
         </a>
-        <span class="served">
-          {served}
-          {model !== undefined && model !== requested && ` · ${model}`}
-        </span>
       </td>
+      <td class="c-served" title={model}>
+        {served}
+        {model !== undefined && model !== requested && ` · ${model}`}
+      </td>
+      <td class="c-account">{row.account}</td>
       <td class="c-bar">
         <Bar row={row} now={now} most={most} />
       </td>

@@ -124,7 +124,7 @@ export function Decision({
             severalModels={several}
           />
         )}
-        <Roll record={record} />
+        <Roll page={page} />
         {!brief && now !== undefined && (
           <Hint>
             “Now” is the plan that a request of the same model, length and preferences would get at this moment, by

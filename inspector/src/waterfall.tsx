@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import { money, ms, outcome, tagOf, words } from './format.ts';
+import { fineCeiling, money, ms, outcome, tagOf, words } from './format.ts';
 
 interface Line {
   readonly name: string;
@@ -15,7 +15,7 @@ interface Line {
 /** Everything that took time, on one axis. */
 export function Waterfall({ record }: { readonly record: LedgerRecord }): JSX.Element {
   const lines = linesOf(record);
-  const most = niceScale(Math.max(record.duration_ms, ...lines.map(({ end }) => end), 1));
+  const most = fineCeiling(Math.max(record.duration_ms, ...lines.map(({ end }) => end), 1));
   const at = (value: number): string => `${((value / most) * 100).toFixed(2)}%`;
   return (
     <div class="table-frame">
@@ -70,12 +70,6 @@ export function Waterfall({ record }: { readonly record: LedgerRecord }): JSX.El
       {lines.length === 0 && <p class="empty">Nobody was called: a plugin, the response cache or a rule answered.</p>}
     </div>
   );
-}
-
-/** Steps that are finer than 1, 2, 5: a bar should fill its axis. */
-function niceScale(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((one) => one * power >= value) ?? 10) * power;
 }
 
 function linesOf({ attempts, plugins = [], tools = [] }: LedgerRecord): readonly Line[] {

@@ -48,7 +48,27 @@ export async function requestPage(router: InspectedRouter, id: string): Promise<
     const found = partsOf(router, record, attempt);
     return found.length === 0 ? [] : [{ attempt: attempt.number, parts: found }];
   });
-  return { record, parts, ...explainAgain(router, record) };
+  return { record, parts, draw: drawOf(router, record), ...explainAgain(router, record) };
+}
+
+/**
+ * The order in which chances lay side by side: that of the catalog. Only given where the recorded number draws the
+ * endpoint that was drawn, so that it is not shown what did not happen.
+ */
+function drawOf({ internals }: InspectedRouter, { candidates, decision }: LedgerRecord): readonly string[] | undefined {
+  const [first] = candidates;
+  if (first === undefined || decision === undefined || decision.session_draw !== undefined) return undefined;
+  const { catalog } = internals.services.facts;
+  const shares = new Map(candidates.map(({ endpoint, share = 0 }) => [endpoint, share]));
+  const order = catalog.endpoints(modelOf(first.endpoint)).flatMap(({ id }) => ((shares.get(id) ?? 0) > 0 ? id : []));
+  let left = decision.roll;
+  const drawn = order.find((id) => (left -= shares.get(id) ?? 0) < 0) ?? order.at(-1);
+  return drawn === first.endpoint && order.length > 1 ? order : undefined;
+}
+
+/** The model of an endpoint's id. */
+function modelOf(id: string): string {
+  return id.slice(id.indexOf('#') + 1);
 }
 
 /** What requests cost, by one of their properties. */
@@ -143,7 +163,6 @@ function endpointById(
   catalog: { endpoints(model: string): readonly Endpoint[]; find(slug: string): string | undefined },
   id: string,
 ): Endpoint | undefined {
-  const model = id.slice(id.indexOf('#') + 1);
-  const known = catalog.endpoints(model);
+  const known = catalog.endpoints(modelOf(id));
   return known.find((endpoint) => endpoint.id === id) ?? known.find((endpoint) => endpoint.tag === id.split('#')[0]);
 }

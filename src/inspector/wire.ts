@@ -91,6 +91,8 @@ export interface RequestPage {
   readonly record: LedgerRecord;
   /** Cost of each attempt, part by part, at the prices of the time; empty where no price is known. */
   readonly parts: readonly { readonly attempt: number; readonly parts: readonly CostPart[] }[];
+  /** Endpoints in the order in which their chances lay side by side when one was drawn; absent where it is not known. */
+  readonly draw?: readonly string[] | undefined;
   /** What a request like it would do now. Absent when it would be refused. */
   readonly now?: PlanNow | undefined;
   /** Why it would be refused now. */

@@ -12,9 +12,22 @@ export const WITH_KEYS: Pick<RouterConfig, 'authenticate'> = {
   ]),
 };
 
-const PARAMETERS = ['temperature', 'max_tokens', 'max_completion_tokens', 'tools', 'tool_choice', 'stop', 'seed'] as const;
+const PARAMETERS = [
+  'temperature',
+  'max_tokens',
+  'max_completion_tokens',
+  'tools',
+  'tool_choice',
+  'stop',
+  'seed',
+] as const;
 
-const WRITER = { contextLength: 64_000, maxOutputTokens: 4_000, parameters: PARAMETERS, implicitCaching: true } as const;
+const WRITER = {
+  contextLength: 64_000,
+  maxOutputTokens: 4_000,
+  parameters: PARAMETERS,
+  implicitCaching: true,
+} as const;
 
 /** A router whose model has endpoints of every sort: cheap, dear, slow, failing, too small. */
 export function inspectedRouter(config: RouterConfig = {}): Router {
@@ -57,7 +70,7 @@ export function inspectedRouter(config: RouterConfig = {}): Router {
       simulated({
         slug: 'epsilon',
         name: 'Epsilon',
-        models: { 'acme/writer': writer(0.4, { contextLength: 16, maxOutputTokens: 8 }) },
+        models: { 'acme/writer': writer(0.4, { contextLength: 8, maxOutputTokens: 8 }) },
       }),
     ],
     catalog: [],
@@ -97,4 +110,16 @@ async function sendOne(router: Router, number: number): Promise<void> {
     // Some are meant to fail.
     if (!RouterError.isInstance(error)) throw error;
   }
+}
+
+/** A batch of short requests. */
+export function batchOf(count: number, model: string): Parameters<Router['batches']['create']>[0] {
+  return {
+    endpoint: '/v1/chat/completions',
+    model,
+    requests: Array.from({ length: count }, (_, index) => ({
+      custom_id: `item-${index}`,
+      body: { messages: [{ role: 'user', content: QUESTIONS[index % QUESTIONS.length] ?? '' }], max_tokens: 40 },
+    })),
+  };
 }
