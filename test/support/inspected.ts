@@ -70,7 +70,7 @@ export function inspectedRouter(config: RouterConfig = {}): Router {
       simulated({
         slug: 'epsilon',
         name: 'Epsilon',
-        models: { 'acme/writer': writer(0.4, { contextLength: 8, maxOutputTokens: 8 }) },
+        models: { 'acme/writer': writer(0.4, { outputModalities: ['image'] }) },
       }),
     ],
     catalog: [],
@@ -112,14 +112,18 @@ async function sendOne(router: Router, number: number): Promise<void> {
   }
 }
 
-/** A batch of short requests. */
-export function batchOf(count: number, model: string): Parameters<Router['batches']['create']>[0] {
+/** A batch of short requests, every so-many-th of which no endpoint may answer. */
+export function batchOf(count: number, model: string, failing = Infinity): Parameters<Router['batches']['create']>[0] {
   return {
     endpoint: '/v1/chat/completions',
     model,
     requests: Array.from({ length: count }, (_, index) => ({
       custom_id: `item-${index}`,
-      body: { messages: [{ role: 'user', content: QUESTIONS[index % QUESTIONS.length] ?? '' }], max_tokens: 40 },
+      body: {
+        messages: [{ role: 'user', content: QUESTIONS[index % QUESTIONS.length] ?? '' }],
+        max_tokens: 40,
+        ...(index % failing === failing - 1 ? { provider: { only: ['nobody'] } } : {}),
+      },
     })),
   };
 }
