@@ -92,9 +92,9 @@ function Card({
   const left = counts.total - done;
   return (
     <li class="card">
-      <h3>
+      <h2>
         <span class="id">{id}</span> <span class="badge">{`${SIGNS[status] ?? '…'} ${words(status)}`}</span>
-      </h3>
+      </h2>
       <Meter
         share={done / Math.max(1, counts.total)}
         text={`${count(done)} of ${count(counts.total)} (${percent(done / Math.max(1, counts.total))})`}

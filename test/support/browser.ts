@@ -53,10 +53,7 @@ async function watch(context: BrowserContext): Promise<WatchedPage> {
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
-  await page.addInitScript(() => {
-    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      console.error(`policy violated: ${violatedDirective} ${blockedURI}`);
-    });
-  });
+  await page.addInitScript(`addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+    console.error('policy violated: ' + violatedDirective + ' ' + blockedURI))`);
   return { page, requests, complaints, [Symbol.asyncDispose]: () => context.close() };
 }
