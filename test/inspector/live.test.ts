@@ -27,7 +27,13 @@ function scene(firstTokenMs = 0): Scene {
     environment,
     providers: [
       simulated({ slug: 'acme', models, environment, firstTokenMs, tokensPerSecond: 0, answer: () => 'Yes.' }),
-      simulated({ slug: 'bad', models: { 'bad/one': {} }, environment, firstTokenMs: 0, failureRate: 1 }),
+      simulated({
+        slug: 'bad',
+        models: { 'bad/one': {} },
+        environment,
+        firstTokenMs: 0,
+        failures: [{ kind: 'invalid_request' }],
+      }),
     ],
     catalog: [],
     inspector: inspector(),
@@ -37,13 +43,9 @@ function scene(firstTokenMs = 0): Scene {
     router,
     environment,
     async watch(query = '', lastEventId) {
-      const headers = { host: 'localhost', ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
-      const reply = await handle(router, {
-        ...httpCall('GET', '/inspector/api/live', { headers }),
-        query,
-        remoteAddress: '127.0.0.1',
-        httpVersion: '1.1',
-      });
+      const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+      const path = '/inspector/api/live';
+      const reply = await handle(router, httpCall({ method: 'GET', path, query, headers }));
       return watcherOf(reply);
     },
     ask: (model = 'acme/one') =>
