@@ -1,5 +1,12 @@
 /** Public surface: the router itself, its configuration and its errors. */
-export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router/router.ts';
+export type {
+  CallOptions,
+  ConfigurationVersion,
+  OpenedChat,
+  Router,
+  RouterInternals,
+  VectorOf,
+} from '../router/router.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';

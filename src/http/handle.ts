@@ -32,9 +32,10 @@ import { listedRouterModels } from './router-models.ts';
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(router: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export async function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
   if (match === undefined) return undefined;
+  const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);

@@ -85,7 +85,7 @@ export function pageValues({ after, limit = DEFAULT_PAGE, order = 'oldest', ...f
 /** The page of some rows, of which there is one more than it holds where another one follows. */
 export function pageOf(rows: readonly Row[], { limit = DEFAULT_PAGE }: LedgerQuery): LedgerPage {
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1)?.['position'];
+  const last = shown.at(-1)?.['position'] as number | string | undefined;
   return {
     records: shown.map(recordOfRow),
     ...(last === undefined ? {} : { last: String(last) }),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../src/contracts/ledger.ts';
 import { memoryLedger } from '../../src/storage/memory-ledger.ts';
 import { ledgerAttempt, ledgerRecord, NOON } from './ledger-records.ts';

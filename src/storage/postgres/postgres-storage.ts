@@ -21,10 +21,11 @@ export async function migrate<Name extends string>(
   database: PostgresDatabase<Name>,
   schema: string,
   allowed: boolean,
-  { migrationsOf, columns }: PostgresTables = BATCH_TABLES,
+  own: PostgresTables = BATCH_TABLES,
 ): Promise<void> {
   const tables = quoted(schema);
-  const migrations = migrationsOf(tables);
+  const { columns } = own;
+  const migrations = own.migrationsOf(tables);
   const latest = migrations.length;
   const version = await database.script(async (query) => {
     const found = await versionOf(query, schema);
