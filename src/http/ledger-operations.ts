@@ -98,7 +98,6 @@ async function page(ledger: ReadableLedger, query: URLSearchParams, headers: Htt
     headers: {
       ...headers,
       'content-type': isCsv ? 'text/csv; charset=utf-8; header=present' : 'application/jsonl; charset=utf-8',
-      ...(isCsv ? { 'content-disposition': 'attachment; filename="ledger.csv"' } : {}),
       ...(next === undefined ? {} : { 'x-next-cursor': next }),
     },
     body: lines.map((line) => `${line}${end}`).join(''),
