@@ -17,6 +17,7 @@ export default defineConfig({
     'pg-boss': 'src/entries/pg-boss.ts',
     postgres: 'src/entries/postgres.ts',
     redis: 'src/entries/redis.ts',
+    replay: 'src/entries/replay.ts',
     sqlite: 'src/entries/sqlite.ts',
     node: 'adapters/node.ts',
     express: 'adapters/express.ts',

@@ -9,7 +9,7 @@ import {
 } from './resolve-batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
 import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
-import { fill, type ResolvedOf } from './option.ts';
+import { fill, type ResolvedOf, sameOption } from './option.ts';
 import { ROUTER, ROUTER_OPTIONS } from './router.ts';
 import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
@@ -87,22 +87,36 @@ export const NO_LISTS: DefaultLists = {
 /** Length of a secret that we make ourselves. */
 const SECRET_LENGTH = 43;
 
+/** A configuration that is in force. */
+export interface RunningConfig {
+  readonly given: RouterConfig;
+  readonly resolved: ResolvedConfig;
+}
+
+/** Options that belong to the process: what is stored, open or listening cannot change under requests. */
+const FIXED = ['state', 'ledger', 'batches', 'webhooks', 'identitySecret', 'environment', 'on'] as const;
+
 /**
  * Completes a configuration with its defaults.
  *
+ * @param running - The configuration that it takes the place of. Default: none.
  * @throws {@link ConfigError} with everything that is wrong with it at once.
  */
-export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LISTS): ResolvedConfig {
-  const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, '')];
+export function resolveConfig(
+  given: RouterConfig,
+  lists: DefaultLists = NO_LISTS,
+  running?: RunningConfig,
+): ResolvedConfig {
+  const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, ''), ...fixedProblems(given, running)];
   const config = withoutFaults(given, faults);
   const catalog = attempt(
     () => (config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog)),
     NO_FACTS,
     faults,
   );
-  const environment = config.environment ?? systemEnvironment();
-  const state = config.state ?? memoryStore({ now: environment.now });
-  const sharesState = config.state !== undefined;
+  const environment = running?.resolved.environment ?? config.environment ?? systemEnvironment();
+  const state = running?.resolved.state ?? config.state ?? memoryStore({ now: environment.now });
+  const sharesState = running?.resolved.sharesState ?? config.state !== undefined;
   const {
     breaker,
     maxCooldownMs,
@@ -131,11 +145,16 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
     state,
     sharesState,
-    usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
-    ledger: resolveLedger(config.ledger, config.inspector !== undefined),
-    batches: resolveBatches(config.batches, { ...environment, ...filled.limits }),
-    webhooks: resolveWebhooks(config.webhooks),
-    identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+    usage:
+      running !== undefined && sameUsage(running.given, config)
+        ? running.resolved.usage
+        : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    ledger:
+      running === undefined ? resolveLedger(config.ledger, config.inspector !== undefined) : running.resolved.ledger,
+    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...filled.limits }),
+    webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
+    identitySecret:
+      running?.resolved.identitySecret ?? new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
     environment,
   };
   const problems = [
@@ -146,6 +165,20 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
+}
+
+/** Options that may only be left out, or be as they were when the router was made. */
+function fixedProblems(given: RouterConfig, running: RunningConfig | undefined): readonly ConfigProblem[] {
+  if (running === undefined) return [];
+  return FIXED.filter((name) => given[name] !== undefined && !sameOption(given[name], running.given[name])).map(
+    (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
+  );
+}
+
+/** Whether limits, budgets and the cache are kept as before, so that what they hold goes on. */
+function sameUsage(one: RouterConfig, other: RouterConfig): boolean {
+  const names = ['rateLimits', 'budgets', 'responseCache'] as const;
+  return names.every((name) => sameOption(one[name], other[name]));
 }
 
 /** Nobody, while something else that is wrong is looked for. */

@@ -1,5 +1,12 @@
 /** Public surface: the router itself, its configuration and its errors. */
-export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router/router.ts';
+export type {
+  CallOptions,
+  ConfigurationVersion,
+  OpenedChat,
+  Router,
+  RouterInternals,
+  VectorOf,
+} from '../router/router.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
@@ -22,3 +29,9 @@ export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '..
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';
+
+/** Public surface: what is kept of requests. */
+export type * from '../contracts/ledger.ts';
+export type { ContentSink, LedgerContent, RedactContent } from '../contracts/ledger-content.ts';
+export type { LedgerOptions } from '../config/ledger.ts';
+export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';

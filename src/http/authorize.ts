@@ -26,15 +26,20 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
 /**
  * Finds out who calls and whether it may (contract: authentication).
  *
+ * @param scope - What its key must be for; undefined where any key will do.
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
-export function authorize(call: CallOrigin, scope: Scope, options: AuthorizeOptions): MaybePromise<Account> {
+export function authorize(
+  call: CallOrigin,
+  scope: Scope | undefined,
+  options: AuthorizeOptions,
+): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
   const key = bearerOf(call) ?? call.header('x-api-key');
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
-    if (!hasScope(account, scope)) throw forbidden(scope);
+    if (scope !== undefined && !hasScope(account, scope)) throw forbidden(scope);
     return account;
   };
   const found = checked(authenticate, { key, header: call.header }, options);

@@ -1,4 +1,4 @@
-import { type Account, ANONYMOUS } from '../core/account.ts';
+import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
@@ -8,9 +8,18 @@ import { negotiate, type Spelling } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
 import { receive } from './receive.ts';
-import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
+import {
+  type AccountOperation,
+  type CatalogOperation,
+  dialectAt,
+  isBatch,
+  isCatalog,
+  isLedger,
+  matchRoute,
+} from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
@@ -23,10 +32,11 @@ import { listedRouterModels } from './router-models.ts';
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(router: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export async function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
+  const router = mounted.internals.pinned;
   const { config } = router.internals;
-  if (match === undefined) return config.inspector?.answer(router, call);
+  if (match === undefined) return config.inspector?.answer(mounted, call);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
   try {
@@ -36,7 +46,7 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
-    const found = authorize(call, 'inference', router.internals);
+    const found = authorize(call, scopeOf(operation), router.internals);
     const account = found instanceof Promise ? await found : found;
     const known = account === ANONYMOUS ? context : { ...context, account: account.id };
     return await perform(router, operation, call, account, known);
@@ -65,6 +75,7 @@ async function perform(
 ): Promise<HttpReply> {
   try {
     if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
+    if (isLedger(operation)) return await ledgerReply(router, operation, call, account, context.headers);
     const isChat = operation.name === 'chat';
     const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
     try {
@@ -92,6 +103,18 @@ function mostNumbers({ internals }: Router): number {
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
   return answerBatches(...request);
+}
+
+/** What a key must be for. A generation may be looked at by whoever made it, and by management keys. */
+function scopeOf({ name }: AccountOperation): Scope | undefined {
+  if (name === 'generation') return undefined;
+  return name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
+}
+
+/** What reads the ledger is loaded by the first request that is about it. */
+async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>): Promise<HttpReply> {
+  const { answerLedger } = await import('./ledger-operations.ts');
+  return answerLedger(...request);
 }
 
 /** The answer that a failure is. */

@@ -57,7 +57,7 @@ export class LiveHub {
     this.#router = router;
     this.#environment = internals.config.environment;
     this.#offset = this.#environment.wallClock() - this.#environment.now();
-    this.#tags = (metadata) => tagsOf(internals.config.ledger?.tags ?? [], metadata);
+    this.#tags = (metadata) => tagsOf(router.internals.config.ledger?.tags ?? [], metadata);
     this.epoch = this.#environment.randomText(8);
   }
 

@@ -1,9 +1,7 @@
 import type { Ledger, LedgerRecord } from '../contracts/ledger.ts';
 import { matchesFilter } from '../core/ledger/record-filter.ts';
 import { sumCosts } from '../core/ledger/sum-costs.ts';
-
-/** Records of a page where nothing else is asked for. */
-export const DEFAULT_PAGE = 100;
+import { DEFAULT_PAGE } from './ledger-rows.ts';
 
 /**
  * The last records, in the memory of this process.

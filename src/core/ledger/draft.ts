@@ -4,6 +4,7 @@ import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { Attempt } from '../fallback/failure.ts';
 import type { NormalizedRequest, RoutedRequest } from '../normalize/normalized-request.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
+import type { DecisionContext } from './write-decision.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
 /** What a record needs of a request. Without its messages: a draft must not keep them in memory. */
@@ -48,6 +49,8 @@ export interface RequestDraft {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly endedAt: number;
+  /** What the router that decided knew: records do not repeat it. */
+  readonly facts: DecisionContext;
   readonly request: DraftedRequest;
   readonly plan: RoutePlan;
   readonly attempts: readonly Attempt[];

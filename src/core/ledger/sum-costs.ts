@@ -1,4 +1,5 @@
 import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerRecord } from '../../contracts/ledger.ts';
+import { dayOf } from './civil-time.ts';
 import { matchesFilter, tagOf } from './record-filter.ts';
 
 /** What one record adds to one key. */
@@ -109,22 +110,4 @@ export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readon
   return [...costs].sort((left, right) =>
     by === 'day' ? byKey(left, right) : right.cost_nano_usd - left.cost_nano_usd || byKey(left, right),
   );
-}
-
-const DAY_MS = 86_400_000;
-
-/** The day of a time in UTC, such as `2026-11-22` (civil from days, H. Hinnant). */
-export function dayOf(at: number): string {
-  const days = Math.floor(at / DAY_MS) + 719_468;
-  const era = Math.floor(days / 146_097);
-  const dayOfEra = days - era * 146_097;
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1_460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  );
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const shifted = Math.floor((5 * dayOfYear + 2) / 153);
-  const day = dayOfYear - Math.floor((153 * shifted + 2) / 5) + 1;
-  const month = shifted < 10 ? shifted + 3 : shifted - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
 }

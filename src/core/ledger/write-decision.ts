@@ -34,15 +34,12 @@ export function noteOf({ plan, request }: RequestDraft): SeenNotes {
 }
 
 /** Writes down what else a decision depended on. Nothing where there was none. */
-export function decisionOf(
-  { plan, request }: RequestDraft,
-  context: DecisionContext,
-): { readonly decision?: LedgerDecision } {
+export function decisionOf({ plan, request, facts }: RequestDraft): { readonly decision?: LedgerDecision } {
   if (plan.seen === undefined) return {};
   const { world } = plan.seen;
   const { needs, likelyTokens, serviceTier, native } = request;
   const draw = sessionDraw(request);
-  const preferences = recordedPreferences(request.preferences, context.policy);
+  const preferences = recordedPreferences(request.preferences, facts.policy);
   const ownKeys = Object.entries(request.account.providerKeys ?? {});
   const served = (world.served ?? []).map(({ endpoint, at, tokens }) => [endpoint, world.now - at, tokens] as const);
   const decision: LedgerDecision = {
@@ -72,7 +69,7 @@ export function decisionOf(
             ownKeys.map(([slug, key]) => [slug, key.fallback === true ? 'fallback' : 'first']),
           ),
         }),
-    targets: request.targets.map((target) => writeTarget(target, context.catalog)),
+    targets: request.targets.map((target) => writeTarget(target, facts.catalog)),
   };
   return { decision };
 }

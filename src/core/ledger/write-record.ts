@@ -13,10 +13,10 @@ import type { Usage } from '../../protocol/chunk.ts';
 import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
 import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedWork, RequestDraft } from './draft.ts';
-import { type DecisionContext, decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
+import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 
 /** What a record depends on besides its draft. */
-export interface RecordContext extends DecisionContext {
+export interface RecordContext {
   /** Names of members of `metadata` that are kept. */
   readonly tags: readonly string[];
   /** What stands for the session's id. */
@@ -69,7 +69,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     attempts: attempts.map((attempt, index) => writeAttempt(attempt, index, startedAt)),
     ...(plugins.length === 0 ? {} : { plugins }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...decisionOf(draft, context),
+    ...decisionOf(draft),
   };
 }
 

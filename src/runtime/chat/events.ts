@@ -196,6 +196,12 @@ export type HealthEvent = {
   | { readonly type: 'breaker'; readonly state: 'half_open' | 'closed' }
 );
 
+/** Another configuration is in force: requests that begin from now on follow it. */
+export interface ConfigurationEvent {
+  /** Counted from 1, the configuration of the start, in this process. */
+  readonly version: number;
+}
+
 /** The router notices something that its operator should know. */
 export interface WarningEvent {
   readonly code: string;
@@ -242,6 +248,7 @@ export interface RouterEvents {
   readonly error: ErrorEvent;
   readonly warning: WarningEvent;
   readonly batch: BatchUpdateEvent;
+  readonly configuration: ConfigurationEvent;
 }
 
 /** A function that is told of one kind of event. What it throws is ignored. */

@@ -190,7 +190,11 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
-  services.ledger?.answered(execution, { ...facts, endpoint: answer.endpoint, firstTokenAt: answer.firstTokenAt });
+  services.ledger?.answered(services.facts, execution, {
+    ...facts,
+    endpoint: answer.endpoint,
+    firstTokenAt: answer.firstTokenAt,
+  });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
@@ -216,7 +220,7 @@ export function settleError(
   const { rateTicket } = execution.request;
   // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
-  services.ledger?.failed(execution, error, committed);
+  services.ledger?.failed(services.facts, execution, error, committed);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {

@@ -1,5 +1,6 @@
 import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../contracts/ledger.ts';
 import { drafted, type DraftedAnswer, type DraftedWork, type RequestDraft } from '../../core/ledger/draft.ts';
+import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { knownPromptTokens } from '../../core/normalize/token-estimate.ts';
@@ -11,7 +12,7 @@ import { type EventHub, warn } from '../chat/events.ts';
 import type { Recorded } from '../chat/settle.ts';
 
 /** What a router's ledger is made with. */
-export interface RequestLedgerOptions extends Omit<RecordContext, 'session'> {
+export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly store: Ledger;
   /** Records that wait to be written at most; more are dropped. */
   readonly bufferRecords: number;
@@ -72,17 +73,18 @@ export class RequestLedger implements ReadableLedger {
   }
 
   /** Notes that a request was answered. */
-  answered(execution: Recorded, answer: DraftedAnswer): void {
-    this.#add(execution, { answer });
+  answered(facts: DecisionContext, execution: Recorded, answer: DraftedAnswer): void {
+    this.#add(facts, execution, { answer });
   }
 
   /** Notes that a request failed, or that its caller disconnected. */
   failed(
+    facts: DecisionContext,
     execution: Recorded,
     { status, errorType }: Pick<RouterError, 'status' | 'errorType'>,
     committed: boolean,
   ): void {
-    this.#add(execution, { error: { status, errorType, committed } });
+    this.#add(facts, execution, { error: { status, errorType, committed } });
   }
 
   /** Notes a hook of a plugin or a call of a server tool. */
@@ -129,7 +131,7 @@ export class RequestLedger implements ReadableLedger {
     await this.#options.store.close?.();
   }
 
-  #add(execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error'>): void {
+  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error'>): void {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
@@ -139,6 +141,7 @@ export class RequestLedger implements ReadableLedger {
       at: environment.wallClock() - (endedAt - startedAt),
       startedAt,
       endedAt,
+      facts,
       request: drafted(request, knownLength(request)),
       plan,
       attempts,
@@ -216,13 +219,13 @@ export class RequestLedger implements ReadableLedger {
 
   /** What writes records is loaded by the first of them. */
   async #written(drafts: readonly RequestDraft[]): Promise<readonly LedgerRecord[]> {
-    const { catalog, policy, tags } = this.#options;
+    const { tags } = this.#options;
     const { writeRecord } = await import('../../core/ledger/write-record.ts');
     const records: LedgerRecord[] = [];
     for (const draft of drafts) {
       const found = this.#session(draft);
       const session = found instanceof Promise ? await found : found;
-      records.push(writeRecord(draft, { catalog, policy, tags, session }));
+      records.push(writeRecord(draft, { tags, session }));
     }
     return records;
   }
