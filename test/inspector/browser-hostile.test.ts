@@ -1,4 +1,4 @@
-import { type Account, createRouter, RouterError, simulated } from 'signalbox';
+import { type Account, createRouter, type Router, RouterError, simulated } from 'signalbox';
 import { inspector } from 'signalbox/inspector';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningBrowser, startBrowser } from '../support/browser.ts';
@@ -16,7 +16,7 @@ afterAll(() => browser[Symbol.asyncDispose]());
 
 describe('hostile text', () => {
   it('in a model, an account, a tag, a prompt, an answer or an error never becomes markup', async () => {
-    const router = createRouter({
+    const router: Router = createRouter({
       providers: [
         simulated({
           slug: 'acme',

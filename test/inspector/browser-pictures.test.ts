@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const folder =
   process.env['DOCS_IMAGES'] === 'write'
     ? fileURLToPath(new URL('../../docs/images/', import.meta.url))
-    : temporaryFolder();
+    : temporaryFolder().path;
 
 let browser: RunningBrowser;
 let router: Router;

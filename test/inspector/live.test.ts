@@ -23,7 +23,7 @@ interface Watcher {
 function scene(firstTokenMs = 0): Scene {
   const environment = fakeEnvironment();
   const models = { 'acme/one': { price: { prompt: 1, completion: 2 } } };
-  const router = createRouter({
+  const router: Router = createRouter({
     environment,
     providers: [
       simulated({ slug: 'acme', models, environment, firstTokenMs, tokensPerSecond: 0, answer: () => 'Yes.' }),
