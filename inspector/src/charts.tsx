@@ -5,7 +5,7 @@ export function Sparkline({
   values,
   label,
   width = 150,
-  height = 28,
+  height = 22,
 }: {
   readonly values: readonly (number | undefined)[];
   readonly label: string;

@@ -104,7 +104,7 @@ export function TryIt(): JSX.Element {
             <label>
               sort
               <select name="sort">
-                <option value="">by expected cost and health</option>
+                <option value="">cost and health</option>
                 <option value="price">price</option>
                 <option value="latency">latency</option>
                 <option value="throughput">throughput</option>

@@ -15,7 +15,9 @@ export function explainAgain(
 ): Pick<RequestPage, 'now' | 'refused'> {
   const { services } = internals;
   if (record.decision === undefined) return {};
-  const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, worldOf(services));
+  const usualAnswerTokens = services.answerLengths.usual(record.account, record.decision.targets[0]?.model);
+  const world = { ...worldOf(services), usualAnswerTokens };
+  const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, world);
   if (plan === undefined) return { refused: 'its model is not there any more' };
   if (plan.steps.length === 0)
     return { refused: 'no endpoint is left that may answer it', now: planOf(internals, plan) };

@@ -73,6 +73,7 @@ describe.each(['light', 'dark'] as const)('pictures in %s', (colorScheme) => {
 
   it('shows an answer and its decision', () =>
     picture('try?model=acme%2Fwriter', async ({ page }) => {
+      await page.getByLabel('most tokens').fill('200');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
     }));

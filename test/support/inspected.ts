@@ -70,7 +70,7 @@ export function inspectedRouter(config: RouterConfig = {}): Router {
       simulated({
         slug: 'epsilon',
         name: 'Epsilon',
-        models: { 'acme/writer': writer(0.4, { outputModalities: ['image'] }) },
+        models: { 'acme/writer': writer(0.4, { maxOutputTokens: 8 }) },
       }),
     ],
     catalog: [],
