@@ -71,9 +71,11 @@ async function watch(router: Router): Promise<void> {
   };
   const reply = await handle(router, call);
   if (reply?.type !== 'stream') throw new Error('The live stream did not open.');
-  void (async () => {
-    for await (const _frame of reply.frames);
-  })();
+  const { frames } = reply;
+  const read = async (): Promise<void> => {
+    while ((await frames.next()).done !== true);
+  };
+  void read();
 }
 
 const VARIANTS: readonly {

@@ -10,8 +10,8 @@ interface Scene {
   readonly router: Router;
   readonly environment: FakeEnvironment;
   /** Opens the live stream of a page. */
-  watch(query?: string, lastEventId?: string): Promise<Watcher>;
-  ask(model?: string): Promise<unknown>;
+  readonly watch: (query?: string, lastEventId?: string) => Promise<Watcher>;
+  readonly ask: (model?: 'acme/one' | 'bad/one') => Promise<unknown>;
 }
 
 interface Watcher {
@@ -42,7 +42,7 @@ function scene(firstTokenMs = 0): Scene {
   return {
     router,
     environment,
-    async watch(query = '', lastEventId) {
+    watch: async (query = '', lastEventId) => {
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
       const path = '/inspector/api/live';
       const reply = await handle(router, httpCall({ method: 'GET', path, query, headers }));

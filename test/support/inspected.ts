@@ -105,7 +105,10 @@ async function sendOne(router: Router, number: number): Promise<void> {
   };
   try {
     if (number % 3 === 0) await router.chat(request, { account });
-    else for await (const _chunk of router.stream(request, { account }));
+    else {
+      const chunks = router.stream(request, { account })[Symbol.asyncIterator]();
+      while ((await chunks.next()).done !== true);
+    }
   } catch (error) {
     // Some are meant to fail.
     if (!RouterError.isInstance(error)) throw error;
