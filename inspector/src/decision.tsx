@@ -213,6 +213,14 @@ export function Excluded({
   );
 }
 
+/** How the first candidate compares with the next, where both have a price. */
+function comparison([first, second]: LedgerRecord['candidates']): string {
+  const { expected_cost_nano_usd: one } = first ?? {};
+  const { expected_cost_nano_usd: other } = second ?? {};
+  if (one === undefined || other === undefined || second === undefined) return '';
+  return ` It was expected to cost ${money(one)}, the next, ${tagOf(second.endpoint)}, ${money(other)}.`;
+}
+
 /** What happened, in two sentences. */
 export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Element {
   const {
