@@ -261,7 +261,7 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
           {candidates.length === 1 ? 'One endpoint' : `${candidates.length} endpoints`} could be tried
           {record.excluded.length > 0 &&
             `, ${record.excluded.length} ${record.excluded.length === 1 ? 'was' : 'were'} left out`}
-          . <b>{tagOf(first.endpoint)}</b> came first: {first.why}.
+          . <b>{tagOf(first.endpoint)}</b> came first: {first.why}.{comparison(candidates)}
         </>
       )}{' '}
       {failed.length > 0 && `${failed.length === 1 ? 'One attempt' : `${failed.length} attempts`} failed before. `}
