@@ -10,6 +10,8 @@ import { catalogRefresh } from './catalog-refresh.ts';
 import { catalogShow } from './catalog-show.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
+import { ledgerExport } from './ledger-export.ts';
+import { replay } from './replay.ts';
 import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -55,6 +57,8 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  ledgerExport,
+  replay,
 ];
 
 /** Exit code of a call that could not be understood. */

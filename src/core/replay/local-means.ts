@@ -21,6 +21,7 @@ interface Observed {
   weights: Float64Array;
   /** Squares of the scales of the requests that were estimated. */
   squares: number;
+  isAsked: boolean;
   isSorted: boolean;
 }
 
@@ -44,6 +45,7 @@ export class LocalMeans {
         sums: NONE,
         weights: NONE,
         squares: 0,
+        isAsked: false,
         isSorted: false,
       });
     } else {
@@ -55,8 +57,11 @@ export class LocalMeans {
   /**
    * What a request would have shown there, times a scale; undefined where none went there. To be asked after everything
    * was added.
+   *
+   * @param isChance - Whether the request would have turned out by chance as the others did. False where somebody else
+   *   counts that.
    */
-  estimate(place: number, at: number, scale = 1): number | undefined {
+  estimate(place: number, at: number, scale = 1, isChance = true): number | undefined {
     const observed = this.#observed.get(place);
     if (observed === undefined) return undefined;
     if (!observed.isSorted) sort(observed);
@@ -64,7 +69,8 @@ export class LocalMeans {
     const count = high - low;
     observed.weights[low] = (observed.weights[low] ?? 0) + scale / count;
     observed.weights[high] = (observed.weights[high] ?? 0) - scale / count;
-    observed.squares += scale * scale;
+    observed.isAsked = true;
+    if (isChance) observed.squares += scale * scale;
     return (scale * ((observed.sums[high] ?? 0) - (observed.sums[low] ?? 0))) / count;
   }
 
@@ -76,8 +82,8 @@ export class LocalMeans {
   variance(isShare = false): { readonly variance: number; readonly fewest: number } {
     let variance = 0;
     let fewest = Infinity;
-    for (const { values, weights, squares: own } of this.#observed.values()) {
-      if (own === 0) continue;
+    for (const { values, weights, squares: own, isAsked } of this.#observed.values()) {
+      if (!isAsked) continue;
       const spread = isShare ? spreadOfShare(values) : spreadOf(values);
       let weight = 0;
       let squares = 0;

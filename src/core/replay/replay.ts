@@ -61,31 +61,41 @@ class Metric {
     this.#goesOn.add(place, at, wentOn ? 1 : 0);
   }
 
-  /** The price at the first endpoint, and at those after it as often as requests go on from there. None costs nothing. */
-  #priceOf([first, ...others]: readonly Way[], at: number): number {
+  /**
+   * What a request is expected to cost: the price at the first endpoint, and at those after it as often as requests go
+   * on from there. One that nobody answers costs nothing.
+   *
+   * @param onVariance - Told how much that may vary.
+   */
+  #expectedPrice([first, ...others]: readonly Way[], at: number, onVariance: (variance: number) => void): number {
     if (first === undefined) return 0;
-    let further = 0;
-    for (const [index, { place, price }] of [...others.entries()].toReversed()) {
-      const goesOn = this.#goesOn.estimate(place, at, 0) ?? 0;
-      further = price + (index === others.length - 1 && others.length === WAYS - 1 ? 0 : goesOn * (further - price));
+    let [mean, square] = [0, 0];
+    for (const { place, price } of others.toReversed()) {
+      const goesOn = this.#goesOn.estimate(place, at, 0, false) ?? 0;
+      square = (1 - goesOn) * price ** 2 + goesOn * square;
+      mean = (1 - goesOn) * price + goesOn * mean;
     }
-    return first.price + (this.#goesOn.estimate(first.place, at, further - first.price) ?? 0);
+    const goesOn = this.#goesOn.estimate(first.place, at, 0, false) ?? 0;
+    const expected = first.price + (this.#goesOn.estimate(first.place, at, mean - first.price, false) ?? 0);
+    onVariance(Math.max(0, (1 - goesOn) * first.price ** 2 + goesOn * square - expected ** 2));
+    return expected;
   }
 
   result(): Estimated {
     let unknown = 0;
     let before = this.#sum;
     let difference = 0;
+    let chance = 0;
     for (const { at, to, before: was, ways } of this.#moved) {
       const estimate = this.#means.estimate(to, at);
       if (estimate === undefined) unknown += 1;
       else {
         before += was;
-        difference += estimate + this.#priceOf(ways, at) - was;
+        difference += estimate + this.#expectedPrice(ways, at, (one) => (chance += one)) - was;
       }
     }
     const [own, further] = [this.#means.variance(this.#isShare), this.#goesOn.variance(true)];
-    const variance = own.variance + further.variance;
+    const variance = own.variance + further.variance + chance;
     const fewest = Math.min(own.fewest, further.fewest);
     const estimated = this.#moved.length - unknown;
     const requests = this.#requests + estimated;
