@@ -31,6 +31,7 @@ export interface InspectorCall {
   readonly path: string;
   readonly query: string;
   readonly header: (name: string) => string | undefined;
+  readonly headerNames?: (() => readonly string[]) | undefined;
   readonly signal: AbortSignal;
   readonly remoteAddress?: string | undefined;
   readonly httpVersion?: string | undefined;

@@ -149,6 +149,8 @@ export function resolveConfig(
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
+    inspector: config.inspector ?? running?.resolved.inspector,
     ledger:
       running === undefined ? resolveLedger(config.ledger, config.inspector !== undefined) : running.resolved.ledger,
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...filled.limits }),

@@ -74,6 +74,8 @@ export class LiveHub {
       if (!open) return;
       open = false;
       this.#pages -= 1;
+      // Nobody ticks any more when the last page is gone; who waits finds out that its page is.
+      this.#wake();
       if (this.#pages === 0) this.#lingering = this.#environment.setTimer(() => this.#close(), LINGER_MS);
     };
   }
@@ -124,10 +126,14 @@ export class LiveHub {
   readonly #tick = (): void => {
     if (this.#pages > 0) this.#environment.setTimer(this.#tick, TICK_MS);
     else this.#isTicking = false;
+    this.#wake();
+  };
+
+  #wake(): void {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
-  };
+  }
 
   readonly #onRequest = ({ request }: RequestEvent): void => {
     if (this.#running.size < MOST_RUNNING) this.#running.set(request.id, this.#rowOf(request, 0));

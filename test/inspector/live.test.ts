@@ -169,6 +169,21 @@ describe('the live stream', () => {
     await elsewhere.close();
   });
 
+  it('goes on when another configuration comes into force', async () => {
+    const { router, watch, ask, environment } = scene();
+    const page = await watch();
+    await page.next();
+    router.update({ providers: router.internals.config.providers, catalog: [] });
+    await ask();
+    const next = page.next();
+    await environment.advance(300);
+    expect((await next)?.update.ended).toHaveLength(1);
+    await page.close();
+    const another = await watch();
+    expect((await another.next())?.update.totals.requests).toBe(1);
+    await another.close();
+  });
+
   it('keeps a quiet connection open with comments', async () => {
     const { watch, environment } = scene();
     const page = await watch();
@@ -189,6 +204,15 @@ describe('the live stream', () => {
     await environment.advance(60_000);
     expect(events.heard('attempt')).toBe(false);
     expect(environment.pendingTimers).toBe(0);
+  });
+
+  it('ends for a page that is closed while nothing happens', async () => {
+    const { watch } = scene();
+    const page = await watch();
+    await page.next();
+    const waiting = page.next();
+    await page.close();
+    expect(await waiting).toBeUndefined();
   });
 
   it('keeps a bounded number of requests for pages that do not read', async () => {
