@@ -1,15 +1,21 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
-import type { EndpointRecord, World } from '../selection/performance.ts';
+import { areComparable } from '../selection/exacto.ts';
+import type { World } from '../selection/performance.ts';
 import { planRoute } from '../selection/plan-route.ts';
+import { hasThresholds } from '../selection/rank.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
+import { type SeenState, stateOf } from './seen-endpoint.ts';
 
-/** What a decision saw of the world, by reference: nothing is written out before somebody wants to read it. */
+/**
+ * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
+ * are known of an endpoint there are only those numbers here that a decision looks at.
+ */
 export interface SeenWorld {
-  readonly world: World;
-  /** What was known of each endpoint that was compared, by its id. Absent for one that was never called. */
-  readonly records: ReadonlyMap<string, EndpointRecord>;
+  readonly world: Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens'>;
+  /** What was known of each endpoint that was compared. Without those that were never called. */
+  readonly states: readonly SeenState[];
   /** Answers to whether an endpoint may be called that were more than a plain yes. */
   readonly admissions: readonly SeenAnswer[];
 }
@@ -36,15 +42,27 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
           },
         };
   const plan = planRoute(request, watched);
-  const records = new Map<string, EndpointRecord>();
+  const { now, roll, served, usualAnswerTokens } = world;
+  const isExact = looksAtMeasures(request, world);
+  const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
+  const states: SeenState[] = [];
   const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
-    // Records are replaced when they change, never changed: this one stays what the plan saw.
     const record = world.record(endpoint);
-    if (record !== undefined) records.set(endpoint.id, record);
+    if (record !== undefined) states.push(stateOf(endpoint, record, { now, isExact, comparesTools }));
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
-  return { ...plan, seen: { world, records, admissions } };
+  return { ...plan, seen: { world: { now, roll, served, usualAnswerTokens }, states, admissions } };
+}
+
+/** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */
+function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, { strategy }: World): boolean {
+  const isSorted = preferences.sort !== undefined || serviceTier !== undefined || hasThresholds(preferences);
+  return isSorted || strategy !== 'adaptive' || targets.some(({ sort }) => sort !== undefined);
+}
+
+function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
+  return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
 }
 
 function isPlain(admission: Admission): boolean {

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
@@ -27,26 +28,76 @@ const LONG_AGO_MS = -3_600_000;
 const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 160;
 
-/** Writes down what is known of an endpoint. Undefined where it is as with one of which nothing bad is known. */
+/** What a decision looked at of an endpoint that was called before. */
+export interface SeenState extends Measures {
+  readonly endpoint: string;
+  readonly condition: EndpointHealth['condition'];
+  readonly lateness: number;
+  /** Monotonic milliseconds. */
+  readonly lateAt: number;
+  readonly tools: SeenTools | undefined;
+}
+
+interface Measures {
+  readonly latency: SeenPercentiles | undefined;
+  readonly throughput: SeenPercentiles | undefined;
+  readonly stability: 0 | 1 | 2;
+}
+
+/** Adding up thousands of counts takes longer than a decision; where it looked at none, those of a second ago will do. */
+const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
+const MEASURED_FOR_MS = 1_000;
+
+/**
+ * What a decision looks at of what is known of an endpoint.
+ *
+ * @param when - `isExact`: the decision may hang on measures; `comparesTools`: and on how tool calls turned out.
+ */
+export function stateOf(
+  endpoint: Endpoint,
+  { health, speed, performance }: EndpointRecord,
+  { now, isExact, comparesTools }: { readonly now: number; readonly isExact: boolean; readonly comparesTools: boolean },
+): SeenState {
+  let measures = isExact ? undefined : MEASURED.get(endpoint);
+  if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
+    measures = {
+      at: now,
+      latency: bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS)),
+      throughput: bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS)),
+      stability: stabilityOf(health, now),
+    };
+    MEASURED.set(endpoint, measures);
+  }
+  return {
+    endpoint: endpoint.id,
+    condition: health.condition,
+    lateness: speed?.lateness ?? 0,
+    lateAt: speed?.at ?? 0,
+    latency: measures.latency,
+    throughput: measures.throughput,
+    stability: measures.stability,
+    tools: comparesTools ? toolsOf(performance, now) : undefined,
+  };
+}
+
+/** Writes down what a decision saw of an endpoint. Undefined where it is as with one of which nothing bad is known. */
 export function seenEndpoint(
-  record: EndpointRecord | undefined,
+  state: SeenState | undefined,
   answers: readonly { readonly warm: boolean; readonly admission: Admission }[],
-  { now, comparesTools }: { readonly now: number; readonly comparesTools: boolean },
+  now: number,
 ): SeenEndpoint | undefined {
-  if (record === undefined && answers.length === 0) return undefined;
-  const { health, speed, performance } = record ?? {};
   const cold = answers.find(({ warm }) => !warm)?.admission;
   const warm = answers.find((one) => one.warm)?.admission;
-  const stability = health === undefined ? 0 : stabilityOf(health, now);
-  const latency = performance && bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS));
-  const throughput = performance && bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS));
-  const tools = performance && comparesTools ? toolsOf(performance, now) : undefined;
-  const isFaultless = health === undefined || health.condition.value === 1;
-  const seen: SeenEndpoint = {
-    ...(isFaultless ? {} : { condition: [health.condition.value, now - health.condition.at] }),
-    ...(speed === undefined || speed.lateness === 0 ? {} : { lateness: [speed.lateness, now - speed.at] }),
+  const asked = {
     ...(cold === undefined ? {} : { cold: seenAdmission(cold) }),
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
+  };
+  if (state === undefined) return answers.length === 0 ? undefined : asked;
+  const { condition, lateness, lateAt, latency, throughput, tools, stability } = state;
+  const seen: SeenEndpoint = {
+    ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
+    ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
+    ...asked,
     ...(latency === undefined ? {} : { latency }),
     ...(throughput === undefined ? {} : { throughput }),
     ...(tools === undefined ? {} : { tools }),

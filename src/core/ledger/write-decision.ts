@@ -4,7 +4,6 @@ import type { LedgerDecision, LedgerTarget, SeenEndpoint } from '../../contracts
 import type { RoutingPolicy } from '../account.ts';
 import type { ModelTarget } from '../normalize/normalized-request.ts';
 import { sessionDraw } from '../selection/adaptive/rank-adaptive.ts';
-import { areComparable } from '../selection/exacto.ts';
 import type { RequestDraft } from './draft.ts';
 import { recordedPreferences } from './recorded-preferences.ts';
 import { seenEndpoint } from './seen-endpoint.ts';
@@ -20,16 +19,17 @@ export interface DecisionContext {
 export type SeenNotes = (endpoint: Endpoint) => SeenEndpoint | undefined;
 
 /** Writes down what a decision saw of endpoints. */
-export function noteOf({ plan, request }: RequestDraft): SeenNotes {
-  const { seen, steps, rejected } = plan;
+export function noteOf({ plan }: RequestDraft): SeenNotes {
+  const { seen } = plan;
   if (seen === undefined) return () => undefined;
-  const { world, records, admissions } = seen;
-  const compared = [...steps, ...rejected].map(({ endpoint }) => endpoint);
-  const sorts = [request.preferences.sort, ...request.targets.map(({ sort }) => sort)];
-  const comparesTools = (request.needs.tools || sorts.includes('exacto')) && areComparable(compared);
+  const { world, states, admissions } = seen;
   return ({ id }) => {
     const answers = admissions.filter(({ endpoint }) => endpoint === id);
-    return seenEndpoint(records.get(id), answers, { now: world.now, comparesTools });
+    return seenEndpoint(
+      states.find(({ endpoint }) => endpoint === id),
+      answers,
+      world.now,
+    );
   };
 }
 
