@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
-import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
+import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
   type EndpointPerformance,
@@ -180,23 +180,26 @@ function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPe
     start: EARLIER_MS,
     requests,
     // So many that the few of the last five minutes do not move the median.
-    throughput: median === undefined ? EMPTY : EMPTY.with(median, 1e6),
+    throughput: median === undefined ? EMPTY : { first: median, counts: [1e6] },
   };
   return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
 }
 
-const EMPTY: readonly number[] = Array.from({ length: BUCKETS }, () => 0);
+/** Counts of buckets, from the first on. */
+type Buckets = EndpointPerformance['slices'][number]['latency'];
+
+const EMPTY: Buckets = { first: 0, counts: [] };
 const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
 
 /** A hundred values with these percentiles. */
-function histogramOf(percentiles: SeenPercentiles | undefined): readonly number[] {
+function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
   if (percentiles === undefined) return EMPTY;
-  const counts = [...EMPTY];
+  const counts = Array.from({ length: BUCKETS }, () => 0);
   for (const [index, count] of COUNTS.entries()) {
     const bucket = percentiles[index] ?? 0;
     counts[bucket] = (counts[bucket] ?? 0) + count;
   }
-  return counts;
+  return { first: 0, counts };
 }
 
 /** Up to the median, from there to the 75th percentile, to the 90th and beyond. */
