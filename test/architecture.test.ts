@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/config': [...GROUND, 'src/net', 'src/providers', 'src/plugins', 'src/storage', 'src/queue', 'src/runtime'],
   'src/router': [...GROUND, 'src/net', 'src/storage', 'src/queue', 'src/runtime', 'src/config'],
   'src/http': [...GROUND, 'src/runtime', 'src/config', 'src/router'],
+  'src/inspector': [...GROUND, 'src/runtime', 'src/config', 'src/http'],
   'src/entries': ['src'],
   'src/cli': ['src', 'adapters'],
   'src/testing': ['src'],

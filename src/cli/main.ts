@@ -7,6 +7,8 @@ import { batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
+import { ledgerExport } from './ledger-export.ts';
+import { replay } from './replay.ts';
 import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -52,6 +54,8 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  ledgerExport,
+  replay,
 ];
 
 /** Exit code of a call that could not be understood. */

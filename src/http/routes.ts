@@ -8,6 +8,7 @@ export type Operation =
   | { readonly name: 'embeddings' }
   | { readonly name: 'count_tokens' }
   | BatchOperation
+  | LedgerOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -20,10 +21,13 @@ export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
   | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
 
+/** Operations that read the ledger. */
+export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger_costs' };
+
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
@@ -37,7 +41,13 @@ export function isBatch(operation: Operation): operation is BatchOperation {
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return !NO_CATALOG.has(name) && !isBatch(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation) && !isLedger(operation);
+}
+
+/** True for an operation that reads the ledger. */
+export function isLedger(operation: Operation): operation is LedgerOperation {
+  const { name } = operation;
+  return name === 'generation' || name === 'ledger' || name === 'ledger_costs';
 }
 
 const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
@@ -74,6 +84,9 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  { method: 'GET', pattern: /^\/generation$/, operation: () => ({ name: 'generation' }) },
+  { method: 'GET', pattern: /^\/ledger$/, operation: () => ({ name: 'ledger' }) },
+  { method: 'GET', pattern: /^\/ledger\/costs$/, operation: () => ({ name: 'ledger_costs' }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {
