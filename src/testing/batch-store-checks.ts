@@ -2,6 +2,7 @@ import type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/ch
 import { claimingChecks } from './batch-store-checks/claiming-checks.ts';
 import { draftChecks } from './batch-store-checks/draft-checks.ts';
 import { faultChecks } from './batch-store-checks/fault-checks.ts';
+import { fileChecks } from './batch-store-checks/file-checks.ts';
 import { idempotencyChecks } from './batch-store-checks/idempotency-checks.ts';
 import { outcomeChecks } from './batch-store-checks/outcome-checks.ts';
 import { readingChecks } from './batch-store-checks/reading-checks.ts';
@@ -33,6 +34,7 @@ export const batchStoreChecks: readonly BatchStoreCheck[] = [
   ...taskChecks,
   ...tenantChecks,
   ...sweepChecks,
+  ...fileChecks,
   ...faultChecks,
   ...sharingChecks,
 ];

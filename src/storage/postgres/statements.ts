@@ -10,6 +10,8 @@ const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+const OF_FILE = 'account = :account AND file_id = :fileId';
+const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
 
 /**
@@ -18,6 +20,7 @@ const RECORD = 'record, total, completed, failed';
  */
 export function accountStatements(schema: string) {
   const [batches, items, tasks, keys] = ['batches', 'items', 'tasks', 'keys'].map((table) => `${schema}.${table}`);
+  const [files, pieces] = [`${schema}.files`, `${schema}.file_pieces`];
   const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
   return {
     insertDraft: `INSERT INTO ${batches} AS known (account, id, stage, touched_at)
@@ -120,6 +123,35 @@ export function accountStatements(schema: string) {
     deleteRow: `DELETE FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${items} WHERE ${OF_BATCH})`,
     findDeleted: `SELECT 1 FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+
+    openFile: `INSERT INTO ${files} AS known (account, id, stage, touched_at)
+      VALUES (:account, :fileId, 'draft', ${NOW})
+      ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
+      WHERE known.account = :account AND known.stage = 'draft'`,
+    addPiece: `WITH draft AS (
+        UPDATE ${files} SET touched_at = ${NOW}
+        WHERE account = :account AND id = :fileId AND stage = 'draft' RETURNING 1),
+      added AS (
+        INSERT INTO ${pieces} (account, file_id, piece, content)
+        SELECT :account, :fileId, :piece::integer, :content::bytea FROM draft
+        ON CONFLICT (account, file_id, piece) DO NOTHING)
+      SELECT count(*) AS drafts FROM draft`,
+    lockFile: `SELECT stage, record, ${NOW} AS now FROM ${files}
+      WHERE account = :account AND id = :fileId FOR UPDATE`,
+    publishFile: `UPDATE ${files} SET stage = 'file', created_at = :createdAt, delete_at = :deleteAt, record = :record
+      WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+    findFile: `SELECT record FROM ${files} WHERE ${THIS_FILE}`,
+    listFiles: `SELECT record FROM ${files}
+      WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
+        (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
+      ORDER BY created_at DESC, id DESC LIMIT :limit`,
+    readPiece: `SELECT content FROM ${pieces}
+      WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
+    hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+    deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND piece IN (
+      SELECT piece FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece LIMIT 64)`,
+    deleteFile: `DELETE FROM ${files} WHERE account = :account AND id = :fileId AND stage = 'deleted'
+      AND NOT EXISTS (SELECT 1 FROM ${pieces} WHERE ${OF_FILE})`,
   };
 }
 
@@ -157,6 +189,10 @@ export function workerStatements(schema: string) {
       UPDATE ${schema}.batches AS batches SET stage = 'deleted'
       FROM over WHERE batches.account = over.account AND batches.id = over.id
       RETURNING batches.account, batches.id`,
+    findOverFiles: `SELECT account, id, stage FROM ${schema}.files
+      WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
+        OR (stage = 'file' AND delete_at <= ${NOW})
+      LIMIT :limit`,
     deleteOldKeys: `WITH old AS (
         SELECT account, key_digest FROM ${schema}.keys WHERE expires_at <= ${NOW} LIMIT 1000 FOR UPDATE SKIP LOCKED)
       DELETE FROM ${schema}.keys AS keys USING old

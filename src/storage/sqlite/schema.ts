@@ -59,6 +59,23 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX keys_of_batch ON keys (account, batch_id);
   CREATE INDEX keys_over ON keys (expires_at);
   `,
+  `
+  CREATE TABLE files (
+    account TEXT NOT NULL, id TEXT NOT NULL,
+    stage TEXT NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),
+    created_at INTEGER, delete_at INTEGER, touched_at INTEGER NOT NULL, record TEXT,
+    PRIMARY KEY (account, id)
+  ) STRICT;
+  CREATE INDEX files_newest ON files (account, created_at, id) WHERE stage = 'file';
+  CREATE INDEX files_over ON files (delete_at) WHERE stage = 'file';
+  CREATE INDEX files_unfinished ON files (touched_at) WHERE stage <> 'file';
+
+  CREATE TABLE file_pieces (
+    account TEXT NOT NULL, file_id TEXT NOT NULL, piece INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (account, file_id, piece),
+    FOREIGN KEY (account, file_id) REFERENCES files (account, id)
+  ) STRICT;
+  `,
 ];
 
 /** Marks a file as ours, so that the data of another program is never touched. */

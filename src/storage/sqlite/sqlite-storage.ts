@@ -2,6 +2,7 @@ import { anything, callable, checkShape, type OptionShape } from '../../platform
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection, type Values } from './connection.ts';
+import { filesOf } from './files.ts';
 import { draftsOf, ownerOf, recordsOf, storedText } from './records.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
@@ -39,14 +40,18 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   checkOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
   const connection = new SqliteConnection(file, busyTimeoutMs);
+  const files = filesOf(connection, clock);
+  const tasks = tasksOf(connection, clock);
   return {
     durable: true,
+    files,
     open: () => connection.open(),
     now: () => Promise.resolve(clock()),
     ...draftsOf(connection, clock),
     ...recordsOf(connection),
     ...itemsOf(connection, clock),
-    ...tasksOf(connection, clock),
+    ...tasks,
+    sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => Promise.resolve(connection.close()),
   };
 }

@@ -5,6 +5,8 @@ const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
+const OF_FILE = 'account = :account AND file_id = :fileId';
+const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
 /**
  * The small indexes are named, because SQLite would read the whole batch by its primary key: a worker that claims a few
@@ -105,6 +107,25 @@ export const ACCOUNT_STATEMENTS = {
   deleteBody: `DELETE FROM requests WHERE ${OF_BATCH} AND position = :position`,
   deleteItem: `DELETE FROM items WHERE ${OF_BATCH} AND position = :position`,
   deleteRow: `DELETE FROM batches WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+
+  openFile: `INSERT INTO files (account, id, stage, touched_at) VALUES (:account, :fileId, 'draft', :now)
+    ON CONFLICT (account, id) DO UPDATE SET touched_at = :now WHERE account = :account AND stage = 'draft'`,
+  touchFile: `UPDATE files SET touched_at = :now WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+  addPiece: `INSERT INTO file_pieces (account, file_id, piece, content) VALUES (:account, :fileId, :piece, :content)
+    ON CONFLICT (account, file_id, piece) DO NOTHING`,
+  publishFile: `UPDATE files SET stage = 'file', created_at = :createdAt, delete_at = :deleteAt, record = :record
+    WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+  findFile: `SELECT record FROM files WHERE ${THIS_FILE}`,
+  listFiles: `SELECT record FROM files
+    WHERE account = :account AND stage = 'file' AND (:after IS NULL OR (created_at, id) <
+      (SELECT created_at, id FROM files WHERE account = :account AND id = :after AND stage = 'file'))
+    ORDER BY created_at DESC, id DESC LIMIT :limit`,
+  readPiece: `SELECT content FROM file_pieces
+    WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM files WHERE ${THIS_FILE})`,
+  hideFile: `UPDATE files SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+  deletePieces: `DELETE FROM file_pieces WHERE ${OF_FILE} AND piece IN (
+    SELECT piece FROM file_pieces WHERE ${OF_FILE} ORDER BY piece LIMIT 16)`,
+  deleteFile: `DELETE FROM files WHERE account = :account AND id = :fileId AND stage = 'deleted'`,
 } as const;
 
 /** What workers ask on nobody's behalf: which account has something to do. */
@@ -117,6 +138,10 @@ export const WORKER_STATEMENTS = {
   findOver: `SELECT account, id, stage FROM batches
     WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
       OR (stage = 'batch' AND delete_at <= :now AND status IN (${TERMINAL}))
+    LIMIT :limit`,
+  findOverFiles: `SELECT account, id, stage FROM files
+    WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
+      OR (stage = 'file' AND delete_at <= :now)
     LIMIT :limit`,
   deleteOldKeys: `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires_at <= :now LIMIT 1000)`,
 } as const;
