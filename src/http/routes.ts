@@ -7,6 +7,7 @@ export type Operation =
   | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
   | { readonly name: 'embeddings' }
   | BatchOperation
+  | FileOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -19,15 +20,23 @@ export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
   | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
 
+/** Operations on the files of batches. */
+export type FileOperation =
+  | { readonly name: 'file_create' | 'file_list' }
+  | { readonly name: 'file_retrieve' | 'file_content' | 'file_delete'; readonly id: string };
+
 /** Operations that only read the catalog. */
-export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation>;
+export type CatalogOperation = Exclude<
+  Operation,
+  { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation | FileOperation
+>;
 
 /** Operations that are done for an account. */
 export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
 
-/** True for an operation on batches. */
-export function isBatch(operation: Operation): operation is BatchOperation {
-  return operation.name.startsWith('batch_');
+/** True for an operation on batches or their files. */
+export function isBatch(operation: Operation): operation is BatchOperation | FileOperation {
+  return operation.name.startsWith('batch_') || operation.name.startsWith('file_');
 }
 
 /** True for an operation that only reads the catalog. */
@@ -67,6 +76,11 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  { method: 'POST', pattern: /^\/files$/, operation: () => ({ name: 'file_create' }) },
+  { method: 'GET', pattern: /^\/files$/, operation: () => ({ name: 'file_list' }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_retrieve', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_delete', id }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}/content$`), operation: (id) => ({ name: 'file_content', id }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

@@ -60,6 +60,7 @@ export function createBatches(
     },
     spending: services.spending,
     checkAccount: services.checkAccount,
+    lineLimits: config.limits,
     openState: async () => config.state.open?.(),
     providers,
     accountOf: findAccount,

@@ -6,6 +6,10 @@ export const BATCH_LIMITS = {
   bytes: option.whole(1, { default: 200_000_000, unit: 'bytes' }),
   /** Requests in one batch that comes over HTTP. In-process callers may send any number. Default 5,000. */
   requests: option.whole(1, { default: 5_000 }),
+  /** Bytes in a file that is uploaded for a batch. Default 200,000,000. */
+  fileBytes: option.whole(1, { default: 200_000_000, unit: 'bytes' }),
+  /** Requests, which are lines, in such a file. Default 50,000. */
+  fileRequests: option.whole(1, { default: 50_000 }),
   /** Bodies that are received at the same time; more are a 503. Default 8. */
   uploads: option.whole(1, { default: 8 }),
   /** Those of one account among them. Default 2. */

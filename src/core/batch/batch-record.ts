@@ -2,6 +2,7 @@ import type { BatchEndpoint, BatchRequestCounts, BatchStatus, BatchWebhookEvent 
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { Account } from '../account.ts';
+import type { BatchFault, OutputKind } from './batch-files.ts';
 import { isTerminal } from './machine.ts';
 import { wireBatch } from './wire-batch.ts';
 
@@ -37,7 +38,13 @@ export interface BatchRecord {
   readonly callbackUrl?: string | undefined;
   readonly counts: BatchRequestCounts;
   readonly usage?: Usage | undefined;
-  readonly error?: { readonly message: string } | undefined;
+  /** Why it failed. Already there while it is validated, when it was found before. */
+  readonly error?: BatchFault | undefined;
+  /** File that its requests came in. */
+  readonly inputFileId?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Bytes of its files, once it is completed. */
+  readonly fileBytes?: Readonly<Record<OutputKind, number>> | undefined;
   /** What must be remembered of the job at a provider's own batch API. */
   readonly upstream?: JsonObject | undefined;
   /** Grows by one with every change of this record, so that two writers notice each other. */

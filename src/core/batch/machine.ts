@@ -1,6 +1,7 @@
 import type { BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
+import type { BatchFault } from './batch-files.ts';
 import type { BatchRecord } from './batch-record.ts';
 
 /** Something that happened to a batch. */
@@ -8,7 +9,7 @@ export type BatchEvent =
   /** Every request is well formed. */
   | { readonly type: 'validated'; readonly expiresAt?: number | undefined }
   /** A request is not, or the batch as a whole cannot run. */
-  | { readonly type: 'rejected'; readonly message: string }
+  | ({ readonly type: 'rejected' } & BatchFault)
   /** A provider took the batch into its own batch API, or tells more about it. */
   | {
       readonly type: 'assigned';
@@ -19,7 +20,12 @@ export type BatchEvent =
   /** Every request has its outcome. */
   | { readonly type: 'drained' }
   /** Everything is added up. */
-  | { readonly type: 'finalized'; readonly usage: Usage; readonly provider?: string | undefined }
+  | {
+      readonly type: 'finalized';
+      readonly usage: Usage;
+      readonly provider?: string | undefined;
+      readonly fileBytes?: BatchRecord['fileBytes'];
+    }
   /** Its time is over. */
   | { readonly type: 'expired' }
   /** Its owner wants it to stop. */
@@ -113,8 +119,10 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
   switch (event.type) {
     case 'validated':
       return event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt };
-    case 'rejected':
-      return { error: { message: event.message } };
+    case 'rejected': {
+      const { type: _, ...fault } = event;
+      return { error: fault };
+    }
     case 'assigned': {
       const { provider, expiresAt, upstream } = event;
       return {
@@ -124,7 +132,11 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
       };
     }
     case 'finalized':
-      return { usage: event.usage, ...(event.provider === undefined ? {} : { provider: event.provider }) };
+      return {
+        usage: event.usage,
+        ...(event.provider === undefined ? {} : { provider: event.provider }),
+        ...(event.fileBytes === undefined ? {} : { fileBytes: event.fileBytes }),
+      };
     case 'drained':
     case 'expired':
     case 'cancel_requested':

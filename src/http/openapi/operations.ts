@@ -10,6 +10,7 @@ import {
   described,
   errors,
   type ErrorStatus,
+  plain,
   success,
   UPSTREAM_ERRORS,
 } from './responses.ts';
@@ -151,6 +152,30 @@ const BATCHES_QUERY: readonly Parameter[] = [
   { name: 'created_before', in: 'query', description: 'Unix seconds.', schema: COUNT },
 ];
 
+/** A file in a path. */
+const FILE_PATH: readonly Parameter[] = [
+  { name: 'id', in: 'path', required: true, description: 'Id of the file.', schema: { ...TEXT, pattern: '^file-' } },
+];
+
+/** Query of `GET /files`. */
+const FILES_QUERY: readonly Parameter[] = [
+  { name: 'limit', in: 'query', description: 'Files on a page.', schema: COUNT },
+  { name: 'after', in: 'query', description: '`last_id` of the page before.', schema: TEXT },
+  { name: 'purpose', in: 'query', description: 'The only purpose there is.', schema: { enum: ['batch'] } },
+];
+
+/** The form of `POST /files`. */
+const FILE_FORM = {
+  type: 'object',
+  required: ['file', 'purpose'],
+  properties: {
+    file: { type: 'string', format: 'binary' },
+    purpose: { enum: ['batch'] },
+    'expires_after[anchor]': { enum: ['created_at'] },
+    'expires_after[seconds]': { type: 'integer', minimum: 3_600, maximum: 2_592_000 },
+  },
+};
+
 /** One operation of the document, and where it stands. */
 interface DocumentedOperation {
   readonly method: 'get' | 'post' | 'delete';
@@ -267,7 +292,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches',
     operation: {
       operationId: 'createBatch',
-      summary: 'Ask many things at once. All other fields stand before `requests`.',
+      summary: 'Ask many things at once: `requests`, behind all other fields, or an uploaded file.',
       parameters: CREATE_BATCH_HEADERS,
       ...body('NewBatch'),
       responses: {
@@ -295,6 +320,47 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     method: 'post',
     path: '/batches/{id}/cancel',
     operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
+  },
+  file_create: {
+    method: 'post',
+    path: '/files',
+    operation: {
+      operationId: 'createFile',
+      summary: 'Upload the requests of a batch: JSON lines, one request per line.',
+      requestBody: { required: true, content: { 'multipart/form-data': { schema: FILE_FORM } } },
+      responses: {
+        200: success('The file.', 'File'),
+        ...errors([...COMMON_ERRORS, ...BODY_ERRORS, 403], 'Error'),
+      },
+    },
+  },
+  file_list: {
+    method: 'get',
+    path: '/files',
+    operation: manages('listFiles', 'List files that were uploaded, the newest first.', 'FileList', FILES_QUERY),
+  },
+  file_retrieve: {
+    method: 'get',
+    path: '/files/{id}',
+    operation: manages('retrieveFile', 'Get what is known of a file.', 'File', FILE_PATH),
+  },
+  file_content: {
+    method: 'get',
+    path: '/files/{id}/content',
+    operation: {
+      operationId: 'retrieveFileContent',
+      summary: 'Get the content of a file.',
+      parameters: FILE_PATH,
+      responses: {
+        200: plain('The file, as JSON lines.', 'application/octet-stream'),
+        ...errors(BATCH_ERRORS, 'Error'),
+      },
+    },
+  },
+  file_delete: {
+    method: 'delete',
+    path: '/files/{id}',
+    operation: manages('deleteFile', 'Delete a file that was uploaded.', 'DeletedFile', FILE_PATH),
   },
   models: { method: 'get', path: '/models', operation: reads('listModels', 'List models.', 'ModelList', MODELS_QUERY) },
   models_count: {

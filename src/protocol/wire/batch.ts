@@ -3,6 +3,7 @@ import {
   type Batch,
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
+  type BatchErrors,
   type BatchItemError,
   type BatchList,
   type BatchRequestCounts,
@@ -30,6 +31,21 @@ const resultItem = wireObject<BatchResultItem>(
   {},
 );
 
+const errors = wireObject<BatchErrors>(
+  {
+    object: z.literal('list'),
+    data: z.array(
+      z.object({
+        code: z.string(),
+        message: z.string(),
+        param: z.string().nullable(),
+        line: z.int().min(1).nullable(),
+      }),
+    ),
+  },
+  {},
+);
+
 /** Schema of {@link Batch}. */
 export const batchSchema = wireObject<Batch>(
   {
@@ -47,6 +63,15 @@ export const batchSchema = wireObject<Batch>(
     usage: usageSchema.nullable(),
     results: z.array(resultItem).nullable(),
     error: z.object({ message: z.string() }).nullable(),
+    errors: errors.nullable(),
+    input_file_id: z.string().nullable(),
+    output_file_id: z.string().nullable(),
+    error_file_id: z.string().nullable(),
+    completed_at: seconds.nullable(),
+    failed_at: seconds.nullable(),
+    expired_at: seconds.nullable(),
+    cancelled_at: seconds.nullable(),
+    metadata: z.record(z.string(), z.string()).nullable(),
   },
   {},
 );

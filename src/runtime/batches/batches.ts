@@ -9,6 +9,8 @@ import type { CheckAccount } from '../limits/account-check.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 import { createBatch, type CreateBatchOptions, type NewBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';
+import type { LineLimits } from './file-requests.ts';
+import { type BatchFiles, FileService } from './files.ts';
 import { findJob, storedJob } from './native-job.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
@@ -35,6 +37,8 @@ export interface ListBatchesOptions extends BatchOptions {
 
 /** Batches of a router. */
 export interface Batches {
+  /** Files that batches are made of, and those that they end in. */
+  readonly files: BatchFiles;
   /**
    * Creates a batch; resolves when it is stored. It runs once somebody has called {@link Batches.start} or
    * {@link Batches.tick}, here or in another process on the same storage.
@@ -90,6 +94,7 @@ export interface Batches {
 /** What batches are made of. */
 interface BatchServicePorts extends BatchPorts {
   readonly checkAccount: CheckAccount;
+  readonly lineLimits: LineLimits;
   /** Finds out whether shared state is there; rejects when the program cannot do without. */
   readonly openState: () => Promise<void>;
   readonly queue: TaskQueue;
@@ -103,6 +108,7 @@ const RESULTS_PAGE = 20;
 
 /** The batches of a router. */
 export class BatchService implements Batches {
+  readonly files: BatchFiles;
   readonly #ports: BatchServicePorts;
   readonly #sweeper: Sweeper;
   #opened: Promise<void> | undefined;
@@ -111,6 +117,7 @@ export class BatchService implements Batches {
   constructor(ports: BatchServicePorts) {
     this.#ports = ports;
     this.#sweeper = new Sweeper(ports);
+    this.files = new FileService({ ...ports, open: () => this.#open() });
   }
 
   async create(batch: NewBatch, options: CreateBatchOptions = {}): Promise<Batch> {

@@ -15,6 +15,7 @@ import { afterWebhookTry, WEBHOOK_TRIES } from '../../core/batch/webhook-schedul
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
 import { ItemPool } from './item-pool.ts';
+import { kindOf, lineBytes } from './files.ts';
 import * as read from '../../platform/json.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
@@ -107,10 +108,13 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   if (batch?.status !== 'finalizing') return DONE;
   let total: Usage | undefined;
   const providers = new Set<string | undefined>();
+  const fileBytes = { output: 0, errors: 0 };
   for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
     outcomes = await store.outcomes(task.account, task.batchId, after, PAGE);
     if (outcomes.length === 0) break;
-    for (const { usage, response } of outcomes) {
+    for (const outcome of outcomes) {
+      const { usage, response } = outcome;
+      fileBytes[kindOf(outcome)] += lineBytes(outcome);
       if (usage !== undefined) total = addUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
@@ -120,7 +124,7 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   const [only] = providers;
   const provider = batch.provider ?? (providers.size === 1 ? only : undefined);
   await failPoint('finalize.done');
-  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE, provider });
+  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE, provider, fileBytes });
   return DONE;
 }
 

@@ -2,6 +2,7 @@ import { RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask, StoredItem } from '../../contracts/batch-store.ts';
+import { faultOfLine } from '../../core/batch/batch-files.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 import { DONE } from './task-results.ts';
@@ -14,6 +15,10 @@ export async function validateTask(ports: BatchPorts, task: ClaimedTask, signals
   const { store, limits, failPoint } = ports;
   const batch = await store.find(task.account, task.batchId);
   if (batch?.status !== 'validating') return DONE;
+  if (batch.error !== undefined) {
+    await applyEvent(ports, batch, { type: 'rejected', ...batch.error });
+    return DONE;
+  }
   const account = await ports.accountOf(batch);
   for (let after = -1, items; ; after = items.at(-1)?.index ?? after) {
     items = await store.items(task.account, task.batchId, after, PAGE);
@@ -23,7 +28,8 @@ export async function validateTask(ports: BatchPorts, task: ClaimedTask, signals
       if (signals.stopping.aborted) return { type: 'again', afterMs: 0, reset: true };
       const message = await problemOf(item, () => ports.calls.prepare(batch, item.body, account));
       if (message !== undefined) {
-        await applyEvent(ports, batch, { type: 'rejected', message });
+        const fault = batch.inputFileId === undefined ? { message } : faultOfLine(message);
+        await applyEvent(ports, batch, { type: 'rejected', ...fault });
         return DONE;
       }
       await nextTurn();
