@@ -10,7 +10,6 @@ import { type UploadLimits, uploadedBytes } from './batch-upload.ts';
 import { invalid, tooLarge } from './body.ts';
 import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { type Form, type FormLimits, readForm } from './multipart.ts';
-import type { FileOperation } from './routes.ts';
 
 type Files = Router['batches']['files'];
 

@@ -1,5 +1,5 @@
 import { apiKeys, type RouterConfig } from 'signalbox';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readForm } from '../../src/http/multipart.ts';
 import { batchProvider, batchScene, failing } from '../support/batches.ts';
@@ -225,7 +225,7 @@ function answerOf(text: string) {
 describe('a form', () => {
   it('gives its file byte by byte, however it is cut', async () => {
     const bytes = fc.uint8Array({ maxLength: 200 });
-    const pieces = fc.array(fc.constantFrom(...[`\r\n--${BOUNDARY.slice(0, 4)}`, '\r', '\r\n', '\r\n--', '-']));
+    const pieces = fc.array(fc.constantFrom(`\r\n--${BOUNDARY.slice(0, 4)}`, '\r', '\r\n', '\r\n--', '-'));
     await fc.assert(
       fc.asyncProperty(bytes, pieces, fc.integer({ min: 1, max: 50 }), async (noise, near, size) => {
         const content = Buffer.concat([

@@ -1,3 +1,4 @@
+import { FILE_FORM, FILE_PATH, FILES_QUERY } from './file-parts.ts';
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
@@ -151,30 +152,6 @@ const BATCHES_QUERY: readonly Parameter[] = [
   { name: 'created_after', in: 'query', description: 'Unix seconds.', schema: COUNT },
   { name: 'created_before', in: 'query', description: 'Unix seconds.', schema: COUNT },
 ];
-
-/** A file in a path. */
-const FILE_PATH: readonly Parameter[] = [
-  { name: 'id', in: 'path', required: true, description: 'Id of the file.', schema: { ...TEXT, pattern: '^file-' } },
-];
-
-/** Query of `GET /files`. */
-const FILES_QUERY: readonly Parameter[] = [
-  { name: 'limit', in: 'query', description: 'Files on a page.', schema: COUNT },
-  { name: 'after', in: 'query', description: '`last_id` of the page before.', schema: TEXT },
-  { name: 'purpose', in: 'query', description: 'The only purpose there is.', schema: { enum: ['batch'] } },
-];
-
-/** The form of `POST /files`. */
-const FILE_FORM = {
-  type: 'object',
-  required: ['file', 'purpose'],
-  properties: {
-    file: { type: 'string', format: 'binary' },
-    purpose: { enum: ['batch'] },
-    'expires_after[anchor]': { enum: ['created_at'] },
-    'expires_after[seconds]': { type: 'integer', minimum: 3_600, maximum: 2_592_000 },
-  },
-};
 
 /** One operation of the document, and where it stands. */
 interface DocumentedOperation {
