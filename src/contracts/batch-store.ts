@@ -199,6 +199,8 @@ export interface BatchStore {
       readonly token: string;
       /** Only these. Default: all. */
       readonly indexes?: readonly number[] | undefined;
+      /** Only requests that nobody has claimed before. */
+      readonly fresh?: boolean | undefined;
     },
   ): Promise<readonly ClaimedItem[]>;
   /** Makes the leases of a token that have not ended end so many milliseconds from now; gives their number. */
@@ -230,6 +232,12 @@ export interface BatchStore {
     error: BatchItemError,
     resultIdOf: (index: number) => string,
   ): Promise<number>;
+
+  /**
+   * Batches of all accounts whose requests several workers may run: in progress, `shared`, and with requests that nobody
+   * has claimed before. In no order.
+   */
+  findShared(limit: number): Promise<readonly { readonly account: string; readonly batchId: string }[]>;
 
   /** Takes tasks of all accounts that are due and that nobody holds, those that are due longest first. */
   claimTasks(claim: {

@@ -30,6 +30,7 @@ export type {
   AttemptFacts,
   AttemptStartEvent,
   BatchUpdateEvent,
+  ConfigurationEvent,
   ErrorEvent,
   HealthEvent,
   NumericParameter,

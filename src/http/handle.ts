@@ -10,6 +10,8 @@ import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
 import { receive } from './receive.ts';
+import { policiesOf } from '../core/normalize/normalize.ts';
+import { modelRules } from '../core/normalize/preset.ts';
 import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
@@ -23,9 +25,10 @@ import { listedRouterModels } from './router-models.ts';
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(router: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export async function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
   if (match === undefined) return undefined;
+  const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
@@ -34,7 +37,7 @@ export async function handle(router: Router, call: HttpCall): Promise<HttpReply 
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
+    if (isCatalog(operation)) return await catalogReply(router, operation, call, context.headers);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
     const found = authorize(call, 'inference', router.internals);
     const account = found instanceof Promise ? await found : found;
@@ -111,15 +114,27 @@ function unexpected({ name, message, stack = '' }: Error): WarningEvent {
   return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
 }
 
-function catalogReply(
+async function catalogReply(
   router: Router,
   operation: CatalogOperation,
   call: HttpCall,
   headers: Readonly<Record<string, string>>,
-): HttpReply {
-  const { services } = router.internals;
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
+): Promise<HttpReply> {
+  const { services, config } = router.internals;
+  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, router);
+  const mayUse = modelRules(policiesOf(account, services.facts));
+  const body = answerCatalog(services, operation, new URLSearchParams(call.query), mayUse);
   return wholeReply(body, headers);
+}
+
+/** Who asks for what everybody may see. Credentials that are no good are none here. */
+async function knownAccount(call: HttpCall, router: Router): Promise<Account> {
+  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
+  try {
+    return await authorize(call, 'inference', router.internals);
+  } catch {
+    return ANONYMOUS;
+  }
 }
 
 /** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
@@ -184,20 +199,22 @@ type CatalogAnswer =
 /**
  * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
  *
+ * @param mayUse - Which models the account may use; the others are not there for it.
  * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
 function answerCatalog(
   { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,
+  mayUse: (model: string) => boolean = () => true,
 ): CatalogAnswer {
   const { catalog } = facts;
   const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(facts, query, at);
+      return listModels({ ...facts, mayUse }, query, at);
     case 'models_count':
-      return { data: { count: filterModels(facts, query, at).length } };
+      return { data: { count: filterModels({ ...facts, mayUse }, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
@@ -205,7 +222,7 @@ function answerCatalog(
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
       const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
       const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
-      if (model === undefined) throw unknownModel(operation.slug);
+      if (model === undefined || (router === undefined && !mayUse(model.id))) throw unknownModel(operation.slug);
       // Who answers a router model is only known when there is a request.
       const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
       const shown = router?.endpoints ?? endpoints;

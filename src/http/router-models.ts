@@ -7,6 +7,8 @@ export interface ListedFacts {
   readonly catalog: Catalog;
   /** Router models that plugins resolve. */
   readonly routerModels: ReadonlySet<string>;
+  /** Which models are listed. Router models are, whatever they may choose. Default: all. */
+  readonly mayUse?: ((model: string) => boolean) | undefined;
 }
 
 /** A router model as lists show it. */

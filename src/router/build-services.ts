@@ -1,8 +1,9 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { compileRules } from '../core/normalize/rules.ts';
 import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
 import { EndUsers } from '../runtime/chat/end-users.ts';
-import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
+import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
 import { accountCheck } from '../runtime/limits/account-check.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
@@ -12,6 +13,7 @@ import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
+import { sameOption } from '../config/option.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
 import { EventHub, warn } from '../runtime/chat/events.ts';
@@ -22,21 +24,43 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 /** Endpoints, accounts' users and so on that are remembered at a time. */
 const MAX_RECORDS = 10_000;
 
-/** Puts together what the runtime works with. Opens nothing, and sets no timers. */
-export function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
+/** A configuration in force, and what works by it. */
+export interface RunningServices {
+  readonly config: ResolvedConfig;
+  readonly services: RuntimeServices;
+}
+
+/**
+ * Puts together what the runtime works with. Opens nothing, and sets no timers.
+ *
+ * @param running - What it takes the place of: everything that was learnt or counted goes on, as far as its options are
+ *   the same.
+ */
+export function buildServices(
+  config: ResolvedConfig,
+  callWithin: RuntimeServices['callWithin'],
+  running?: RunningServices,
+): RuntimeServices {
   const { environment, docsUrl } = config;
+  const before = running?.services;
+  const same = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
+    running !== undefined && names.every((name) => sameOption(running.config[name], config[name]));
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
-  const events = new EventHub();
-  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, (endpoint, before, after) =>
-    announceHealth({ events, facts, environment }, endpoint, before, after),
-  );
+  const events = before?.events ?? new EventHub();
+  const onChange: HealthListener = (endpoint, earlier, later) =>
+    announceHealth({ events, facts, environment }, endpoint, earlier, later);
+  const records =
+    before?.records.under(config, onChange) ??
+    new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, onChange);
   return {
     environment,
     facts,
@@ -48,19 +72,24 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     adaptive: config.adaptive,
     pacer: config.pacer,
     hedge: config.hedge,
-    pacing: new SharedPacing(config.pacer, config.hedge),
-    answerLengths: new AnswerLengths(boundedMap(MAX_RECORDS)),
+    pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
+    answerLengths: before?.answerLengths ?? new AnswerLengths(boundedMap(MAX_RECORDS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
-    sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
-    budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    sticky:
+      before?.sticky.under(config.stickyTtlMs) ??
+      new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
+    budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
-    responses: new Responses(config.usage.responses, environment, events),
-    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    responses:
+      running?.config.usage === config.usage && before
+        ? before.responses
+        : new Responses(config.usage.responses, environment, events),
+    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),

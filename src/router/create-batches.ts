@@ -7,6 +7,7 @@ import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
+import { BatchHelpers } from '../runtime/batches/helpers.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import { worldOf } from '../runtime/chat/world-of.ts';
@@ -15,16 +16,20 @@ import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';
 
-/** Puts the batches of a router together. Opens nothing, and sets no timers. */
+/**
+ * Puts the batches of a router together. Opens nothing, and sets no timers.
+ *
+ * @param current - What works by the configuration in force: batches outlive changes of it.
+ */
 export function createBatches(
   config: ResolvedConfig,
-  services: RuntimeServices,
+  current: () => RuntimeServices,
   admission: Concurrency,
   ordinary: Omit<OrdinaryCalls, 'route'>,
 ): BatchService {
   const { batches, webhooks, environment } = config;
   const { storage: store, limits, accountOf, failPoint } = batches;
-  const { events, providers } = services;
+  const { events } = current();
   const queue = batches.queue({
     store,
     environment,
@@ -32,6 +37,7 @@ export function createBatches(
   });
 
   function route(request: BatchedRequest): readonly Endpoint[] {
+    const services = current();
     return endpointsNow(services, planRoute(request, worldOf(services)));
   }
 
@@ -41,7 +47,7 @@ export function createBatches(
     const found = await accountOf(id);
     // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
     if (found === undefined) throw new RangeError('the account of a batch is not there any more');
-    services.checkAccount(found);
+    current().checkAccount(found);
     return found;
   }
 
@@ -50,19 +56,24 @@ export function createBatches(
     environment,
     events,
     limits,
-    calls: new ItemCalls({ ...ordinary, route }, environment, services.registry.throughTools),
+    calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
+    helpers: new BatchHelpers(),
     webhooks: {
       outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
       environment,
       secrets: webhooks.secrets,
     },
-    spending: services.spending,
-    checkAccount: services.checkAccount,
+    get spending() {
+      return current().spending;
+    },
+    checkAccount: (account) => current().checkAccount(account),
     lineLimits: config.limits,
     openState: async () => config.state.open?.(),
-    providers,
+    get providers() {
+      return current().providers;
+    },
     accountOf: findAccount,
     wake: () => queue.wake(),
     failPoint,

@@ -33,6 +33,7 @@ describe('the statements of stores', () => {
   it('are on behalf of no account where workers look for something to do, and nowhere else', () => {
     expect(Object.keys(SQLITE_WORKER_STATEMENTS)).toEqual([
       'claimTasks',
+      'findShared',
       'nextTask',
       'findOver',
       'findOverFiles',
@@ -41,6 +42,7 @@ describe('the statements of stores', () => {
     expect(Object.keys(postgresWorkerStatements('s'))).toEqual([
       'now',
       'claimTasks',
+      'findShared',
       'nextTask',
       'hideOver',
       'findOverFiles',

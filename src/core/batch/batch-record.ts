@@ -27,6 +27,8 @@ export interface BatchRecord {
   readonly expiresAt?: number | undefined;
   /** When the batch and everything in it is deleted. */
   readonly deleteAt: number;
+  /** True once its requests are run one by one: then any worker may take some that nobody has claimed. */
+  readonly shared?: boolean | undefined;
   /** Display name of the provider that runs all of it. */
   readonly provider?: string | undefined;
   readonly preferences?: BatchPreferences | undefined;

@@ -17,6 +17,8 @@ export type BatchEvent =
       readonly expiresAt?: number | undefined;
       readonly upstream?: JsonObject | undefined;
     }
+  /** Its requests are run one by one, by whoever has time. */
+  | { readonly type: 'shared' }
   /** Every request has its outcome. */
   | { readonly type: 'drained' }
   /** Everything is added up. */
@@ -66,6 +68,7 @@ const TABLE: Readonly<
   },
   in_progress: {
     assigned: { to: 'in_progress', effects: [] },
+    shared: { to: 'in_progress', effects: [] },
     rejected: { to: 'failed', effects: ['notify'] },
     drained: { to: 'finalizing', effects: ['finalize'] },
     expired: { to: 'expired', effects: ['notify'] },
@@ -94,7 +97,8 @@ export function isTerminal(status: BatchStatus): boolean {
 /** What an event makes of a batch (contract: states and transitions; gaps 8.4). */
 export function transition(batch: BatchRecord, event: BatchEvent, now: number): BatchTransition {
   const move = TABLE[batch.status][event.type];
-  if (move === undefined || isSecondJob(batch, event)) return { batch, effects: [], applied: false };
+  if (move === undefined || isSecondJob(batch, event) || isSharedTwice(batch, event))
+    return { batch, effects: [], applied: false };
   const next: BatchRecord = {
     ...batch,
     ...changesOf(event),
@@ -113,6 +117,10 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
 /** A batch is at a provider once: of two processes that handed it over, the first one to say so has done it. */
 function isSecondJob({ upstream }: BatchRecord, event: BatchEvent): boolean {
   return upstream !== undefined && event.type === 'assigned' && event.upstream !== undefined;
+}
+
+function isSharedTwice({ shared }: BatchRecord, { type }: BatchEvent): boolean {
+  return shared === true && type === 'shared';
 }
 
 function changesOf(event: BatchEvent): Partial<BatchRecord> {
@@ -137,6 +145,8 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
         ...(event.provider === undefined ? {} : { provider: event.provider }),
         ...(event.fileBytes === undefined ? {} : { fileBytes: event.fileBytes }),
       };
+    case 'shared':
+      return { shared: true };
     case 'drained':
     case 'expired':
     case 'cancel_requested':

@@ -87,6 +87,8 @@ export interface Participants {
  */
 export interface Explanation {
   readonly requested: string;
+  /** Rules that changed something, and models that aliases divide; absent where there are none. */
+  readonly applied?: RoutePlan['applied'];
   /** In the order in which their hooks run. */
   readonly plugins: readonly ExplainedPlugin[];
   readonly serverTools: readonly ExplainedServerTool[];
@@ -113,6 +115,7 @@ export function explainPlan(
   });
   return {
     requested: plan.requested,
+    ...(plan.applied && { applied: plan.applied }),
     plugins: plugins.map(({ plugin, because }) => ({
       id: plugin.id,
       because,

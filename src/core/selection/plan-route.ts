@@ -25,7 +25,9 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
       )
     : rankTogether(request, candidates, world);
   const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
-  return { requested: request.requested, steps: withinFallbacks(planned, request, rejected), rejected };
+  const { requested, applied } = request;
+  const kept = withinFallbacks(planned, request, rejected);
+  return applied === undefined ? { requested, steps: kept, rejected } : { requested, applied, steps: kept, rejected };
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */

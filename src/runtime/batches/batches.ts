@@ -194,12 +194,13 @@ export class BatchService implements Batches {
       throw error;
     }
     this.#sweeper.start();
+    this.#ports.helpers.start(this.#ports);
   }
 
   async stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     this.#running = false;
     this.#sweeper.stop();
-    await this.#ports.queue.stop(graceMs);
+    await Promise.all([this.#ports.queue.stop(graceMs), this.#ports.helpers.stop(graceMs)]);
   }
 
   async tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {

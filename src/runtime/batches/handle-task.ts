@@ -197,6 +197,8 @@ function triesOf({ memo }: ClaimedTask): number {
   return read.number(tries) ?? 0;
 }
 
+/** Requests of a batch from which on other processes help with it. */
+const SHARED_FROM = 64;
 /** Milliseconds after which a batch looks again for requests that somebody else held. */
 const LOOK_AGAIN_MS = 1_000;
 /** Runs in a row without a good end after which requests run one at a time: one of them may be to blame. */
@@ -216,6 +218,8 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   if (left <= 0 && batch.upstream === undefined) return { type: 'again', afterMs: 0, memo: { expiring: true } };
   const native = await runNatively(ports, batch, task, signals);
   if (native !== undefined) return native;
+  // From here on it does not go to a provider as a whole any more.
+  if (batch.counts.total > SHARED_FROM && batch.shared !== true) await applyEvent(ports, batch, { type: 'shared' });
   return runItems(ports, batch, task, signals, left);
 }
 
@@ -238,9 +242,13 @@ async function runItems(
   const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
   const expiry = environment.setTimer(abort, left);
   try {
-    const perBatch = task.attempts >= CAREFUL_AFTER ? 1 : limits.perBatch;
+    const careful = task.attempts >= CAREFUL_AFTER;
+    const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
     const signals = { signal: end.signal, stopping, yielding: turn.signal };
-    const { exhausted } = await new ItemPool(ports, batch, await ports.accountOf(batch), signals, perBatch).run();
+    const account = await ports.accountOf(batch);
+    const { exhausted } = await ports.helpers.instead(batch.id, () =>
+      new ItemPool(ports, batch, account, signals, manner).run(),
+    );
     const now = await store.find(batch.account, batch.id);
     if (now?.status !== 'in_progress') return DONE;
     if (isDrained(now)) return await drained(ports, now);

@@ -20,6 +20,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import { type BatchPorts, tellProgress } from './ports.ts';
+import { nextTurn } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 
 /** A request of a batch, in the form in which the router works with it. */
@@ -104,10 +105,10 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
-  readonly #throughTools: ReadonlySet<string>;
+  readonly #throughTools: () => ReadonlySet<string>;
 
   /** @param throughTools - Ids of the plugins whose work server tools do. */
-  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: ReadonlySet<string>) {
+  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: () => ReadonlySet<string>) {
     this.#calls = calls;
     this.#throughTools = throughTools;
     this.#environment = environment;
@@ -123,7 +124,7 @@ export class ItemCalls {
     const { endpoint, model, preferences } = batch;
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
-    const fault = checkItemRules(endpoint, given, this.#throughTools);
+    const fault = checkItemRules(endpoint, given, this.#throughTools());
     if (fault !== undefined) throw errorOfFault(fault);
     // All requests of a batch have one model, so that none may fall back to another (gaps 8.2).
     const { models: _, fallbacks: __, ...single } = given;
@@ -244,19 +245,27 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
+/** Turns of the event loop that an outcome waits for others to be stored with: a few milliseconds where many come. */
+const TURNS = 3;
+/** Outcomes that are enough to be stored at once. */
+const GROUP = 64;
+
 /**
- * Stores outcomes of one batch. Those that come while the store is busy are stored together, so a fast batch does not
- * cost one transaction per request.
+ * Stores outcomes of one batch, many together, so that a fast batch does not cost one transaction per request: those that
+ * come within a few turns of the event loop, and those that come while the store is busy.
  */
 export class OutcomeWriter {
   readonly #ports: BatchPorts;
   readonly #batch: BatchRecord;
+  readonly #onEnd: () => void;
   #waiting: Waiting[] = [];
   #writing = false;
 
-  constructor(ports: BatchPorts, batch: BatchRecord) {
+  /** @param onEnd - Called when the batch is not in progress any more. */
+  constructor(ports: BatchPorts, batch: BatchRecord, onEnd: () => void) {
     this.#ports = ports;
     this.#batch = batch;
+    this.#onEnd = onEnd;
   }
 
   /**
@@ -273,6 +282,7 @@ export class OutcomeWriter {
   async #writeAll(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
+      for (let turn = 0; turn < TURNS && this.#waiting.length < GROUP; turn += 1) await nextTurn();
       const together = this.#waiting;
       this.#waiting = [];
       for (const token of new Set(together.map((one) => one.token))) {
@@ -289,8 +299,10 @@ export class OutcomeWriter {
     const { account, id } = this.#batch;
     try {
       const outcomes = group.map(({ outcome }) => outcome);
-      await store.storeOutcomes(account, id, token, outcomes);
+      const stored = await store.storeOutcomes(account, id, token, outcomes);
       await failPoint('run.stored');
+      // What is not stored belongs to somebody else, or the batch has ended elsewhere: then nothing more is to be sent.
+      if (stored.length < outcomes.length && (await store.find(account, id))?.status !== 'in_progress') this.#onEnd();
       for (const { done } of group) done();
     } catch (error) {
       for (const { failed } of group) failed(error);

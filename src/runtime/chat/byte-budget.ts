@@ -19,11 +19,16 @@ export interface ByteHold {
  * that one who sends a lot slowly leaves room for others.
  */
 export class ByteBudget {
-  readonly #limit: number;
+  #limit: number;
   readonly #owners = new Map<string, number>();
   #held = 0;
 
   constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Changes how many bytes there is room for. What is held stays. */
+  resize(limit: number): void {
     this.#limit = limit;
   }
 

@@ -10,7 +10,7 @@ export interface Slot {
 
 /** Bounds how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
 export class Concurrency {
-  readonly #limit: number;
+  #limit: number;
   readonly #what: string;
   readonly #limitPerOwner: number;
   readonly #owners = new Map<string, number>();
@@ -26,6 +26,11 @@ export class Concurrency {
     this.#limit = limit;
     this.#what = what;
     this.#limitPerOwner = limitPerOwner;
+  }
+
+  /** Changes how many places there are. Nobody who has one loses it. */
+  resize(limit: number): void {
+    this.#limit = limit;
   }
 
   get inside(): number {

@@ -88,9 +88,9 @@ const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
-  readonly #loads = new Map<string, Load>();
+  #loads = new Map<string, Load>();
   /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
-  readonly #peers: RecordMap<EndpointSpeed>;
+  #peers: RecordMap<EndpointSpeed>;
   readonly #policy: HealthPolicy;
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
@@ -115,6 +115,22 @@ export class EndpointRecords {
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
+  }
+
+  /** The same records, shared from now on, kept under other policies. */
+  under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
+    const others = new EndpointRecords(this.#records, policies, this.#environment, onChange);
+    others.#loads = this.#loads;
+    others.#peers = this.#peers;
+    return others;
+  }
+
+  /** Forgets that an endpoint refused our account: it may be called with another credential from now on. */
+  forgetRefusal({ id }: Endpoint): void {
+    const record = this.#records.get(id);
+    const cause = record?.health.cooldown?.cause;
+    if (record === undefined || cause === undefined || !OF_THE_ACCOUNT.has(cause)) return;
+    this.#records.set(id, { ...record, health: { ...record.health, cooldown: undefined, doubt: undefined } });
   }
 
   record = (endpoint: Endpoint): EndpointRecord | undefined => this.#records.get(endpoint.id);
@@ -342,3 +358,6 @@ function beganWith(
 }
 
 const ADMITTED: Admission = { ok: true };
+
+/** Failures that another credential may not have. */
+const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

@@ -57,7 +57,8 @@ class ItemList {
   }
 
   /** The first requests that have no outcome and that nobody holds. */
-  idle(limit: number, now: number): readonly Item[] {
+  idle(limit: number, now: number, fresh: boolean): readonly Item[] {
+    if (fresh) return this.#neverClaimed(limit).filter(({ attempts }) => attempts === 0);
     const given = [...this.#begun].filter(({ leaseUntil }) => leaseUntil <= now);
     const all = [...given, ...this.#neverClaimed(limit)];
     return all.sort((left, right) => left.index - right.index).slice(0, limit);
@@ -67,6 +68,11 @@ class ItemList {
   idleOf(indexes: readonly number[], limit: number, now: number): readonly Item[] {
     const named = [...new Set(indexes)].sort((left, right) => left - right).flatMap((index) => this.at(index) ?? []);
     return named.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now).slice(0, limit);
+  }
+
+  /** True while there are requests that nobody has claimed. */
+  hasFresh(): boolean {
+    return this.#neverClaimed(1).length > 0;
   }
 
   claim(item: Item, token: string, leaseUntil: number): void {

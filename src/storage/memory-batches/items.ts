@@ -3,7 +3,10 @@ import type { Content } from './records.ts';
 import { free, holds, type Item, type Published } from './item-list.ts';
 
 /** Requests that are being run. */
-export type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+export type Items = Pick<
+  BatchStore,
+  'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
+>;
 
 /** Makes {@link Items} in memory. */
 export function itemsOf({ entries }: Content, now: () => number): Items {
@@ -12,18 +15,25 @@ export function itemsOf({ entries }: Content, now: () => number): Items {
   }
 
   return {
-    claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+    claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const entry = entries.published(account, batchId);
       const status = entry?.record.status;
       const mayRun = status === 'in_progress' || (status === 'cancelling' && indexes !== undefined);
       if (entry === undefined || !mayRun) return Promise.resolve([]);
       const { items } = entry;
       const time = now();
-      const claimed = indexes === undefined ? items.idle(limit, time) : items.idleOf(indexes, limit, time);
+      const claimed = indexes === undefined ? items.idle(limit, time, fresh) : items.idleOf(indexes, limit, time);
       for (const item of claimed) items.claim(item, token, time + leaseMs);
       return Promise.resolve(
         claimed.map(({ index, customId, body, attempts }) => ({ index, customId, body, attempts })),
       );
+    },
+
+    findShared(limit) {
+      const waiting = entries
+        .all()
+        .filter(({ record, items }) => record?.status === 'in_progress' && record.shared === true && items.hasFresh());
+      return Promise.resolve(waiting.slice(0, limit).map(({ account, batchId }) => ({ account, batchId })));
     },
 
     renewItems(account, batchId, token, leaseMs) {

@@ -178,6 +178,8 @@ function firstTables(schema: string): string {
 function fileTables(schema: string): string {
   const name = 'text COLLATE "C" NOT NULL';
   return `
+    CREATE INDEX batches_running ON ${schema}.batches (status) WHERE stage = 'batch' AND status = 'in_progress';
+
     CREATE TABLE ${schema}.files (
       account ${name}, id ${name},
       stage text NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),

@@ -88,6 +88,14 @@ export function accountStatements(schema: string) {
       UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
       FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
       RETURNING items.position, custom_id, body, attempts`,
+    claimFresh: `WITH picked AS (
+        SELECT position FROM ${items}
+        WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= ${NOW}
+          AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
+        ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
+      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
+      RETURNING items.position, custom_id, body, attempts`,
     claimNamed: `WITH picked AS (
         SELECT position FROM ${items}
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
@@ -101,10 +109,14 @@ export function accountStatements(schema: string) {
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
-    lockRunning: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling') FOR UPDATE`,
     lockBatch: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} FOR UPDATE`,
-    settleHeld: settled(batches, items, `AND items.token = :token AND items.lease_until > ${NOW}`),
-    settleOpen: settled(batches, items, ''),
+    settleHeld: settled(
+      batches,
+      items,
+      "AND status IN ('in_progress', 'cancelling')",
+      `AND items.token = :token AND items.lease_until > ${NOW}`,
+    ),
+    settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
 
     renewTask: `UPDATE ${tasks} SET lease_until = ${NOW} + :leaseMs::bigint WHERE ${THIS_TASK}`,
@@ -155,12 +167,17 @@ export function accountStatements(schema: string) {
   };
 }
 
-/** Stores outcomes and counts them; to be used while the batch is locked. */
-function settled(batches: string | undefined, items: string | undefined, condition: string): string {
-  return `WITH settled AS (
+/**
+ * Stores outcomes and counts them, in one statement: the batch is locked first, so its state is the one of this moment
+ * and two of these do not wait for each other's requests.
+ */
+function settled(batches: string | undefined, items: string | undefined, state: string, condition: string): string {
+  return `WITH locked AS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} ${state} FOR UPDATE),
+    settled AS (
       UPDATE ${items} AS items SET failed = given.failed, outcome = given.outcome, token = NULL, lease_until = 0
       FROM unnest(:positions::integer[], :failures::boolean[], :outcomes::text[]) AS given (position, failed, outcome)
       WHERE ${OF_BATCH} AND items.position = given.position AND items.failed IS NULL ${condition}
+        AND EXISTS (SELECT 1 FROM locked)
       RETURNING items.position, items.failed),
     counted AS (
       UPDATE ${batches} SET completed = completed + (SELECT count(*) FROM settled WHERE NOT settled.failed),
@@ -180,6 +197,11 @@ export function workerStatements(schema: string) {
       SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
       FROM due WHERE tasks.account = due.account AND tasks.batch_id = due.batch_id AND tasks.effect = due.effect
       RETURNING tasks.account, tasks.batch_id, tasks.effect, run_at, attempts, memo`,
+    findShared: `SELECT batches.account, batches.id FROM ${schema}.batches
+      WHERE stage = 'batch' AND status = 'in_progress' AND record::json ->> 'shared' = 'true' AND EXISTS (
+        SELECT 1 FROM ${schema}.items WHERE items.account = batches.account AND items.batch_id = batches.id
+          AND failed IS NULL AND attempts = 0)
+      LIMIT :limit`,
     nextTask: `SELECT min(greatest(run_at, lease_until)) - ${NOW} AS left FROM ${schema}.tasks`,
     hideOver: `WITH over AS (
         SELECT account, id FROM ${schema}.batches

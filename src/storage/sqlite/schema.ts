@@ -60,6 +60,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX keys_over ON keys (expires_at);
   `,
   `
+  CREATE INDEX batches_running ON batches (status) WHERE stage = 'batch' AND status = 'in_progress';
+
   CREATE TABLE files (
     account TEXT NOT NULL, id TEXT NOT NULL,
     stage TEXT NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),

@@ -68,7 +68,10 @@ function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
 }
 
 /** Requests that are being run. */
-type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+type Items = Pick<
+  BatchStore,
+  'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
+>;
 
 /** Requests that are looked up at once when the rest is failed. */
 const PAGE = 100;
@@ -76,12 +79,12 @@ const PAGE = 100;
 /** Makes {@link Items} over a file. */
 function itemsOf(connection: SqliteConnection, now: () => number): Items {
   return {
-    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const owner = ownerOf(account, batchId);
       const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
       const claimed = await connection.write(() =>
         (indexes === undefined
-          ? connection.all('claimItems', { ...values, now: now() })
+          ? connection.all(fresh ? 'claimFresh' : 'claimItems', { ...values, now: now() })
           : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
         ).map((row) => ({
           index: Number(row['position']),
@@ -91,6 +94,11 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
         })),
       );
       return claimed.sort((left, right) => left.index - right.index);
+    },
+
+    async findShared(limit) {
+      const rows = await connection.read(() => connection.all('findShared', { limit }));
+      return rows.map((row) => ({ account: storedText(row, 'account'), batchId: storedText(row, 'id') }));
     },
 
     renewItems(account, batchId, token, leaseMs) {

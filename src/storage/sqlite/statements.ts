@@ -68,6 +68,12 @@ export const ACCOUNT_STATEMENTS = {
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
     RETURNING position, custom_id, attempts`,
+  claimFresh: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
+    WHERE ${OF_BATCH} AND position IN (
+      SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= :now
+        AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
+      ORDER BY position LIMIT :limit)
+    RETURNING position, custom_id, attempts`,
   claimNamed: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND position IN (
       SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
@@ -134,6 +140,11 @@ export const WORKER_STATEMENTS = {
     WHERE rowid IN (SELECT rowid FROM tasks WHERE run_at <= :now AND lease_until <= :now
       ORDER BY run_at, rowid LIMIT :limit)
     RETURNING account, batch_id, effect, run_at, attempts, memo, rowid`,
+  findShared: `SELECT account, id FROM batches
+    WHERE stage = 'batch' AND status = 'in_progress' AND json_extract(record, '$.shared') AND EXISTS (
+      SELECT 1 FROM ${OPEN_ITEMS} WHERE items.account = batches.account AND items.batch_id = batches.id
+        AND failed IS NULL AND attempts = 0)
+    LIMIT :limit`,
   nextTask: `SELECT min(max(run_at, lease_until)) AS at FROM tasks`,
   findOver: `SELECT account, id, stage FROM batches
     WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
