@@ -53,6 +53,8 @@ export async function answerBatches(
         return json(200, await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
       case 'batch_cancel':
         return json(200, await batches.cancel(operation.id, { account }), headers);
+      case 'batch_redeliver':
+        return json(200, await batches.redeliver(operation.id, { account }), headers);
       case 'batch_delete':
         return json(200, await batches.delete(operation.id, { account }), headers);
       case 'batch_retrieve': {

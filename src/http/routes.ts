@@ -18,7 +18,7 @@ export type Operation =
 /** Operations on batches. */
 export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
-  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
+  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel' | 'batch_redeliver'; readonly id: string };
 
 /** Operations on the files of batches. */
 export type FileOperation =
@@ -76,6 +76,11 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  {
+    method: 'POST',
+    pattern: new RegExp(`^/batches/${ID}/redeliver$`),
+    operation: (id) => ({ name: 'batch_redeliver', id }),
+  },
   { method: 'POST', pattern: /^\/files$/, operation: () => ({ name: 'file_create' }) },
   { method: 'GET', pattern: /^\/files$/, operation: () => ({ name: 'file_list' }) },
   { method: 'GET', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_retrieve', id }) },

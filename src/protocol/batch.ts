@@ -67,6 +67,23 @@ export interface BatchErrors {
   }[];
 }
 
+/** How the delivery of a webhook stands. */
+export interface BatchWebhook {
+  /** `given_up`: the receiver wants no more (410), or ten tries failed. */
+  readonly status: 'pending' | 'delivered' | 'given_up';
+  /** Tries so far, those that were asked for by hand included. */
+  readonly tries: number;
+  /** The last five, the oldest first. */
+  readonly attempts: readonly {
+    /** Unix seconds. */
+    readonly at: number;
+    /** Null where nobody answered. */
+    readonly status_code: number | null;
+  }[];
+  /** Unix seconds; null where none follows. */
+  readonly next_attempt_at: number | null;
+}
+
 /** A batch as callers see it (contract: batch resource; gaps 8.3). Every member is always there. */
 export interface Batch {
   /** `batch_…` */
@@ -103,6 +120,8 @@ export interface Batch {
   readonly failed_at: number | null;
   readonly expired_at: number | null;
   readonly cancelled_at: number | null;
+  /** How telling `callback_url` of the end went so far; null where there is no such URL, or nobody was told yet. */
+  readonly webhook: BatchWebhook | null;
   /** As it was sent. */
   readonly metadata: Readonly<Record<string, string>> | null;
 }

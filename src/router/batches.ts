@@ -38,6 +38,8 @@ export class BatchesOnUse implements Batches {
 
   delete: Batches['delete'] = async (id, options) => (await this.#batches()).delete(id, options);
 
+  redeliver: Batches['redeliver'] = async (id, options) => (await this.#batches()).redeliver(id, options);
+
   start: Batches['start'] = async () => (await this.#batches()).start();
 
   stop: Batches['stop'] = async (options) => {

@@ -7,7 +7,7 @@ import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
-import { BatchHelpers } from '../runtime/batches/helpers.ts';
+import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import { worldOf } from '../runtime/chat/world-of.ts';
@@ -59,7 +59,7 @@ export function createBatches(
     calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
-    helpers: new BatchHelpers(),
+    sharedRuns: new SharedRuns(),
     webhooks: {
       outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
       environment,

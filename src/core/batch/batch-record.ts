@@ -4,6 +4,7 @@ import type { Usage } from '../../protocol/chunk.ts';
 import type { Account } from '../account.ts';
 import type { BatchFault, OutputKind } from './batch-files.ts';
 import { isTerminal } from './machine.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import { wireBatch } from './wire-batch.ts';
 
 /** Routing of a whole batch (contract: create a batch, `provider`). */
@@ -38,6 +39,8 @@ export interface BatchRecord {
     | undefined;
   /** Where the end is told. */
   readonly callbackUrl?: string | undefined;
+  /** How telling it went so far. */
+  readonly webhook?: WebhookState | undefined;
   readonly counts: BatchRequestCounts;
   readonly usage?: Usage | undefined;
   /** Why it failed. Already there while it is validated, when it was found before. */

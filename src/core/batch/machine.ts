@@ -2,6 +2,7 @@ import type { BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { BatchFault } from './batch-files.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import type { BatchRecord } from './batch-record.ts';
 
 /** Something that happened to a batch. */
@@ -33,7 +34,11 @@ export type BatchEvent =
   /** Its owner wants it to stop. */
   | { readonly type: 'cancel_requested' }
   /** Nothing of it runs any more. */
-  | { readonly type: 'cancelled' };
+  | { readonly type: 'cancelled' }
+  /** Somebody was told of its end, or was not. */
+  | { readonly type: 'told'; readonly webhook: WebhookState }
+  /** Its owner wants the end to be told again. */
+  | { readonly type: 'tell_again' };
 
 /**
  * What is to be done after a change, saved together with it. Each is done at least once, by whoever comes first, and
@@ -83,11 +88,16 @@ const TABLE: Readonly<
     assigned: { to: 'cancelling', effects: [] },
     cancelled: { to: 'cancelled', effects: ['notify'] },
   },
-  completed: {},
-  failed: {},
-  expired: {},
-  cancelled: {},
+  completed: afterTheEnd('completed'),
+  failed: afterTheEnd('failed'),
+  expired: afterTheEnd('expired'),
+  cancelled: afterTheEnd('cancelled'),
 };
+
+/** Nothing changes a batch that has ended, but what is known of telling it. */
+function afterTheEnd(to: BatchStatus): (typeof TABLE)[BatchStatus] {
+  return { told: { to, effects: [] }, tell_again: { to, effects: ['notify'] } };
+}
 
 /** True when nothing changes the batch any more. */
 export function isTerminal(status: BatchStatus): boolean {
@@ -104,7 +114,7 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
     ...changesOf(event),
     status: move.to,
     revision: batch.revision + 1,
-    ...(isTerminal(move.to) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
+    ...(isTerminal(move.to) && !isTerminal(batch.status) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
   };
   const silent = batch.callbackUrl === undefined;
   return {
@@ -147,6 +157,9 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
       };
     case 'shared':
       return { shared: true };
+    case 'told':
+      return { webhook: event.webhook };
+    case 'tell_again':
     case 'drained':
     case 'expired':
     case 'cancel_requested':

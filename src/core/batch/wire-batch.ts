@@ -1,6 +1,7 @@
-import type { Batch, BatchErrors, BatchResultItem, BatchStatus } from '../../protocol/batch.ts';
+import type { Batch, BatchErrors, BatchResultItem, BatchStatus, BatchWebhook } from '../../protocol/batch.ts';
 import { type BatchFault, outputFileId } from './batch-files.ts';
 import type { BatchRecord } from './batch-record.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import { isTerminal } from './machine.ts';
 
 /** An outcome as it is stored, as far as it is shown. */
@@ -47,7 +48,17 @@ export function wireBatch(record: BatchRecord): Batch {
     failed_at: endedAs('failed'),
     expired_at: endedAs('expired'),
     cancelled_at: endedAs('cancelled'),
+    webhook: record.webhook === undefined ? null : wireWebhook(record.webhook),
     metadata: record.metadata ?? null,
+  };
+}
+
+function wireWebhook({ status, tries, attempts, nextAt }: WebhookState): BatchWebhook {
+  return {
+    status,
+    tries,
+    attempts: attempts.map(({ at, status: code }) => ({ at: seconds(at), status_code: code ?? null })),
+    next_attempt_at: nextAt === undefined ? null : seconds(nextAt),
   };
 }
 

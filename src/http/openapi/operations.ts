@@ -339,6 +339,11 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/files/{id}',
     operation: manages('deleteFile', 'Delete a file that was uploaded.', 'DeletedFile', FILE_PATH),
   },
+  batch_redeliver: {
+    method: 'post',
+    path: '/batches/{id}/redeliver',
+    operation: manages('redeliverWebhook', 'Tell `callback_url` of the end of a batch again.', 'Batch', BATCH_PATH),
+  },
   models: { method: 'get', path: '/models', operation: reads('listModels', 'List models.', 'ModelList', MODELS_QUERY) },
   models_count: {
     method: 'get',

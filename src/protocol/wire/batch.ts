@@ -8,6 +8,7 @@ import {
   type BatchList,
   type BatchRequestCounts,
   type BatchResultItem,
+  type BatchWebhook,
   type DeletedBatch,
 } from '../batch.ts';
 import { errorTypeSchema } from './error.ts';
@@ -27,6 +28,16 @@ const resultItem = wireObject<BatchResultItem>(
     custom_id: z.string(),
     response: z.object({ status_code: count, request_id: z.string(), body: anyJson }).nullable(),
     error: itemError.nullable(),
+  },
+  {},
+);
+
+const webhook = wireObject<BatchWebhook>(
+  {
+    status: z.enum(['pending', 'delivered', 'given_up']),
+    tries: count,
+    attempts: z.array(z.object({ at: seconds, status_code: count.nullable() })),
+    next_attempt_at: seconds.nullable(),
   },
   {},
 );
@@ -71,6 +82,7 @@ export const batchSchema = wireObject<Batch>(
     failed_at: seconds.nullable(),
     expired_at: seconds.nullable(),
     cancelled_at: seconds.nullable(),
+    webhook: webhook.nullable(),
     metadata: z.record(z.string(), z.string()).nullable(),
   },
   {},

@@ -61,6 +61,12 @@ export interface Batches {
    */
   cancel(id: string, options?: BatchOptions): Promise<Batch>;
   /**
+   * Tells `callback_url` of the end of a batch once more, at once and then on the usual schedule.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended or has no `callback_url`.
+   */
+  redeliver(id: string, options?: BatchOptions): Promise<Batch>;
+  /**
    * Deletes a batch with its requests and results, here and at its provider.
    *
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended.
@@ -163,6 +169,15 @@ export class BatchService implements Batches {
     return wireBatch(outcome.batch);
   }
 
+  async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
+    const record = await this.#find(id, options);
+    if (record.callbackUrl === undefined) throw conflict('The batch has no callback_url that could be told');
+    const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
+    if (outcome === undefined) throw unknownBatch();
+    if (outcome.applied) return wireBatch(outcome.batch);
+    throw conflict(`The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
+  }
+
   async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {
     const record = await this.#find(id, options);
     if (!isTerminal(record.status)) {
@@ -194,13 +209,13 @@ export class BatchService implements Batches {
       throw error;
     }
     this.#sweeper.start();
-    this.#ports.helpers.start(this.#ports);
+    this.#ports.sharedRuns.start(this.#ports);
   }
 
   async stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     this.#running = false;
     this.#sweeper.stop();
-    await Promise.all([this.#ports.queue.stop(graceMs), this.#ports.helpers.stop(graceMs)]);
+    await Promise.all([this.#ports.queue.stop(graceMs), this.#ports.sharedRuns.stop(graceMs)]);
   }
 
   async tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {

@@ -11,7 +11,12 @@ import { CANCELLED_ITEM, EXPIRED_ITEM } from '../../core/batch/item-rules.ts';
 import { runNatively, stopNatively } from './native-run.ts';
 import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { afterWebhookTry, WEBHOOK_TRIES } from '../../core/batch/webhook-schedule.ts';
+import {
+  afterWebhookTry,
+  WEBHOOK_TRIES,
+  webhookStateAfter,
+  type WebhookTry,
+} from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
 import { ItemPool } from './item-pool.ts';
@@ -175,6 +180,7 @@ class Notifier {
     const tried = await deliverWebhook(webhook, ports.webhooks, signal);
     await failPoint('notify.sent');
     const next = afterWebhookTry(tried, tries, environment.random());
+    await remember(ports, batch, tried, next);
     if (events.heard('batch')) {
       const { account } = batch;
       const { status } = tried;
@@ -189,6 +195,21 @@ class Notifier {
       warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
     }
     return DONE;
+  }
+}
+
+/** Writes down how a try went, for those who look. Not worth another delivery when it fails. */
+async function remember(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  tried: WebhookTry,
+  next: ReturnType<typeof afterWebhookTry>,
+): Promise<void> {
+  try {
+    const webhook = webhookStateAfter(batch.webhook, tried, next, await ports.store.now());
+    await applyEvent(ports, batch, { type: 'told', webhook });
+  } catch {
+    // The task is what counts.
   }
 }
 
@@ -246,7 +267,7 @@ async function runItems(
     const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
     const signals = { signal: end.signal, stopping, yielding: turn.signal };
     const account = await ports.accountOf(batch);
-    const { exhausted } = await ports.helpers.instead(batch.id, () =>
+    const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
       new ItemPool(ports, batch, account, signals, manner).run(),
     );
     const now = await store.find(batch.account, batch.id);

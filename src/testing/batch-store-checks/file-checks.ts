@@ -123,10 +123,10 @@ export const fileChecks: readonly BatchStoreCheck[] = [
   ),
 
   check('sweeps files that are over their time, and drafts of files', async (store, { pass }) => {
-    await makeFile(store, { deleteAt: SHORT_MS });
     await makeFile(store, { id: 'file-2' });
     await store.files.open(ACCOUNT, 'file-3');
     expectSame(await sweep(store), 0, 'how many were deleted before');
+    await makeFile(store, { deleteAt: SHORT_MS });
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 1, 'how many were deleted then');
     expectSame(await store.files.find(ACCOUNT, FILE), undefined, 'the file');

@@ -33,6 +33,7 @@ describe('a batch', () => {
       failed_at: null,
       expired_at: null,
       cancelled_at: null,
+      webhook: null,
       metadata: null,
     });
     await scene.router.batches.start();

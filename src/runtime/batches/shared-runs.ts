@@ -22,7 +22,7 @@ interface Help {
  * that died is left to the task of its batch, which finds out what is to blame. So there is nothing to be agreed on: any
  * number of processes may help, begin late, or die.
  */
-export class BatchHelpers {
+export class SharedRuns {
   /** Batches of which this process runs requests, because it has their task. */
   readonly #own = new Map<string, number>();
   readonly #helps = new Map<string, Help>();
@@ -32,7 +32,7 @@ export class BatchHelpers {
 
   start(ports: BatchPorts): void {
     this.#ports = ports;
-    this.#complain = seldom(ports.environment, (message) => warn(ports.events, { code: 'batch_helpers', message }));
+    this.#complain = seldom(ports.environment, (message) => warn(ports.events, { code: 'batch_shared', message }));
     this.#schedule(ports);
   }
 
