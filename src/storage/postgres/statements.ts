@@ -10,6 +10,12 @@ const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+/**
+ * Columns of a request that is there: rows are changed by an insertion that finds them. A table that grows is seldom
+ * analysed in time, and the planner then takes a large batch for one row, and joins in a way that compares all with all;
+ * an insertion looks up each by the primary key, whatever the planner knows.
+ */
+const NO_ITEM = `'', ''::bytea, ''`;
 const OF_FILE = 'account = :account AND file_id = :fileId';
 const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
@@ -21,6 +27,12 @@ const RECORD = 'record, total, completed, failed';
 export function accountStatements(schema: string) {
   const [batches, items, tasks, keys] = ['batches', 'items', 'tasks', 'keys'].map((table) => `${schema}.${table}`);
   const [files, pieces] = [`${schema}.files`, `${schema}.file_pieces`];
+  const takePicked = `INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body)
+      SELECT :account, :batchId, picked.position, ${NO_ITEM} FROM picked
+      ON CONFLICT (account, batch_id, position) DO UPDATE
+      SET attempts = known.attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      WHERE known.account = :account
+      RETURNING known.position, known.custom_id, known.body, known.attempts`;
   const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
   return {
     insertDraft: `INSERT INTO ${batches} AS known (account, id, stage, touched_at)
@@ -85,26 +97,20 @@ export function accountStatements(schema: string) {
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
           AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
-      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
-      RETURNING items.position, custom_id, body, attempts`,
+      ${takePicked}`,
     claimFresh: `WITH picked AS (
         SELECT position FROM ${items}
         WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= ${NOW}
           AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
-      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
-      RETURNING items.position, custom_id, body, attempts`,
+      ${takePicked}`,
     claimNamed: `WITH picked AS (
         SELECT position FROM ${items}
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
           AND position = ANY (:positions::integer[])
           AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling'))
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
-      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
-      RETURNING items.position, custom_id, body, attempts`,
+      ${takePicked}`,
     renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
@@ -114,7 +120,7 @@ export function accountStatements(schema: string) {
       batches,
       items,
       "AND status IN ('in_progress', 'cancelling')",
-      `AND items.token = :token AND items.lease_until > ${NOW}`,
+      `AND known.token = :token AND known.lease_until > ${NOW}`,
     ),
     settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
@@ -130,8 +136,8 @@ export function accountStatements(schema: string) {
       WHERE account = :account AND id = :batchId AND stage = 'draft'`,
     deleteTasks: `DELETE FROM ${tasks} WHERE ${OF_BATCH}`,
     deleteKeys: `DELETE FROM ${keys} WHERE ${OF_BATCH}`,
-    deleteItems: `DELETE FROM ${items} WHERE ${OF_BATCH} AND position IN (
-      SELECT position FROM ${items} WHERE ${OF_BATCH} ORDER BY position LIMIT :limit)`,
+    deleteItems: `DELETE FROM ${items} WHERE ${OF_BATCH}
+      AND position < (SELECT min(position) FROM ${items} WHERE ${OF_BATCH}) + :limit::integer`,
     deleteRow: `DELETE FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${items} WHERE ${OF_BATCH})`,
     findDeleted: `SELECT 1 FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
@@ -160,8 +166,8 @@ export function accountStatements(schema: string) {
     readPiece: `SELECT content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
     hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
-    deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND piece IN (
-      SELECT piece FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece LIMIT 64)`,
+    deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (
+      SELECT ctid FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece LIMIT 64))`,
     deleteFile: `DELETE FROM ${files} WHERE account = :account AND id = :fileId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${pieces} WHERE ${OF_FILE})`,
   };
@@ -172,13 +178,17 @@ export function accountStatements(schema: string) {
  * and two of these do not wait for each other's requests.
  */
 function settled(batches: string | undefined, items: string | undefined, state: string, condition: string): string {
-  return `WITH locked AS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} ${state} FOR UPDATE),
+  return `WITH locked AS (SELECT total FROM ${batches} WHERE ${THIS_BATCH} ${state} FOR UPDATE),
     settled AS (
-      UPDATE ${items} AS items SET failed = given.failed, outcome = given.outcome, token = NULL, lease_until = 0
-      FROM unnest(:positions::integer[], :failures::boolean[], :outcomes::text[]) AS given (position, failed, outcome)
-      WHERE ${OF_BATCH} AND items.position = given.position AND items.failed IS NULL ${condition}
-        AND EXISTS (SELECT 1 FROM locked)
-      RETURNING items.position, items.failed),
+      INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body, failed, outcome)
+      SELECT :account, :batchId, given.position, ${NO_ITEM}, given.failed, given.outcome
+      FROM locked, unnest(:positions::integer[], :failures::boolean[], :outcomes::text[])
+        AS given (position, failed, outcome)
+      WHERE given.position >= 0 AND given.position < locked.total
+      ON CONFLICT (account, batch_id, position) DO UPDATE
+      SET failed = excluded.failed, outcome = excluded.outcome, token = NULL, lease_until = 0
+      WHERE known.account = :account AND known.failed IS NULL ${condition}
+      RETURNING known.position, known.failed),
     counted AS (
       UPDATE ${batches} SET completed = completed + (SELECT count(*) FROM settled WHERE NOT settled.failed),
         failed = failed + (SELECT count(*) FROM settled WHERE settled.failed)
