@@ -19,6 +19,7 @@ import {
 } from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
+import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
 import { kindOf, lineBytes } from './files.ts';
 import * as read from '../../platform/json.ts';
@@ -103,8 +104,8 @@ async function stopTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSigna
   return DONE;
 }
 
-/** Outcomes that are read at a time. */
-const PAGE = 50;
+/** Outcomes that are read first. */
+const FIRST_PAGE = 32;
 
 /** Adds up what the requests of a batch used and cost, and completes it. */
 async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskResult> {
@@ -114,8 +115,10 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   let total: Usage | undefined;
   const providers = new Set<string | undefined>();
   const fileBytes = { output: 0, errors: 0 };
+  const page = new PageSize(FIRST_PAGE);
+  let read = 0;
   for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
-    outcomes = await store.outcomes(task.account, task.batchId, after, PAGE);
+    outcomes = await store.outcomes(task.account, task.batchId, after, page.limit);
     if (outcomes.length === 0) break;
     for (const outcome of outcomes) {
       const { usage, response } = outcome;
@@ -123,6 +126,9 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
       if (usage !== undefined) total = addUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
+    const { output, errors } = fileBytes;
+    page.came(outcomes.length, output + errors - read);
+    read = output + errors;
     await failPoint('finalize.reading');
   }
   // Its requests may have gone one by one, and yet all to the same provider.
