@@ -7,8 +7,6 @@ import { applyEvent, type BatchPorts } from './ports.ts';
 
 /** Part of the time between two looks by which it varies, so that many processes do not look together. */
 const JITTER = 0.5;
-/** Batches that a process helps with at a time. */
-const MOST = 32;
 
 interface Help {
   readonly stopping: AbortController;
@@ -85,9 +83,13 @@ export class SharedRuns {
   }
 
   async #look(ports: BatchPorts): Promise<void> {
+    const { concurrency, perBatch } = ports.limits;
+    // More would have no places to run in, and only ask the store for requests.
+    const most = Math.max(1, Math.floor(concurrency / perBatch)) - this.#own.size;
+    if (this.#helps.size >= most) return;
     try {
-      for (const { account, batchId } of await ports.store.findShared(MOST)) {
-        if (this.#ports !== ports || this.#helps.size >= MOST) return;
+      for (const { account, batchId } of await ports.store.findShared(2 * most)) {
+        if (this.#ports !== ports || this.#helps.size >= most) return;
         if (this.#own.has(batchId) || this.#helps.has(batchId)) continue;
         const batch = await ports.store.find(account, batchId);
         if (batch?.status === 'in_progress' && !this.#own.has(batchId)) this.#help(ports, batch);
