@@ -14,7 +14,7 @@ import type {
   PricingCard,
   ProviderCard,
 } from '../protocol/models.ts';
-import { type ListedFacts, listedRouterModels } from './router-models.ts';
+import { type ListedFacts, listedRouterModels } from './list-models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 

@@ -1,5 +1,5 @@
 import type { Account } from '../core/account.ts';
-import { read } from '../protocol/accept/read.ts';
+import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
 import { faultAt } from '../protocol/fault.ts';
 import type { FileList, FileObject } from '../protocol/file.ts';

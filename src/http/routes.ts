@@ -1,11 +1,12 @@
 import type { DialectErrors } from '../core/dialects/dialect.ts';
-import { DIALECT_ERRORS } from '../core/dialects/dialects.ts';
+import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
   | { readonly name: 'embeddings' }
+  | { readonly name: 'count_tokens' }
   | BatchOperation
   | FileOperation
   | { readonly name: 'models' }
@@ -28,7 +29,7 @@ export type FileOperation =
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation | FileOperation
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | FileOperation
 >;
 
 /** Operations that are done for an account. */
@@ -42,8 +43,10 @@ export function isBatch(operation: Operation): operation is BatchOperation | Fil
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return name !== 'chat' && name !== 'embeddings' && name !== 'openapi' && !isBatch(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation);
 }
+
+const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -71,6 +74,7 @@ const ROUTES: readonly Route[] = [
     pattern: new RegExp(`^/${dialect}$`),
     operation: () => ({ name: 'chat', dialect }),
   })),
+  { method: 'POST', pattern: /^\/messages\/count_tokens$/, operation: () => ({ name: 'count_tokens' }) },
   { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
   { method: 'GET', pattern: /^\/batches$/, operation: () => ({ name: 'batch_list' }) },
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
@@ -105,9 +109,10 @@ export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));
 }
 
-const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map(
-  Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect]),
-);
+const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
+  ...Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect] as const),
+  ['/messages/count_tokens', DIALECT_ERRORS.messages],
+]);
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {

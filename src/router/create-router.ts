@@ -1,4 +1,4 @@
-import { ByteBudget } from '../runtime/chat/byte-budget.ts';
+import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
@@ -6,13 +6,12 @@ import { noteCopy } from '../config/loaded-copies.ts';
 import type { Alias } from '../config/tables/rules.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';
 import type { ConfigurationVersion, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 
@@ -78,6 +77,12 @@ export function routerWith<
       explain: async (body, options = {}) => {
         const { services, chat } = version();
         return explainPrepared(services, await chat.prepare(body, options));
+      },
+      countTokens: async (body, options = {}) => {
+        const { services, chat } = version();
+        const { countPrepared, countable } = await import('../runtime/chat/count-tokens.ts');
+        const prepared = await chat.prepare(countable(body, options.dialect), options, false);
+        return countPrepared(services, prepared, options.signal);
       },
       open: (body, options) => version().chat.open(body, options),
       on: (name, listener) => version().services.events.on(name, listener),

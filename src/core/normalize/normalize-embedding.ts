@@ -4,12 +4,11 @@ import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../prot
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { applyingTo } from './applied.ts';
-import { checkOperation } from './check-operation.ts';
+import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
 import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
-import { resolveTargets } from './targets.ts';
 import type { RoutedRequest } from './normalized-request.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */

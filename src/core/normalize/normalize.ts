@@ -8,15 +8,15 @@ import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import { applyingTo } from './applied.ts';
-import { checkOperation } from './check-operation.ts';
+import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
-import { deriveNeeds } from './needs.ts';
-import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters } from './normalized-request.ts';
+import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
 import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
 import type { CompiledRules } from './rules.ts';
-import { type RequestedModel, resolveTargets } from './targets.ts';
+import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
+import { fewestTokens, surveyPrompt } from './token-estimate.ts';
 
 /** What the router knows before it reads a request. */
 export interface RouterFacts {
@@ -77,15 +77,15 @@ export function normalizeChatRequest(
   });
   const refused = applying?.fault();
   if (refused !== undefined) return failed(refused);
-  const resolved = resolveTargets(models, {
-    ...facts,
+  const resolved = chatTargets(models, {
+    catalog: facts.catalog,
+    routerModels: facts.routerModels,
+    docsUrl: facts.docsUrl,
     ...applying?.targets,
     batch: context.batch,
     pro: request.reasoning?.mode === 'pro',
   });
   if (!resolved.ok) return resolved;
-  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
-  if (wrong !== undefined) return failed(wrong);
   const { functions, server } = sortTools(request.tools);
   const asking = {
     messages: normalizeMessages(request.messages),
@@ -293,3 +293,40 @@ function collectExtra(request: ChatRequest): JsonObject {
 }
 
 const NONE: JsonObject = Object.freeze({});
+
+type Asking = Pick<
+  NormalizedRequest,
+  'messages' | 'parameters' | 'tools' | 'toolChoice' | 'responseFormat' | 'reasoning' | 'outputModalities'
+>;
+
+/** Derives what an endpoint must be able to do from what the request uses. */
+export function deriveNeeds(asking: Asking): Needs {
+  const prompt = surveyPrompt(asking.messages);
+  return {
+    inputModalities: prompt.modalities,
+    outputModalities: (asking.outputModalities ?? []).filter((modality) => modality !== 'text'),
+    tools: asking.tools.length > 0,
+    toolChoice: asking.tools.length > 0 ? kindOf(asking.toolChoice) : undefined,
+    parameters: usedParameters(asking),
+    promptTokens: fewestTokens(prompt.characters, prompt.dense),
+    outputTokens: asking.parameters.max_completion_tokens,
+    images: prompt.images,
+  };
+}
+
+function kindOf(choice: ToolChoice | undefined): ToolChoiceKind | undefined {
+  if (choice === undefined) return undefined;
+  return typeof choice === 'string' ? choice : 'function';
+}
+
+/** Names of the vocabulary of supported parameters, as `require_parameters` compares them. */
+function usedParameters(asking: Asking): readonly ParameterName[] {
+  const used = Object.keys(asking.parameters) as ParameterName[];
+  if (asking.tools.length > 0) used.push('tools');
+  if (asking.toolChoice !== undefined) used.push('tool_choice');
+  if (asking.reasoning !== undefined) used.push('reasoning');
+  const format = asking.responseFormat?.type;
+  if (format === 'json_schema') used.push('structured_outputs');
+  else if (format !== undefined && format !== 'text') used.push('response_format');
+  return used;
+}

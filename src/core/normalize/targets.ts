@@ -7,6 +7,7 @@ import type { Split } from '../../config/tables/rules.ts';
 import type { ModelTarget } from './normalized-request.ts';
 import type { RequestRules } from './rules.ts';
 import { chooseShare, type SplitChoice } from './split.ts';
+import { type Operation, serves } from '../../catalog/model.ts';
 
 /** Targets of a request and whether one of them asked for web search. */
 export interface ResolvedTargets {
@@ -62,6 +63,45 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
     }
   }
   return passed({ targets, online });
+}
+
+/**
+ * The models of a chat request, all of which serve chat.
+ *
+ * What a slug means depends on the configuration alone, so it is looked up once; of models that nobody declared the
+ * catalog itself remembers only some.
+ */
+export function chatTargets(models: readonly RequestedModel[], context: TargetContext): Checked<ResolvedTargets> {
+  const [only] = models;
+  const { batch, pro, rules, splitKey } = context;
+  const isPlain = batch !== true && pro !== true && rules === undefined && splitKey === undefined;
+  const key = isPlain && models.length === 1 ? only?.slug : undefined;
+  const known = key === undefined ? undefined : MEANINGS.get(context.catalog)?.get(key);
+  if (known !== undefined) return known;
+  const resolved = resolveTargets(models, context);
+  if (!resolved.ok) return resolved;
+  const { targets } = resolved.value;
+  const wrong = checkOperation(targets, 'chat', models, context);
+  if (wrong !== undefined) return failed(wrong);
+  if (key !== undefined && targets.every(({ model }) => context.catalog.models.has(model))) {
+    remember(context.catalog, key, resolved);
+  }
+  return resolved;
+}
+
+/** What slugs mean in a catalog, which never changes. */
+const MEANINGS = new WeakMap<Catalog, Map<string, Checked<ResolvedTargets>>>();
+
+/** Slugs with variants are many, so that only some are kept. */
+const MOST_MEANINGS = 2_000;
+
+function remember(catalog: Catalog, slug: string, meaning: Checked<ResolvedTargets>): void {
+  let meanings = MEANINGS.get(catalog);
+  if (meanings === undefined || meanings.size >= MOST_MEANINGS) {
+    meanings = new Map();
+    MEANINGS.set(catalog, meanings);
+  }
+  meanings.set(slug, meaning);
 }
 
 /** Resolves a slug with its variants; those at the slug win over those behind an alias. */
@@ -227,4 +267,35 @@ export function targetFault(
     docs_url: `${context.docsUrl}#${code}`,
   };
   return { status: 400, errorType: 'invalid_request', path: 'model', message, availability };
+}
+
+/**
+ * Finds a model that nobody serves for this operation at all (gaps 7.4, `wrong_endpoint`). A 400 also among the
+ * fallbacks: it is a mistake that would otherwise show only in an outage.
+ */
+export function checkOperation(
+  targets: readonly ModelTarget[],
+  operation: Operation,
+  models: readonly RequestedModel[],
+  context: TargetContext,
+): RequestFault | undefined {
+  const wrong = targets.find((target) => isWrong(target, operation, context));
+  if (wrong === undefined) return undefined;
+  const { requested } = wrong;
+  const fault = targetFault('wrong_endpoint', sentence(requested, operation), requested, context);
+  return { ...fault, path: models.find(({ slug }) => slug === requested)?.path ?? 'model' };
+}
+
+function isWrong({ model, strategy, endpoints }: ModelTarget, operation: Operation, context: TargetContext): boolean {
+  // Vectors of different models cannot be compared, so a model that somebody else chooses is of no use for them.
+  const choosesAnother = strategy === 'free' || context.routerModels.has(model);
+  if (choosesAnother) return operation === 'embeddings';
+  return endpoints.length > 0 && endpoints.every((endpoint) => serves(endpoint, operation) === 'no');
+}
+
+function sentence(requested: string, operation: Operation): string {
+  const name = shortened(requested);
+  return operation === 'chat'
+    ? `${name} only makes embeddings: use POST /embeddings, or a chat model here`
+    : `${name} makes no embeddings: use a model whose output_modalities name them (GET /models?output_modalities=embeddings)`;
 }

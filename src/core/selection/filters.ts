@@ -11,7 +11,7 @@ import type { SelectionPolicy } from './performance.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type ExclusionReason, isShortened } from './route-plan.ts';
-import { requestRates } from './request-price.ts';
+import { requestRates } from './adaptive/expected-cost.ts';
 
 /** Whether an endpoint can do something; `unknown` when nobody declared it. */
 export type Capability = 'yes' | 'no' | 'unknown';
@@ -184,7 +184,7 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
 }
 
 /**
- * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
+ * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the cost would be made
  * from; the unit of `audio` is a token, as in `GET /models`.
  */
 function maxPrice(endpoint: Endpoint, request: RoutedRequest): Exclusion | undefined {

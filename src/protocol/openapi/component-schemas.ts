@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { optional } from '../accept/absence.ts';
+import { optional } from '../accept/schema.ts';
 import { either } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
@@ -21,7 +21,7 @@ import { chatChunkSchema, chatResultSchema } from '../wire/chat.ts';
 import { embeddingResultSchema } from '../wire/embeddings.ts';
 import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
 import { deletedFileSchema, fileListSchema, fileSchema } from '../wire/file.ts';
-import { messagesErrorSchema, messagesEventSchema, messagesResultSchema } from '../wire/messages.ts';
+import { messagesErrorSchema, messagesEventSchema, messagesResultSchema, tokenCountSchema } from '../wire/messages.ts';
 import {
   endpointListSchema,
   modelCardSchema,
@@ -65,6 +65,7 @@ const REQUESTS = {
   ProviderPreferences: zodOf(providerPreferencesSchema),
   PluginEntry: zodOf(pluginEntrySchema),
   MessagesRequest: zodOf(messagesRequestSchema),
+  TokenCountRequest: z.looseObject({ model: z.string().optional(), messages: z.array(z.looseObject({})).min(1) }),
   ResponsesRequest: zodOf(responsesRequestSchema),
   EmbeddingRequest: zodOf(embeddingRequest),
   NewBatch: zodOf(batchRequest),
@@ -82,6 +83,7 @@ const ANSWERS = {
   MessagesResult: messagesResultSchema,
   MessagesEvent: messagesEventSchema,
   MessagesError: messagesErrorSchema,
+  TokenCount: tokenCountSchema,
   ResponsesResult: responsesResultSchema,
   ResponsesEvent: responsesEventSchema,
   ResponsesError: responsesErrorSchema,

@@ -10,6 +10,7 @@ import type {
   NativeResult,
   NativeState,
 } from '../../contracts/native-batches.ts';
+import type { LoadedBatches } from '../first-use.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -20,20 +21,15 @@ const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
 const BETAS = 'anthropic-beta';
 
-/** What batches cost of the price of single requests. */
-const PRICE_FACTOR = 0.5;
-
 /**
  * Anthropic's Message Batches: requests inline, results as lines (upstreams 5.2). A batch has no place for a word of ours,
  * but its requests have: their ids end in a tag of the batch. So one whose answer was lost is found among those of its
  * time and size, once it has ended and shows an id; until then nobody hands it over again.
  */
-export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBatches {
+export function messageBatches(api: ProviderApi, codecs: BatchCodecs): LoadedBatches {
   const calls = new BatchApi(api);
   const readItem = batchedReader(api, codecs);
   return {
-    accepts: (operation) => operation !== '/v1/embeddings',
-    priceFactor: PRICE_FACTOR,
     async submit(submission) {
       // Beta features are those of the whole batch.
       const betas = new Set<string>();
@@ -190,4 +186,4 @@ function withBatchUsage(reply: ReturnType<NativeBatches['read']>, text: string):
   return { ...reply, result: { ...reply.result, usage: { ...reply.result.usage, ...told } } };
 }
 
-const UNKNOWN = failure('bad_response', 'The provider sent an outcome of this request that nobody knows');
+const UNKNOWN = failure('bad_response', 'The provider sent an unknown outcome of this request');

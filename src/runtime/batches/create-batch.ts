@@ -11,7 +11,7 @@ import { DuplicateCustomIdError, type IdempotencyKey } from '../../contracts/bat
 import { errorOfFault } from '../chat/router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
 import { type LineLimits, requestsOfFile } from './file-requests.ts';
-import type { CheckAccount } from '../limits/account-check.ts';
+import type { CheckAccount } from '../limits/accounts.ts';
 import { type BatchPorts, tellStatus } from './ports.ts';
 
 /** A batch to be created (contract: create a batch). */

@@ -1,5 +1,5 @@
 import type { BatchFileRecord, BatchFileStore } from '../../contracts/batch-file-store.ts';
-import { nameOf } from './item-list.ts';
+import { nameOf } from './items.ts';
 
 interface Entry {
   /** Undefined until it is published. */

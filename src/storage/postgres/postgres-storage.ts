@@ -5,7 +5,7 @@ import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts'
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
 import { filesOf } from './files.ts';
-import { draftsOf, storedNumber, recordsOf } from './records.ts';
+import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
