@@ -1,5 +1,5 @@
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
-import type { Parameter } from './operations.ts';
+import type { Parameter } from './parameters.ts';
 
 const TEXT = { type: 'string' } as const;
 const COUNT = { type: 'integer', minimum: 0 } as const;
