@@ -40,7 +40,7 @@ export interface HttpCall {
   /** Lower-case names of all headers, where the host tells them: then nobody has to ask for many that are not there. */
   readonly headerNames?: (() => readonly string[]) | undefined;
   readonly body: UnreadBody | ParsedBody;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Address of the other end of the connection, where the host knows it. */
   readonly remoteAddress?: string | undefined;

@@ -1,6 +1,7 @@
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
@@ -43,12 +44,14 @@ export class ChatService {
   /** Begins to answer a request of a mount, streaming or not as its body says. */
   open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
     return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
+      const { id } = request;
+      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
       const cache: OpenedChat['cache'] = () => cacheReportOf(execution);
       if (!request.stream) {
-        return { id: request.id, cache, type: 'whole', answer: answerWhole(this.#services, execution) };
+        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
       }
       const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-      return { id: request.id, cache, type: 'stream', stream };
+      return { id, cache, promptTokens, type: 'stream', stream };
     });
   }
 

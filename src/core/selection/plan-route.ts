@@ -41,7 +41,7 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
 }
 
 /**
- * Soft thresholds hold over all requested models: one to fall back to that meets them stands before the first model's
+ * Soft thresholds hold over all requested models: one to fall back to that meets them comes before the first model's
  * endpoints that do not (gaps 3.2). What the session sticks to stays where it is.
  */
 function fittingFirst(

@@ -45,7 +45,7 @@ import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likel
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 
-/** Told how an endpoint stood before and how it stands now. */
+/** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** A bounded map. */
