@@ -1,7 +1,7 @@
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
