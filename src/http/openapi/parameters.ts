@@ -3,7 +3,7 @@ import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
 
 /** A part of a request besides its body. */
-interface Parameter {
+export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
