@@ -5,7 +5,7 @@ import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { negotiate, type Spelling, receive } from './body.ts';
-import { corsHeaders, preflightReply } from './cors.ts';
+import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
@@ -43,7 +43,7 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
   const router = mounted.internals.pinned;
   const { config } = router.internals;
   if (match === undefined) return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
-  const cors = corsHeaders(config.cors, call.header('origin'));
+  const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
