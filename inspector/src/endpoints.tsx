@@ -4,7 +4,7 @@ import { place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter, Sparkline } from './charts.tsx';
 import { Candidates, candidatesNow, Excluded } from './decision.tsx';
-import { count, ms, percent, words } from './format.ts';
+import { count, dateTime, ms, percent, words } from './format.ts';
 import { Problem } from './problem.tsx';
 
 const EVERY_MS = 2_000;
@@ -30,7 +30,11 @@ export function Endpoints(): JSX.Element {
           />
         </label>
       </div>
-      <Hint>Numbers are of this process. Sparklines show the last half hour; percentiles the last five minutes.</Hint>
+      <Hint>
+        Numbers are of this process. Sparklines show the last half hour; percentiles the last five minutes.
+        {answer !== undefined &&
+          ` Configuration ${answer.configuration.version} is in force since ${dateTime(answer.configuration.since)}.`}
+      </Hint>
       <Problem problem={problem} />
       {answer?.models.map(({ model, calls, endpoints }) => (
         <section key={model}>

@@ -19,6 +19,8 @@ export interface InspectedRouter {
   explain(request: ChatRequest): Promise<Explanation>;
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
   readonly batches: Batches;
+  /** Which configuration is in force, and since when, in milliseconds since 1970. */
+  readonly configuration: { readonly version: number; readonly since: number };
   readonly internals: {
     readonly config: ResolvedConfig;
     readonly services: RuntimeServices;

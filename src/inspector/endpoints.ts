@@ -39,6 +39,7 @@ export function endpointList(router: InspectedRouter, search: string): EndpointL
     .sort((left, right) => right.calls - left.calls);
   return {
     now: environment.wallClock(),
+    configuration: router.configuration,
     models: models.slice(0, MOST_MODELS).map(({ model, calls, endpoints }) => ({
       model,
       calls,

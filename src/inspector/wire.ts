@@ -158,6 +158,8 @@ export interface EndpointSlice {
 /** `GET api/endpoints`: by model, those with traffic first. */
 export interface EndpointList {
   readonly now: number;
+  /** Which configuration is in force, and since when. */
+  readonly configuration: { readonly version: number; readonly since: number };
   readonly models: readonly {
     readonly model: string;
     readonly calls: number;

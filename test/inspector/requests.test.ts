@@ -78,7 +78,8 @@ describe('what the page is told', () => {
   it('of endpoints: the one that fails has an open circuit, and shares of a model add up', async () => {
     const failing = { model: 'acme/broken', messages: [{ role: 'user' as const, content: 'Hello' }] };
     await Promise.all(Array.from({ length: 12 }, () => router.chat(failing).catch(() => {})));
-    const { models } = await ask<EndpointList>('endpoints');
+    const { models, configuration } = await ask<EndpointList>('endpoints');
+    expect(configuration).toEqual(router.configuration);
     const writer = models.find(({ model }) => model === 'acme/writer');
     const [broken] = models.find(({ model }) => model === 'acme/broken')?.endpoints ?? [];
     expect(broken).toMatchObject({ tag: 'delta', circuit: expect.stringMatching(/open/), calls: 0, uptime: 0 });
