@@ -16,6 +16,7 @@ import { ResponsePieceStream } from './piece-stream.ts';
 import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
+import { reportedLimits } from './limit-headers.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
@@ -123,16 +124,16 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  function post(
+  async function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     { body: fields, verbatim, ...sending }: Sending,
   ): Promise<ApiAnswer> {
     const body = serialize(fields, verbatim);
     progress.sending(() => JSON.parse(body) as JsonValue);
-    const { connecting, connected } = progress;
+    const { connecting, connected, limits } = progress;
     const errorShape = codec.errorShape?.bind(codec);
-    return api.send({
+    const answer = await api.send({
       ...sending,
       method: 'POST',
       headers: traceContext === undefined ? sending.headers : [...sending.headers, ...traceHeaders(traceContext)],
@@ -144,6 +145,10 @@ export function httpProvider<const Model extends string = string>(
       connecting,
       connected,
     });
+    // Keys of accounts have limits of their own, of which the endpoint as such knows nothing.
+    const told = limits && reportedLimits((name) => answer.response.header(name), answer.context.wallClock);
+    if (told !== undefined) limits?.(told);
+    return answer;
   }
 
   /** Lists models: every wire here has that under the same path, and nobody charges for it. */

@@ -64,6 +64,11 @@ export const PACER = {
   retriesPerRequest: option.amount({ default: 0.1 }),
   /** Such retries that may be saved up. Default 20. */
   mostRetries: option.amount({ default: 20 }),
+  /**
+   * Time for which a provider is believed that says with an answer what it will still take (`x-ratelimit-*`); 0 does
+   * not look at it. Default 60,000.
+   */
+  reportedMs: option.ms({ default: 60_000 }),
   /** Longest addition to a Retry-After, as a share of it, so that instances do not return together. Default 0.5. */
   retryAfterJitter: option.share({ default: 0.5 }),
 } satisfies OptionTable;

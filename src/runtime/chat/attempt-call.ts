@@ -6,7 +6,7 @@ import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
 import type { TraceContext } from '../../core/trace-context.ts';
-import type { Provider } from '../../contracts/provider.ts';
+import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 
 /**
@@ -83,4 +83,5 @@ export interface Dialing<Request> {
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
+  readonly onLimits: CallProgress['limits'];
 }

@@ -313,6 +313,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       deadlineAt: this.#deadlineAt,
       traceContext: announceAttempt(this.#services, this, step, { attempt, hedge }),
       onSending: (body) => this.onSending?.(endpoint, body()),
+      onLimits: records.limitsListener(endpoint),
     });
     const silence = new Signal();
     const stopWaiting = records.waiting(endpoint, {

@@ -12,6 +12,14 @@ import {
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
 import {
+  type Allowance,
+  allowanceAfterSending,
+  allowanceLeft,
+  allowanceOf,
+  type ReportedLimits,
+  waitForAllowance,
+} from '../../core/selection/adaptive/allowance.ts';
+import {
   headroomOf,
   type MinuteUse,
   useAfterSending,
@@ -78,6 +86,12 @@ interface Load {
   calls: number;
   use: MinuteUse;
   lastSuccessAt: number;
+  /** Calls and tokens that were ever sent. */
+  sent: number;
+  sentTokens: number;
+  /** What the endpoint said that it will still take. */
+  requests: Allowance | undefined;
+  tokens: Allowance | undefined;
 }
 
 /** How much more the times of an endpoint may vary of which only its peers are known. */
@@ -136,8 +150,9 @@ export class EndpointRecords {
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
-    const waitMs = Math.max(limits.waitMs, place?.waitMs ?? 0);
-    const headroom = Math.min(limits.headroom, place?.headroom ?? 1);
+    const reported = this.#waitForReported(endpoint, tokens, now);
+    const waitMs = Math.max(limits.waitMs, reported.waitMs, place?.waitMs ?? 0);
+    const headroom = Math.min(limits.headroom, reported.headroom, place?.headroom ?? 1);
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
     return headroom === 1 ? admitted : { ...admitted, headroom };
   };
@@ -166,8 +181,13 @@ export class EndpointRecords {
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now, now);
     this.#records.set(endpoint.id, { ...record, health, pace });
     const load = this.#load(endpoint);
+    const { tokens = 0 } = call;
     load.calls += 1;
-    if (isLimited(endpoint)) load.use = useAfterSending(load.use, call.tokens ?? 0, now);
+    load.sent += 1;
+    load.sentTokens += tokens;
+    load.requests = allowanceAfterSending(load.requests, 1);
+    load.tokens = allowanceAfterSending(load.tokens, tokens);
+    if (isLimited(endpoint)) load.use = useAfterSending(load.use, tokens, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
   }
@@ -275,6 +295,29 @@ export class EndpointRecords {
     };
   }
 
+  /** What hears what a provider says about its limits, for a call that has just been sent; undefined where it does not count. */
+  limitsListener(endpoint: Endpoint): ((limits: ReportedLimits) => void) | undefined {
+    const mostMs = this.#pacer?.reportedMs ?? 0;
+    if (mostMs === 0) return undefined;
+    const load = this.#load(endpoint);
+    const { sent, sentTokens } = load;
+    return ({ requests, tokens }) => {
+      const now = this.#environment.now();
+      if (requests !== undefined) load.requests = allowanceOf(requests, load.sent - sent, mostMs, now);
+      if (tokens !== undefined) load.tokens = allowanceOf(tokens, load.sentTokens - sentTokens, mostMs, now);
+    };
+  }
+
+  #waitForReported({ id }: Endpoint, amount: number, now: number): { waitMs: number; headroom: number } {
+    const load = this.#loads.get(id);
+    if (load === undefined || (load.requests === undefined && load.tokens === undefined)) return UNLIMITED;
+    const { requests, tokens } = load;
+    return {
+      waitMs: Math.max(waitForAllowance(requests, 1, now), waitForAllowance(tokens, amount, now)),
+      headroom: Math.min(allowanceLeft(requests, now), allowanceLeft(tokens, now)),
+    };
+  }
+
   #speedAfter(
     { model }: Endpoint,
     speed: EndpointSpeed | undefined,
@@ -298,7 +341,16 @@ export class EndpointRecords {
   #load({ id }: Endpoint): Load {
     let load = this.#loads.get(id);
     if (load === undefined) {
-      load = { running: new Set(), calls: 0, use: [], lastSuccessAt: -Infinity };
+      load = {
+        running: new Set(),
+        calls: 0,
+        use: [],
+        lastSuccessAt: -Infinity,
+        sent: 0,
+        sentTokens: 0,
+        requests: undefined,
+        tokens: undefined,
+      };
       this.#loads.set(id, load);
     }
     return load;

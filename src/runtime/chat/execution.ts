@@ -107,10 +107,19 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   ) {
     const { environment, timeouts } = services;
     const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
-      dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+      dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
         const call = { request, endpoint, apiKey, traceContext };
         const own = timeoutsOf(timeouts, provider, endpoint);
-        return new UpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, onSending });
+        return new UpstreamCall({
+          environment,
+          timeouts: own,
+          deadlineAt,
+          signal,
+          provider,
+          call,
+          onSending,
+          onLimits,
+        });
       },
       bill: (made) => billAnswer(chat, made),
     };

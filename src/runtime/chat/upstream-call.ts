@@ -20,6 +20,7 @@ export interface UpstreamCallOptions {
   readonly provider: Provider;
   readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
   readonly onSending: CallProgress['sending'];
+  readonly onLimits?: CallProgress['limits'];
 }
 
 /** Ways of failing that mean nothing after the end of an answer. */
@@ -119,7 +120,7 @@ export class UpstreamCall {
 
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
   #ask(): unknown {
-    const { call, provider, onSending, timeouts } = this.#options;
+    const { call, provider, onSending, onLimits, timeouts } = this.#options;
     let told = false;
     const progress: CallProgress = {
       connecting: () => {
@@ -131,6 +132,7 @@ export class UpstreamCall {
         this.#awaitAnswer();
       },
       sending: onSending,
+      limits: onLimits,
     };
     const reply = provider.chat({ ...call, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.
