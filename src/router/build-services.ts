@@ -10,6 +10,7 @@ import { Responses } from '../runtime/limits/responses.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { SharedLimits } from '../runtime/chat/shared-limits.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -53,6 +54,7 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
+    sharedLimits: config.sharesState ? new SharedLimits(config.state, environment) : undefined,
     sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),

@@ -59,14 +59,16 @@ describe('headers about limits', () => {
       answerWith('used')(request, response, raw);
     });
     await using other = await startUpstream(answerWith('other'));
-    const price = (prompt: number) => ({ 'acme/one': { price: { prompt, completion: prompt } } });
+    const price = (prompt: number): Record<'acme/one', object> => ({
+      'acme/one': { price: { prompt, completion: prompt } },
+    });
     const router = createRouter({
       providers: [
         openaiCompatible({ slug: 'used', baseURL: used.baseURL, apiKey: 'key-of-used', models: price(1) }),
         openaiCompatible({ slug: 'other', baseURL: other.baseURL, apiKey: 'key-of-other', models: price(10) }),
       ],
     });
-    const body = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'Hello' }] };
+    const body = { model: 'acme/one' as const, messages: [{ role: 'user' as const, content: 'Hello' }] };
     const answers = [await router.chat(body), await router.chat(body), await router.chat(body)];
     expect(answers.map(({ provider }) => provider)).toEqual(['used', 'other', 'other']);
     expect(used.requests).toHaveLength(1);
@@ -88,7 +90,7 @@ describe('headers about limits', () => {
         openaiCompatible({ slug: 'used', baseURL: used.baseURL, apiKey: 'key-of-used', models: { 'acme/one': {} } }),
       ],
     });
-    const body = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'Hello '.repeat(50) }] };
+    const body = { model: 'acme/one' as const, messages: [{ role: 'user' as const, content: 'Hello '.repeat(50) }] };
     for await (const _ of router.stream(body));
     await expect(router.chat(body)).rejects.toMatchObject({ status: 429 });
     expect(used.requests).toHaveLength(1);

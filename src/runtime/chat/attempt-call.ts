@@ -2,6 +2,7 @@ import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
@@ -84,4 +85,11 @@ export interface Dialing<Request> {
   readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
+}
+
+/** How requests of one kind are asked for, and paid. */
+export interface AttemptKind<Request, Call, Result> {
+  readonly dial: (dialing: Dialing<Request>) => Call;
+  /** What an answer used and cost, as far as it was read. */
+  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }

@@ -1,4 +1,4 @@
-import type { AttemptCall, AttemptedCall, CallEnd, CallResult, Dialing } from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, AttemptKind, CallEnd, CallResult } from './attempt-call.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
@@ -7,22 +7,20 @@ import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './announce.ts';
-
 import type { Answer } from './execution.ts';
 import { type Flight, Hedging } from './hedging.ts';
 import { Signal } from './late-call.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/reservation.ts';
 import { learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
@@ -35,13 +33,6 @@ export interface AttemptLoopOptions<Request> {
   readonly attemptsBefore?: number | undefined;
   /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
   readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
-}
-
-/** How requests of one kind are asked for, and paid. */
-export interface AttemptKind<Request, Call, Result> {
-  readonly dial: (dialing: Dialing<Request>) => Call;
-  /** What an answer used and cost, as far as it was read. */
-  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }
 
 /**
@@ -66,6 +57,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #reservation: Reservation | undefined;
   /** What a call costs that is made beside another one. */
   readonly #hedgeReservations = new Map<Call, Reservation>();
+  /** Places of calls at endpoints with declared limits. */
+  readonly #places: RequestPlaces<Call>;
   /** Endpoint at which a place was promised. */
   #promised: string | undefined;
   #waitedForPlaceMs = 0;
@@ -88,6 +81,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
+    this.#places = new RequestPlaces(services, () => this.#likelyTokens());
     this.#hedging = new Hedging({
       services,
       request,
@@ -125,6 +119,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return answer;
     } catch (error) {
       this.#reservation?.release();
+      this.#places.releaseNext();
       // Whatever else went wrong: a caller who left is told of that.
       this.signal.throwIfAborted();
       throw error;
@@ -149,6 +144,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       if (waited) await this.#wait(move);
       else if (!this.#isPrepared(step)) await this.#prepare(step);
       else if (!this.#isPaid(step)) await this.#reserve(step);
+      else if (!this.#places.covers(step.endpoint)) await this.#places.takeNext(step.endpoint);
       else answer = await this.#attempt(step);
     }
     return answer;
@@ -207,6 +203,12 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const ended: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome, costUsd };
     this.#attempts.push(ended);
     (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
+    this.#places.end(
+      made.call,
+      made.endpoint,
+      made.startedAt,
+      'facts' in end ? end.facts.usage.total_tokens : undefined,
+    );
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
     if ('facts' in end) {
       const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
@@ -288,11 +290,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    return this.#hedging.answer(this.#launch(step, false));
+    return this.#hedging.answer(this.#launch(step, false, this.#places.useNext()));
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, hedge: boolean): Flight<Call, Result> {
+  #launch(step: PlanStep, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
     const { environment, records, providers } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -315,6 +317,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits: records.limitsListener(endpoint),
     });
+    this.#places.begin(call, endpoint, place);
     const silence = new Signal();
     const stopWaiting = records.waiting(endpoint, {
       startedAt,
@@ -340,11 +343,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     } catch {
       return undefined;
     }
+    const place = this.#places.covers(step.endpoint) ? undefined : await this.#places.take(step.endpoint);
     if (!isWanted() || !this.#admission(step.endpoint).ok) {
       reservation?.release();
+      place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, true);
+    const flight = this.#launch(step, true, place);
     if (reservation !== undefined) this.#hedgeReservations.set(flight.call, reservation);
     return flight;
   }

@@ -11,20 +11,7 @@ import {
   observeStart,
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
-import {
-  type Allowance,
-  allowanceAfterSending,
-  allowanceLeft,
-  allowanceOf,
-  type ReportedLimits,
-  waitForAllowance,
-} from '../../core/selection/adaptive/allowance.ts';
-import {
-  headroomOf,
-  type MinuteUse,
-  useAfterSending,
-  waitForLimits,
-} from '../../core/selection/adaptive/declared-limits.ts';
+import type { ReportedLimits } from '../../core/selection/adaptive/allowance.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -52,6 +39,7 @@ import {
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
+import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
 
 /** Told how an endpoint stood before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
@@ -72,28 +60,6 @@ export interface RecordPolicies {
   readonly silence?: SilencePolicy | false | undefined;
 }
 
-/** A call that has not answered yet. */
-export interface RunningCall {
-  readonly startedAt: number;
-  readonly kind: TimedKind;
-  /** Called once when its endpoint turns out to hang. */
-  readonly onSilence: () => void;
-}
-
-/** What changes too often to be copied each time. */
-interface Load {
-  readonly running: Set<RunningCall>;
-  calls: number;
-  use: MinuteUse;
-  lastSuccessAt: number;
-  /** Calls and tokens that were ever sent. */
-  sent: number;
-  sentTokens: number;
-  /** What the endpoint said that it will still take. */
-  requests: Allowance | undefined;
-  tokens: Allowance | undefined;
-}
-
 /** How much more the times of an endpoint may vary of which only its peers are known. */
 const PEER_VARIANCE = 2;
 
@@ -102,7 +68,7 @@ const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
-  readonly #loads = new Map<string, Load>();
+  readonly #loads = new Map<string, EndpointLoad>();
   /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
   readonly #peers: RecordMap<EndpointSpeed>;
   readonly #policy: HealthPolicy;
@@ -146,13 +112,12 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok) return admitted;
-    const limits = this.#waitForLimits(endpoint, tokens, now);
+    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
-    const reported = this.#waitForReported(endpoint, tokens, now);
-    const waitMs = Math.max(limits.waitMs, reported.waitMs, place?.waitMs ?? 0);
-    const headroom = Math.min(limits.headroom, reported.headroom, place?.headroom ?? 1);
+    const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
+    const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
     return headroom === 1 ? admitted : { ...admitted, headroom };
   };
@@ -180,16 +145,20 @@ export class EndpointRecords {
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now, now);
     this.#records.set(endpoint.id, { ...record, health, pace });
-    const load = this.#load(endpoint);
-    const { tokens = 0 } = call;
-    load.calls += 1;
-    load.sent += 1;
-    load.sentTokens += tokens;
-    load.requests = allowanceAfterSending(load.requests, 1);
-    load.tokens = allowanceAfterSending(load.tokens, tokens);
-    if (isLimited(endpoint)) load.use = useAfterSending(load.use, tokens, now);
+    this.#load(endpoint).started(endpoint, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
+  }
+
+  /** Notes that all instances together use the declared limits of an endpoint up. */
+  full(endpoint: Endpoint, waitMs: number): void {
+    if (!this.#records.get(endpoint.id)) this.#records.set(endpoint.id, FRESH);
+    this.#load(endpoint).full(this.#environment.now() + waitMs);
+  }
+
+  /** Notes how many tokens a call had that was sent with another estimate. */
+  used(endpoint: Endpoint, sentAt: number, estimated: number, tokens: number): void {
+    this.#load(endpoint).used(sentAt, estimated, tokens);
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
@@ -215,8 +184,7 @@ export class EndpointRecords {
       speed: this.#speedAfter(endpoint, record.speed, measurement, now),
       pace: this.#paceAfter(record, outcome, now),
     });
-    const load = this.#load(endpoint);
-    load.calls = Math.max(0, load.calls - 1);
+    this.#load(endpoint).ended();
     if (this.onCooldown !== undefined && !outcome.ok) {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
@@ -286,36 +254,11 @@ export class EndpointRecords {
     return this.#records.get(endpoint.id)?.health.breaker.state === 'open';
   }
 
-  #waitForLimits(endpoint: Endpoint, tokens: number, now: number): { waitMs: number; headroom: number } {
-    if (!isLimited(endpoint)) return UNLIMITED;
-    const { use, calls: running } = this.#load(endpoint);
-    return {
-      waitMs: waitForLimits(endpoint, use, { tokens, running }, now),
-      headroom: headroomOf(endpoint, use, running, now),
-    };
-  }
-
   /** What hears what a provider says about its limits, for a call that has just been sent; undefined where it does not count. */
   limitsListener(endpoint: Endpoint): ((limits: ReportedLimits) => void) | undefined {
     const mostMs = this.#pacer?.reportedMs ?? 0;
     if (mostMs === 0) return undefined;
-    const load = this.#load(endpoint);
-    const { sent, sentTokens } = load;
-    return ({ requests, tokens }) => {
-      const now = this.#environment.now();
-      if (requests !== undefined) load.requests = allowanceOf(requests, load.sent - sent, mostMs, now);
-      if (tokens !== undefined) load.tokens = allowanceOf(tokens, load.sentTokens - sentTokens, mostMs, now);
-    };
-  }
-
-  #waitForReported({ id }: Endpoint, amount: number, now: number): { waitMs: number; headroom: number } {
-    const load = this.#loads.get(id);
-    if (load === undefined || (load.requests === undefined && load.tokens === undefined)) return UNLIMITED;
-    const { requests, tokens } = load;
-    return {
-      waitMs: Math.max(waitForAllowance(requests, 1, now), waitForAllowance(tokens, amount, now)),
-      headroom: Math.min(allowanceLeft(requests, now), allowanceLeft(tokens, now)),
-    };
+    return this.#load(endpoint).listener(mostMs, this.#environment.now);
   }
 
   #speedAfter(
@@ -338,19 +281,10 @@ export class EndpointRecords {
     return outcome.failure.kind === 'rate_limited' ? paceAfterRefusal(pace, this.#pacer, now) : pace;
   }
 
-  #load({ id }: Endpoint): Load {
+  #load({ id }: Endpoint): EndpointLoad {
     let load = this.#loads.get(id);
     if (load === undefined) {
-      load = {
-        running: new Set(),
-        calls: 0,
-        use: [],
-        lastSuccessAt: -Infinity,
-        sent: 0,
-        sentTokens: 0,
-        requests: undefined,
-        tokens: undefined,
-      };
+      load = new EndpointLoad();
       this.#loads.set(id, load);
     }
     return load;
@@ -375,10 +309,6 @@ export class EndpointRecords {
 }
 
 const UNLIMITED = { waitMs: 0, headroom: 1 };
-
-function isLimited({ rpm, tpm, concurrency }: Endpoint): boolean {
-  return rpm !== undefined || tpm !== undefined || concurrency !== undefined;
-}
 
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
 function beganWith(

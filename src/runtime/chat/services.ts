@@ -23,6 +23,7 @@ import type { Responses } from '../limits/responses.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
+import type { SharedLimits } from './shared-limits.ts';
 import type { SharedPacing } from './shared-pacing.ts';
 import type { Timeouts } from './call-watch.ts';
 
@@ -44,6 +45,8 @@ export interface RuntimeServices {
   readonly records: EndpointRecords;
   /** Absent where state is not shared. */
   readonly cooldowns: SharedCooldowns | undefined;
+  /** Absent where state is not shared. */
+  readonly sharedLimits: SharedLimits | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;
