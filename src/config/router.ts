@@ -135,6 +135,11 @@ export const ROUTER = {
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
   stickyTtlMs: option.ms({ default: 600_000 }),
+  /**
+   * Time for which the state store keeps who made encrypted reasoning: only they can read it, so conversations go back
+   * there. Default 86,400,000 (1 day).
+   */
+  reasoningOriginMs: option.ms({ default: 86_400_000 }),
   /** Comments on quiet streams. */
   keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
   /** Where small shared state lives. Default: the memory of this process. */

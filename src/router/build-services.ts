@@ -7,6 +7,7 @@ import { accountCheck } from '../runtime/limits/account-check.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
+import { KnownOrigins } from '../runtime/chat/known-origins.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
@@ -55,6 +56,12 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
     sharedLimits: config.sharesState ? new SharedLimits(config.state, environment) : undefined,
+    origins: new KnownOrigins(
+      config.sharesState ? config.state : undefined,
+      boundedMap(MAX_RECORDS),
+      config.reasoningOriginMs,
+      environment,
+    ),
     sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
     budget: new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),

@@ -78,7 +78,7 @@ export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export const SILENCE = {
-  /** Logarithm of the likelihood of so much silence below which it is no chance any more. Default -9: 1 in 8,000. */
+  /** Logarithm of the likelihood of so much silence below which it is no chance any more: 1 in 8,000. Default -9. */
   threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -9 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
@@ -97,7 +97,7 @@ export const HEDGE = {
   probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
   /** Share of the expected cost of all requests that hedges may cost. Those of silent endpoints are free. Default 0.012. */
   share: option.share({ default: 0.012 }),
-  /** Requests' worth of that share that may be saved up. Default 2,000: 24 hedges. */
+  /** Requests' worth of that share that may be saved up, which are 24 hedges. Default 2,000. */
   savedRequests: option.whole(1, { default: 2_000 }),
 } satisfies OptionTable;
 

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { type PlanStep, type Rejection, type RoutePlan, wholePromptsFirst } from './route-plan.ts';
+import { type PlanStep, type Rejection, type RoutePlan, readersFirst, wholePromptsFirst } from './route-plan.ts';
 import { tightContextsLast } from './tight-contexts.ts';
 import { usableTargets } from './usable.ts';
 import type { World } from './performance.ts';
@@ -25,7 +25,13 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
       )
     : rankTogether(request, candidates, world);
   const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
-  return { requested: request.requested, steps: withinFallbacks(planned, request, rejected), rejected };
+  const { origins } = world;
+  const kept = withinFallbacks(
+    origins === undefined ? planned : readersFirst(planned, request, origins, world.admission),
+    request,
+    rejected,
+  );
+  return { requested: request.requested, steps: kept, rejected, ...(origins === undefined ? {} : { origins }) };
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */

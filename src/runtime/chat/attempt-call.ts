@@ -37,6 +37,8 @@ export interface Reported {
   /** The tier in which the provider says it served. */
   readonly serviceTier?: string | null | undefined;
   readonly outputImages?: number | undefined;
+  /** What was encrypted or signed in its reasoning; undefined where nothing was. */
+  readonly seals?: readonly string[] | undefined;
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
 }

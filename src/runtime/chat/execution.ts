@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -108,7 +109,9 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   ) {
     const { environment, timeouts } = services;
     const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
-      dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
+      dial: ({ request: prepared, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
+        const { origins } = plan;
+        const request = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
         const call = { request, endpoint, apiKey, traceContext };
         const own = timeoutsOf(timeouts, provider, endpoint);
         return new UpstreamCall({
@@ -143,10 +146,11 @@ export function planRequest(
 ): MaybePromise<RoutePlan> {
   const news = services.cooldowns?.refresh();
   const found = known.served ?? servedBefore(services, request);
+  const made = services.origins.find(request);
   return andThen(found, (served) =>
-    // Both were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
+    // All were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
     andThen(services.sticky.isSlow ? undefined : news, () =>
-      planRoute(request, worldOf(services, { request, served, roll: known.roll })),
+      andThen(made, (origins) => planRoute(request, worldOf(services, { request, served, origins, roll: known.roll }))),
     ),
   );
 }

@@ -20,6 +20,7 @@ import type { CheckAccount } from '../limits/account-check.ts';
 import type { Rates } from '../limits/rates.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
+import type { KnownOrigins } from './known-origins.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
@@ -47,6 +48,8 @@ export interface RuntimeServices {
   readonly cooldowns: SharedCooldowns | undefined;
   /** Absent where state is not shared. */
   readonly sharedLimits: SharedLimits | undefined;
+  /** Who made encrypted reasoning. */
+  readonly origins: KnownOrigins;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;

@@ -1,4 +1,5 @@
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
+import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -48,6 +49,8 @@ export class UpstreamCall {
   /** Native pieces before the commit: the caller gets them with the first content. */
   #natives: StreamPiece[] | undefined;
   #silentReads = 0;
+  /** What was encrypted in an answer that came whole. */
+  #seals: readonly string[] | undefined;
 
   constructor(options: UpstreamCallOptions) {
     this.#options = options;
@@ -57,8 +60,8 @@ export class UpstreamCall {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images, likelyTokens } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
+    const { usage, facts, images, likelyTokens, seals } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens, seals: this.#seals ?? seals };
   }
 
   /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
@@ -201,6 +204,7 @@ export class UpstreamCall {
 
   #whole(result: UpstreamResult): CallResult {
     this.close();
+    this.#seals = sealsOfResult(result);
     return isWithheld(result) ? { type: 'whole', result, withheld: true } : { type: 'whole', result };
   }
 
@@ -274,6 +278,11 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
 /** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
 function unreadable(): readonly StreamPiece[] {
   return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+}
+
+function sealsOfResult({ choices }: UpstreamResult): readonly string[] | undefined {
+  const details = choices.flatMap(({ message }) => message.reasoning_details ?? []);
+  return details.length === 0 ? undefined : details.map(sealOf).filter((seal) => seal !== undefined);
 }
 
 /** Whether a content filter kept all of an answer back (gaps 4.2). */
