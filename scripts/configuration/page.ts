@@ -21,6 +21,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'hedge',
     'stickyTtlMs',
     'reasoningOriginMs',
+    'cacheMarks',
     'timeouts',
     'fallback',
     'retryBudget',

@@ -54,6 +54,11 @@ export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/a
 export interface Provider<Model extends string = string> extends CatalogProvider {
   /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
   readonly timeouts?: CallTimeouts | undefined;
+  /**
+   * True when the provider caches of a prompt only what marks tell it to (`cache_control`). The router then sets marks by
+   * itself where an account repeats a prompt. Default false.
+   */
+  readonly cacheMarks?: boolean | undefined;
   /** Only for the type system: carries the model ids. */
   readonly modelIds?: readonly Model[];
   /**

@@ -185,6 +185,7 @@ export function httpProvider<const Model extends string = string>(
     readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
+    cacheMarks: options.codec.cacheMarks,
     chat,
     check,
     ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),

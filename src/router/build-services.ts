@@ -11,6 +11,7 @@ import { KnownOrigins } from '../runtime/chat/known-origins.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/chat/shared-limits.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
@@ -60,6 +61,11 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
       config.sharesState ? config.state : undefined,
       boundedMap(MAX_RECORDS),
       config.reasoningOriginMs,
+      environment,
+    ),
+    prefixes: new RepeatedPrefixes(
+      boundedMap(MAX_RECORDS),
+      config.cacheMarks ? config.adaptive.cacheMs : 0,
       environment,
     ),
     sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),

@@ -140,6 +140,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     });
   }
 
+  const cacheMarks = [...declarations.values()].some(({ model }) => familyOf(model).cacheMark !== undefined);
   const canEmbed = [...declarations.values()].some(({ model }) => isEmbeddingModel(model));
   return {
     slug,
@@ -148,6 +149,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     timeouts: options.timeouts,
+    cacheMarks,
     chat,
     ...(canEmbed ? { embed } : {}),
     async close() {

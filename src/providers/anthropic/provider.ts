@@ -111,6 +111,7 @@ function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
     unsupported: NO_WORDS,
+    cacheMarks: true,
     encode: encodeRequest,
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),

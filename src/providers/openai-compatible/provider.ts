@@ -126,6 +126,7 @@ function chatCompletionsCodec(dialect: Dialect): Codec {
   return {
     path: () => '/chat/completions',
     unsupported: dialect.unsupported,
+    cacheMarks: dialect.cacheMarks === 'cache_control',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     embeddings: embeddingsCodec(dialect),

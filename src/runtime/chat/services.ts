@@ -24,6 +24,7 @@ import type { KnownOrigins } from './known-origins.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
+import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { SharedLimits } from './shared-limits.ts';
 import type { SharedPacing } from './shared-pacing.ts';
 import type { Timeouts } from './call-watch.ts';
@@ -50,6 +51,7 @@ export interface RuntimeServices {
   readonly sharedLimits: SharedLimits | undefined;
   /** Who made encrypted reasoning. */
   readonly origins: KnownOrigins;
+  readonly prefixes: RepeatedPrefixes;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;
