@@ -146,7 +146,7 @@ export function httpProvider<const Model extends string = string>(
       connected,
     });
     // Keys of accounts have limits of their own, of which the endpoint as such knows nothing.
-    const told = limits && reportedLimits((name) => answer.response.header(name), answer.context.wallClock);
+    const told = limits && reportedLimits((field) => answer.response.header(field), answer.context.wallClock);
     if (told !== undefined) limits?.(told);
     return answer;
   }
