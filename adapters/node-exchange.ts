@@ -1,5 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BodyError, type HttpCall, type HttpReply, type ParsedBody, type UnreadBody } from '../src/entries/mount.ts';
+import {
+  BodyError,
+  type HttpCall,
+  type HttpReply,
+  type ParsedBody,
+  PENDING,
+  type Pollable,
+  polledFrames,
+  type UnreadBody,
+} from '../src/entries/mount.ts';
 
 /** Where a request stands below the mount. */
 export interface Location {
@@ -135,7 +144,10 @@ function collect(
       }
     };
     const onEnd = (): void => settle(undefined);
-    const onCut = (): void => settle(new BodyError('incomplete'));
+    // Every request is closed in the end, and an error is dear to make.
+    const onCut = (): void => {
+      if (!settled) settle(new BodyError('incomplete'));
+    };
     const settle = (error: Error | undefined): void => {
       if (settled) return;
       settled = true;
@@ -200,27 +212,74 @@ function drop(request: IncomingMessage): Promise<void> {
   });
 }
 
-async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, { type: 'stream' }>): Promise<void> {
+async function writeFrames(response: ServerResponse, reply: StreamReply): Promise<void> {
   if (response.destroyed || response.headersSent) {
     await reply.frames.return?.();
     return;
   }
   response.on('error', ignore);
   response.writeHead(reply.status, reply.headers);
-  const { frames, stallMs } = reply;
-  // Not by "for await", which makes three promises of every frame.
-  for (let next = await frames.next(); next.done !== true; next = await frames.next()) {
-    const frame = next.value;
+  await new Promise<void>((resolve, reject) => new FrameWriting(response, reply, resolve, reject).goOn());
+}
+
+type StreamReply = Extract<HttpReply, { type: 'stream' }>;
+
+/** Writes frames as they come, in the turn in which they come, and waits while the client does not read. */
+class FrameWriting {
+  readonly #response: ServerResponse;
+  readonly #reply: StreamReply;
+  readonly #source: Pollable<string | undefined>;
+  readonly #onEnd: () => void;
+  readonly #onError: (error: unknown) => void;
+  #isOver = false;
+  #isFull = false;
+
+  constructor(response: ServerResponse, reply: StreamReply, onEnd: () => void, onError: (error: unknown) => void) {
+    this.#response = response;
+    this.#reply = reply;
+    this.#source = polledFrames(reply.frames);
+    this.#onEnd = onEnd;
+    this.#onError = onError;
+  }
+
+  readonly goOn = (): void => {
+    try {
+      while (!this.#isOver && !this.#isFull) {
+        const frame = this.#source.poll(this.goOn);
+        if (frame === PENDING) return;
+        this.#write(frame);
+      }
+    } catch (error) {
+      this.#isOver = true;
+      this.#onError(error);
+    }
+  };
+
+  #write(frame: string | undefined): void {
+    const response = this.#response;
+    if (frame === undefined) return this.#end();
     if (response.destroyed) {
-      await frames.return?.();
-      break;
+      void this.#reply.frames.return?.();
+      return this.#end();
     }
     const encoding = encodingOf(frame);
     // The last frame and the end in one system call.
-    if (frames.ended) return void response.end(frame, encoding);
-    if (!response.write(frame, encoding)) await drained(response, stallMs);
+    if (this.#reply.frames.ended) return this.#end(frame, encoding);
+    if (response.write(frame, encoding)) return;
+    this.#isFull = true;
+    void drained(response, this.#reply.stallMs).then(this.#onDrain);
   }
-  response.end();
+
+  readonly #onDrain = (): void => {
+    this.#isFull = false;
+    this.goOn();
+  };
+
+  #end(last = '', encoding: BufferEncoding = 'latin1'): void {
+    this.#isOver = true;
+    this.#response.end(last, encoding);
+    this.#onEnd();
+  }
 }
 
 /** A text of ASCII alone is the same bytes in both encodings, and `latin1` is written faster. */

@@ -54,14 +54,12 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/observe/prometheus/prom-client.ts'],
   'pg-boss': ['src/queue/pg-boss/boss.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
-  undici: ['src/net/undici.ts', 'src/net/undici-call.ts', 'src/net/undici-response.ts', 'src/net/guarded-connector.ts'],
+  undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts'],
 };
 
 /** Files that only run on Node and are reached by the `node` condition or by doors of their own. */
 const NODE_ONLY = [
   'src/net/undici.ts',
-  'src/net/undici-call.ts',
-  'src/net/undici-response.ts',
   'src/net/guarded-connector.ts',
   'src/net/content-decoding.ts',
   'src/runtime/catalog/lock-file.ts',

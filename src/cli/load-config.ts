@@ -28,27 +28,30 @@ interface LoadedConfig {
   readonly config: RouterConfig;
   /** In words, for people. */
   readonly from: string;
+  /** The file; undefined for the environment. */
+  readonly path?: string | undefined;
 }
 
 /**
  * The configuration of a file, or that of the environment where there is no file.
  *
+ * @param reading - Counted from 0: a file that has changed is read again. What it imports is not.
  * @throws {@link CommandError} when the file cannot be read or gives no configuration.
  * @throws {@link ConfigError} when something in it is wrong.
  */
-export async function loadConfig(io: CommandIo, named: string | undefined): Promise<LoadedConfig> {
+export async function loadConfig(io: CommandIo, named: string | undefined, reading = 0): Promise<LoadedConfig> {
   const name = named ?? CONFIG_FILES.find((one) => existsSync(join(io.folder, one)));
   if (name === undefined) return { config: {}, from: 'the environment' };
   const path = resolve(io.folder, name);
   if (!existsSync(path)) throw new CommandError(`${name} is not there.`);
-  if (path.endsWith('.json')) return { config: readJsonConfig(await readFile(path, 'utf8'), name), from: name };
-  return { config: await importConfig(path, name), from: name };
+  if (path.endsWith('.json')) return { config: readJsonConfig(await readFile(path, 'utf8'), name), from: name, path };
+  return { config: await importConfig(path, name, reading), from: name, path };
 }
 
-async function importConfig(path: string, name: string): Promise<RouterConfig> {
+async function importConfig(path: string, name: string, reading: number): Promise<RouterConfig> {
   let loaded: { readonly default?: unknown };
   try {
-    loaded = (await import(pathToFileURL(path).href)) as typeof loaded;
+    loaded = (await import(`${pathToFileURL(path).href}${reading === 0 ? '' : `?${reading}`}`)) as typeof loaded;
   } catch (error) {
     // Factories in the file find faults of their own.
     if (ConfigError.isInstance(error)) throw error;

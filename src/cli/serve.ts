@@ -9,6 +9,7 @@ import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
+import { reloadConfiguration } from './reload-configuration.ts';
 
 const DEFAULT_PORT = 8787;
 const LOCAL = '127.0.0.1';
@@ -18,6 +19,7 @@ const GRACE_MS = 10_000;
 const USAGE = `[options]
 
 Serves a router over HTTP under /v1 until it is stopped. Requests under way then get ${GRACE_MS / 1_000} seconds to end.
+The configuration file is read again when it changes and at SIGHUP; a faulty one changes nothing.
 
 ${CONFIG_HELP}
   --port <number>  Default: the variable PORT, or ${DEFAULT_PORT}; 0 for any that is free
@@ -42,7 +44,7 @@ export const serve: Command = {
     });
     const port = portOf(values.port ?? process.env['PORT'] ?? String(DEFAULT_PORT));
     const host = values.host ?? LOCAL;
-    const { config, from } = await loadConfig(io, values.config);
+    const { config, from, path } = await loadConfig(io, values.config);
     const { batches, kept } = batchesIn(config.batches, values.batches, io);
     const router = createRouter({ ...config, batches });
     router.on('warning', ({ message }) => io.complain(message));
@@ -50,7 +52,9 @@ export const serve: Command = {
     const url = await listen(server, port, host);
     await startBatches(router, server);
     for (const line of greeting(router, url, { from, kept })) io.print(line);
+    const stopReloading = reloadConfiguration(router, io, { named: values.config, path });
     await stopped(io.stop);
+    stopReloading();
     await close(server, router);
     io.print('Stopped.');
     return 0;

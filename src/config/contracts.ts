@@ -1,3 +1,7 @@
+import { option } from './option.ts';
+import { SPLIT } from './tables/rules.ts';
+import type { ConfigProblem } from '../protocol/router-error.ts';
+import { groupOf, kindOf } from '../platform/kind-of.ts';
 import { callTimeouts, modelTable } from '../catalog/model-options.ts';
 import { callable, flag, having, listOf, text } from '../platform/option-kinds.ts';
 
@@ -48,3 +52,16 @@ export const serverToolCheck = having(
     close: callable,
   },
 );
+
+const aliasModels = kindOf(option.either(option.text(), option.list(option.text())));
+const aliasSplit = groupOf(SPLIT);
+
+/** An alias is told apart by its form, so that what is wrong is said of the form that was meant. */
+export function* aliasCheck(value: unknown, path: string): Generator<ConfigProblem> {
+  const isSplit = typeof value === 'object' && value !== null && 'split' in value;
+  yield* isSplit ? aliasSplit(value, path) : aliasModels(value, path);
+  if (!isSplit || !Array.isArray(value.split)) return;
+  const weights = value.split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
+  if (weights.every((weight) => !(weight > 0)))
+    yield { path: `${path}.split`, problem: 'must give some model a weight above 0' };
+}

@@ -27,4 +27,6 @@ export const LISTENERS = {
   warning: option.callable<RouterListener<'warning'>>('(event: WarningEvent) => void'),
   /** Something about a batch changed, in the process that changed it. */
   batch: option.callable<RouterListener<'batch'>>('(event: BatchUpdateEvent) => void'),
+  /** `router.update` put another configuration in force. */
+  configuration: option.callable<RouterListener<'configuration'>>('(event: ConfigurationEvent) => void'),
 } satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };

@@ -106,6 +106,20 @@ export function fill<Table extends OptionTable>(table: Table, given: object = {}
   return Object.fromEntries(filled) as FilledOf<Table>;
 }
 
+/** Whether two values of an option say the same: data by what it holds, everything else by identity. */
+export function sameOption(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (!isData(one) || !isData(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].every((name) => sameOption(one[name], other[name]));
+}
+
+function isData(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
+}
+
 /** Marks an option whose default the router computes. */
 export function computed<Value, Whole>(one: Option<Value, When, Whole>): Option<Value, 'computed', Whole> {
   return { ...one, when: 'computed' };

@@ -7,8 +7,11 @@ import {
   type ResolvedWebhooks,
   resolveWebhooks,
 } from './resolve-batches.ts';
+import { chatFieldsProblem } from '../protocol/chat-fields.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { Alias, Rule } from './tables/rules.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
-import { fill, type ResolvedOf } from './option.ts';
+import { fill, type ResolvedOf, sameOption } from './option.ts';
 import { ROUTER, ROUTER_OPTIONS } from './router.ts';
 import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
@@ -83,22 +86,36 @@ export const NO_LISTS: DefaultLists = {
 /** Length of a secret that we make ourselves. */
 const SECRET_LENGTH = 43;
 
+/** A configuration that is in force. */
+export interface RunningConfig {
+  readonly given: RouterConfig;
+  readonly resolved: ResolvedConfig;
+}
+
+/** Options that belong to the process: what is stored, open or listening cannot change under requests. */
+const FIXED = ['state', 'batches', 'webhooks', 'identitySecret', 'environment', 'on'] as const;
+
 /**
  * Completes a configuration with its defaults.
  *
+ * @param running - The configuration that it takes the place of. Default: none.
  * @throws {@link ConfigError} with everything that is wrong with it at once.
  */
-export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LISTS): ResolvedConfig {
-  const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, '')];
+export function resolveConfig(
+  given: RouterConfig,
+  lists: DefaultLists = NO_LISTS,
+  running?: RunningConfig,
+): ResolvedConfig {
+  const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, ''), ...fixedProblems(given, running)];
   const config = withoutFaults(given, faults);
   const catalog = attempt(
     () => (config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog)),
     NO_FACTS,
     faults,
   );
-  const environment = config.environment ?? systemEnvironment();
-  const state = config.state ?? memoryStore({ now: environment.now });
-  const sharesState = config.state !== undefined;
+  const environment = running?.resolved.environment ?? config.environment ?? systemEnvironment();
+  const state = running?.resolved.state ?? config.state ?? memoryStore({ now: environment.now });
+  const sharesState = running?.resolved.sharesState ?? config.state !== undefined;
   const {
     breaker,
     maxCooldownMs,
@@ -127,10 +144,14 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
     hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
     state,
     sharesState,
-    usage: resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
-    batches: resolveBatches(config.batches, { ...environment, ...filled.limits }),
-    webhooks: resolveWebhooks(config.webhooks),
-    identitySecret: new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+    usage:
+      running !== undefined && sameUsage(running.given, config)
+        ? running.resolved.usage
+        : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...filled.limits }),
+    webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
+    identitySecret:
+      running?.resolved.identitySecret ?? new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
     environment,
   };
   const problems = [
@@ -140,6 +161,20 @@ export function resolveConfig(given: RouterConfig, lists: DefaultLists = NO_LIST
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;
+}
+
+/** Options that may only be left out, or be as they were when the router was made. */
+function fixedProblems(given: RouterConfig, running: RunningConfig | undefined): readonly ConfigProblem[] {
+  if (running === undefined) return [];
+  return FIXED.filter((name) => given[name] !== undefined && !sameOption(given[name], running.given[name])).map(
+    (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
+  );
+}
+
+/** Whether limits, budgets and the cache are kept as before, so that what they hold goes on. */
+function sameUsage(one: RouterConfig, other: RouterConfig): boolean {
+  const names = ['rateLimits', 'budgets', 'responseCache'] as const;
+  return names.every((name) => sameOption(one[name], other[name]));
 }
 
 /** Nobody, while something else that is wrong is looked for. */
@@ -201,6 +236,7 @@ function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]):
   yield* corsProblems(config.cors);
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   yield* aliasLoops(config.aliases);
+  yield* ruleProblems(config.rules);
   if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {
     yield {
       path: 'limits.bytesInHand',
@@ -258,8 +294,25 @@ function nodeVersion(): string | undefined {
   return bun === undefined && deno === undefined ? node : undefined;
 }
 
+function modelsOfAlias(alias: Alias): readonly string[] {
+  if (typeof alias === 'string') return [alias];
+  return 'split' in alias ? alias.split.map(({ model }) => model) : alias;
+}
+
+/** Preferences are those of requests; and two rules of one name could not be told apart. */
+function* ruleProblems(rules: readonly Rule<object>[]): Generator<ConfigProblem> {
+  for (const [index, { id, preferences }] of rules.entries()) {
+    const wrong = preferences && chatFieldsProblem({ provider: preferences as JsonObject });
+    if (wrong !== undefined) {
+      yield { path: `rules[${index}].preferences${wrong.path.slice('provider'.length)}`, problem: wrong.problem };
+    }
+    if (rules.findIndex((rule) => rule.id === id) === index) continue;
+    yield { path: `rules[${index}].id`, problem: `must be unique, but "${id}" is there twice` };
+  }
+}
+
 /** Aliases that lead back to themselves, each loop told once. */
-function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]>>): Generator<ConfigProblem> {
+function* aliasLoops(aliases: Readonly<Record<string, Alias>>): Generator<ConfigProblem> {
   const done = new Set<string>();
 
   function* visit(name: string, trail: readonly string[]): Generator<ConfigProblem> {
@@ -270,7 +323,7 @@ function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]
       return;
     }
     if (done.has(name) || !Object.hasOwn(aliases, name)) return;
-    for (const target of [aliases[name] ?? []].flat()) yield* visit(target, [...trail, name]);
+    for (const target of modelsOfAlias(aliases[name] ?? [])) yield* visit(target, [...trail, name]);
     done.add(name);
   }
 

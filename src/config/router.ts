@@ -2,6 +2,7 @@ import type { Authenticate } from '../contracts/authenticate.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
+import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
 import { preset } from './preset-options.ts';
 import { kindsOf } from '../platform/kind-of.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -10,7 +11,7 @@ import type { RouterListeners } from '../runtime/chat/events.ts';
 import type { CatalogInput } from '../runtime/chat/known-models.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { BATCHES, type BatchesOptions, WEBHOOKS, type WebhooksOptions } from './batches.ts';
-import { pluginCheck, providerCheck, serverToolCheck } from './contracts.ts';
+import { aliasCheck, pluginCheck, providerCheck, serverToolCheck } from './contracts.ts';
 import {
   BUDGETS,
   type BudgetsOptions,
@@ -43,6 +44,7 @@ import {
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
 import { REQUEST_LIMITS, type RequestLimits } from './tables/request-limits.ts';
+import { type Alias, type Rule, RULE } from './tables/rules.ts';
 import { SELECTION, type SelectionPolicy } from './tables/selection.ts';
 import { TIMEOUTS, type Timeouts } from './tables/timeouts.ts';
 
@@ -67,8 +69,16 @@ export const ROUTER = {
     { right: 'a number of days', least: 0, endless: true },
     { default: 30, unit: 'days' },
   ),
-  /** Names of your own for a model, or for a list of models to fall back through. Default: none. */
-  aliases: option.map(option.either(option.text(), option.list(option.text())), { default: {} }),
+  /**
+   * Names of your own for a model, for a list of models to fall back through, or for models that share its requests:
+   * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`. Default: none.
+   */
+  aliases: option.map(option.checked<Alias>('string | string[] | Split', aliasCheck), { default: {} }),
+  /**
+   * What becomes of requests before they are routed: models are rewritten, requests refused, preferences given. In
+   * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
+   */
+  rules: option.list(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
   /**
    * Stored request fields, by name. Beside them, `cache_enabled` and `cache_ttl_seconds` say how their requests use the
    * response cache. Default: none.

@@ -1,5 +1,12 @@
 /** Public surface: the router itself, its configuration and its errors. */
-export type { CallOptions, OpenedChat, Router, RouterInternals, VectorOf } from '../router/router.ts';
+export type {
+  CallOptions,
+  ConfigurationVersion,
+  OpenedChat,
+  Router,
+  RouterInternals,
+  VectorOf,
+} from '../router/router.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
@@ -22,3 +29,6 @@ export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '..
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';
+export type { Alias, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
+export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
+export type { SplitChoice } from '../core/normalize/split.ts';

@@ -29,6 +29,7 @@ export type {
   AttemptFacts,
   AttemptStartEvent,
   BatchUpdateEvent,
+  ConfigurationEvent,
   ErrorEvent,
   HealthEvent,
   NumericParameter,

@@ -4,44 +4,54 @@ import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, type Spelling } from './body.ts';
+import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
-import { receive } from './receive.ts';
-import { type AccountOperation, type CatalogOperation, dialectAt, isBatch, isCatalog, matchRoute } from './routes.ts';
+import { policiesOf } from '../core/normalize/normalize.ts';
+import { modelRules } from '../core/normalize/preset.ts';
+import {
+  type AccountOperation,
+  type BatchOperation,
+  type CatalogOperation,
+  dialectAt,
+  isBatch,
+  isCatalog,
+  matchRoute,
+} from './routes.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
-import { filterModels, listModels } from './list-models.ts';
-import { listedRouterModels } from './router-models.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(router: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return undefined;
+  if (match === undefined) return Promise.resolve(undefined);
+  const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors);
+  const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
     if (match.type === 'wrong_method') {
-      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
+      return Promise.resolve(preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context));
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
-    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers).catch(fail);
+    if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
     const found = authorize(call, 'inference', router.internals);
-    const account = found instanceof Promise ? await found : found;
-    const known = account === ANONYMOUS ? context : { ...context, account: account.id };
-    return await perform(router, operation, call, account, known);
+    const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
+    return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
-    return failedReply(router, context, error);
+    return Promise.resolve(fail(error));
   }
 }
 
@@ -55,31 +65,41 @@ function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorRepl
   return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
 }
 
-/** Does what a client asks for that may do it. */
-async function perform(
+/** Does what a client asks for that may do it. Never fails: what goes wrong is an answer. */
+function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
+  before: ErrorReplyContext,
+): MaybePromise<HttpReply> {
+  const context = account === ANONYMOUS ? before : { ...before, account: account.id };
+  return orElse(
+    () =>
+      isBatch(operation)
+        ? batchReply(router, operation, call, account, context.headers)
+        : modelReply(router, operation, call, account, context),
+    (error) => failedReply(router, context, error),
+  );
+}
+
+/** Lets a model answer. */
+function modelReply(
+  router: Router,
+  operation: Exclude<AccountOperation, BatchOperation>,
+  call: HttpCall,
+  account: Account,
   context: ErrorReplyContext,
-): Promise<HttpReply> {
-  try {
-    if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
-    const isChat = operation.name === 'chat';
-    const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
-    try {
-      const answer = isChat ? answerChat : answerEmbeddings;
-      const reply = await answer(router, { call, account, context, body, verbatim });
+): MaybePromise<HttpReply> {
+  const isChat = operation.name === 'chat';
+  const answer = isChat ? answerChat : answerEmbeddings;
+  return receive(router.internals, call, account, isChat ? 0 : mostNumbers(router), (body, slot) =>
+    andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (reply) => {
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
       return reply;
-    } catch (error) {
-      slot.leave();
-      throw error;
-    }
-  } catch (error) {
-    return failedReply(router, context, error);
-  }
+    }),
+  );
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
@@ -111,15 +131,27 @@ function unexpected({ name, message, stack = '' }: Error): WarningEvent {
   return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
 }
 
-function catalogReply(
+async function catalogReply(
   router: Router,
   operation: CatalogOperation,
   call: HttpCall,
   headers: Readonly<Record<string, string>>,
-): HttpReply {
-  const { services } = router.internals;
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
+): Promise<HttpReply> {
+  const { services, config } = router.internals;
+  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, router);
+  const mayUse = modelRules(policiesOf(account, services.facts));
+  const body = answerCatalog(services, operation, new URLSearchParams(call.query), mayUse);
   return wholeReply(body, headers);
+}
+
+/** Who asks for what everybody may see. Credentials that are no good are none here. */
+async function knownAccount(call: HttpCall, router: Router): Promise<Account> {
+  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
+  try {
+    return await authorize(call, 'inference', router.internals);
+  } catch {
+    return ANONYMOUS;
+  }
 }
 
 /** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
@@ -184,20 +216,22 @@ type CatalogAnswer =
 /**
  * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
  *
+ * @param mayUse - Which models the account may use; the others are not there for it.
  * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
 function answerCatalog(
   { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,
+  mayUse: (model: string) => boolean = () => true,
 ): CatalogAnswer {
   const { catalog } = facts;
   const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(facts, query, at);
+      return listModels({ ...facts, mayUse }, query, at);
     case 'models_count':
-      return { data: { count: filterModels(facts, query, at).length } };
+      return { data: { count: filterModels({ ...facts, mayUse }, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
@@ -205,7 +239,7 @@ function answerCatalog(
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
       const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
       const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
-      if (model === undefined) throw unknownModel(operation.slug);
+      if (model === undefined || (router === undefined && !mayUse(model.id))) throw unknownModel(operation.slug);
       // Who answers a router model is only known when there is a request.
       const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
       const shown = router?.endpoints ?? endpoints;

@@ -1,6 +1,5 @@
-import { nullish } from './accept/absence.ts';
+import { nullish, read } from './accept/schema.ts';
 import { list } from './accept/list.ts';
-import { read } from './accept/read.ts';
 import { constant, flag, word } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';

@@ -1,7 +1,6 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, type OutputOf } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
-import type { OutputOf } from './accept/schema.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';
 

@@ -9,7 +9,7 @@ import { checkProviderOptions } from './check-options.ts';
 import { type Codec, EncodeError } from './codec.ts';
 import { type EmbeddingCodec, type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
-import { type ApiAnswer, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
+import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
@@ -84,23 +84,27 @@ export function httpProvider<const Model extends string = string>(
     return (native === undefined ? undefined : dialectCodecs[native.dialect]) ?? options.codec;
   }
 
-  async function chat(call: ProviderCall): Promise<ProviderReply> {
+  function chat(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint } = call;
     const { stream } = request;
     const codec = codecFor(request);
     try {
-      const { response, context } = await post(call, codec, {
+      const posted = post(call, codec, {
         path: codec.path(request, endpoint),
         body: codec.encode(request, endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
-        headers: codec.headers?.(request, endpoint) ?? [],
+        headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
         verbatim: request.verbatim,
       });
-      const reply = readReply(response, codec, request, context);
-      return reply instanceof Promise ? await reply : reply;
+      const read = ({ response, context }: ApiExchange): Promise<ProviderReply> =>
+        response.then((one) => {
+          tellLimits(one, context, call);
+          return readReply(one, codec, request, context);
+        }, failedBy);
+      return posted instanceof Promise ? posted.then(read, failedBy) : read(posted);
     } catch (error) {
-      return failedReply(failureOf(error));
+      return Promise.resolve(failedBy(error));
     }
   }
 
@@ -110,7 +114,9 @@ export function httpProvider<const Model extends string = string>(
       const parts: EmbeddingsPart[] = [];
       for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
         const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-        const { response, context } = await post(call, options.codec, sending);
+        const { response: answered, context } = await post(call, options.codec, sending);
+        const response = await answered;
+        tellLimits(response, context, call);
         const failed = await readFailedStatus(response, context);
         if (failed !== undefined) return failedReply(failed);
         const decoded = embeddings.decode(await readText(response), context);
@@ -124,16 +130,16 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  async function post(
+  function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     { body: fields, verbatim, ...sending }: Sending,
-  ): Promise<ApiAnswer> {
+  ): MaybePromise<ApiExchange> {
     const body = serialize(fields, verbatim);
     progress.sending(() => JSON.parse(body) as JsonValue);
-    const { connecting, connected, limits } = progress;
+    const { connecting, connected } = progress;
     const errorShape = codec.errorShape?.bind(codec);
-    const answer = await api.send({
+    return api.begin({
       ...sending,
       method: 'POST',
       headers: traceContext === undefined ? sending.headers : [...sending.headers, ...traceHeaders(traceContext)],
@@ -145,10 +151,6 @@ export function httpProvider<const Model extends string = string>(
       connecting,
       connected,
     });
-    // Keys of accounts have limits of their own, of which the endpoint as such knows nothing.
-    const told = limits && reportedLimits((field) => answer.response.header(field), answer.context.wallClock);
-    if (told !== undefined) limits?.(told);
-    return answer;
   }
 
   /** Lists models: every wire here has that under the same path, and nobody charges for it. */
@@ -194,16 +196,35 @@ export function httpProvider<const Model extends string = string>(
   };
 }
 
+/** Reads a response. Whatever goes wrong is a failure, never thrown. */
+/** Tells what an answer says about what the provider will still take. */
+function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
+  const told = progress.limits && reportedLimits((field) => response.header(field), wallClock);
+  if (told !== undefined) progress.limits?.(told);
+}
+
 function readReply(
   response: TransportResponse,
   codec: Codec,
   request: NormalizedRequest,
   context: ErrorContext,
 ): MaybePromise<ProviderReply> {
-  return andThen(readFailedStatus(response, context), (failed) =>
-    failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
-  );
+  try {
+    const reply = andThen(readFailedStatus(response, context), (failed) =>
+      failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
+    );
+    return reply instanceof Promise ? reply.catch(failedBy) : reply;
+  } catch (error) {
+    return failedBy(error);
+  }
 }
+
+/** The reply of a call that something was thrown in. */
+function failedBy(thrown: unknown): ReturnType<typeof failedReply> {
+  return failedReply(failureOf(thrown));
+}
+
+const NONE: readonly string[] = [];
 
 /** Reads what came with a good status. */
 function readAnswer(

@@ -1,9 +1,9 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
-import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
-import { EndUsers } from '../runtime/chat/end-users.ts';
-import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
-import { accountCheck } from '../runtime/limits/account-check.ts';
+import { compileRules } from '../core/normalize/rules.ts';
+import { AnswerLengths } from '../runtime/chat/world.ts';
+import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
+import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
@@ -15,6 +15,7 @@ import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/chat/shared-limits.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
+import { sameOption } from '../config/option.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterFacts } from '../core/normalize/normalize.ts';
 import { EventHub, warn } from '../runtime/chat/events.ts';
@@ -25,21 +26,43 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 /** Endpoints, accounts' users and so on that are remembered at a time. */
 const MAX_RECORDS = 10_000;
 
-/** Puts together what the runtime works with. Opens nothing, and sets no timers. */
-export function buildServices(config: ResolvedConfig, callWithin: RuntimeServices['callWithin']): RuntimeServices {
+/** A configuration in force, and what works by it. */
+export interface RunningServices {
+  readonly config: ResolvedConfig;
+  readonly services: RuntimeServices;
+}
+
+/**
+ * Puts together what the runtime works with. Opens nothing, and sets no timers.
+ *
+ * @param running - What it takes the place of: everything that was learnt or counted goes on, as far as its options are
+ *   the same.
+ */
+export function buildServices(
+  config: ResolvedConfig,
+  callWithin: RuntimeServices['callWithin'],
+  running?: RunningServices,
+): RuntimeServices {
   const { environment, docsUrl } = config;
+  const before = running?.services;
+  const same = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
+    running !== undefined && names.every((name) => sameOption(running.config[name], config[name]));
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
-  const events = new EventHub();
-  const records = new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, (endpoint, before, after) =>
-    announceHealth({ events, facts, environment }, endpoint, before, after),
-  );
+  const events = before?.events ?? new EventHub();
+  const onChange: HealthListener = (endpoint, earlier, later) =>
+    announceHealth({ events, facts, environment }, endpoint, earlier, later);
+  const records =
+    before?.records.under(config, onChange) ??
+    new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, onChange);
   return {
     environment,
     facts,
@@ -51,31 +74,39 @@ export function buildServices(config: ResolvedConfig, callWithin: RuntimeService
     adaptive: config.adaptive,
     pacer: config.pacer,
     hedge: config.hedge,
-    pacing: new SharedPacing(config.pacer, config.hedge),
-    answerLengths: new AnswerLengths(boundedMap(MAX_RECORDS)),
+    pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
+    answerLengths: before?.answerLengths ?? new AnswerLengths(boundedMap(MAX_RECORDS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
-    sharedLimits: config.sharesState ? new SharedLimits(config.state, environment) : undefined,
-    origins: new KnownOrigins(
-      config.sharesState ? config.state : undefined,
-      boundedMap(MAX_RECORDS),
-      config.reasoningOriginMs,
-      environment,
-    ),
-    prefixes: new RepeatedPrefixes(
-      boundedMap(MAX_RECORDS),
-      config.cacheMarks ? config.adaptive.cacheMs : 0,
-      environment,
-    ),
-    sticky: new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
-    budget: new RetryBudgetKeeper(config.retryBudget, environment),
+    sharedLimits:
+      before?.sharedLimits ?? (config.sharesState ? new SharedLimits(config.state, environment) : undefined),
+    origins:
+      same('reasoningOriginMs') && before
+        ? before.origins
+        : new KnownOrigins(
+            config.sharesState ? config.state : undefined,
+            boundedMap(MAX_RECORDS),
+            config.reasoningOriginMs,
+            environment,
+          ),
+    prefixes:
+      same('cacheMarks', 'adaptive') && before
+        ? before.prefixes
+        : new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.cacheMarks ? config.adaptive.cacheMs : 0, environment),
+    sticky:
+      before?.sticky.under(config.stickyTtlMs) ??
+      new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
+    budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
-    responses: new Responses(config.usage.responses, environment, events),
-    endUsers: new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    responses:
+      running?.config.usage === config.usage && before
+        ? before.responses
+        : new Responses(config.usage.responses, environment, events),
+    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),

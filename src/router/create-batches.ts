@@ -9,22 +9,25 @@ import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/b
 import { BatchPlaces } from '../runtime/batches/places.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
-import { worldOf } from '../runtime/chat/world-of.ts';
-import { endpointsNow } from '../runtime/chat/endpoints-now.ts';
+import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';
 
-/** Puts the batches of a router together. Opens nothing, and sets no timers. */
+/**
+ * Puts the batches of a router together. Opens nothing, and sets no timers.
+ *
+ * @param current - What works by the configuration in force: batches outlive changes of it.
+ */
 export function createBatches(
   config: ResolvedConfig,
-  services: RuntimeServices,
+  current: () => RuntimeServices,
   admission: Concurrency,
   ordinary: Omit<OrdinaryCalls, 'route'>,
 ): BatchService {
   const { batches, webhooks, environment } = config;
   const { storage: store, limits, accountOf, failPoint } = batches;
-  const { events, providers } = services;
+  const { events } = current();
   const queue = batches.queue({
     store,
     environment,
@@ -32,6 +35,7 @@ export function createBatches(
   });
 
   function route(request: BatchedRequest): readonly Endpoint[] {
+    const services = current();
     return endpointsNow(services, planRoute(request, worldOf(services)));
   }
 
@@ -41,7 +45,7 @@ export function createBatches(
     const found = await accountOf(id);
     // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
     if (found === undefined) throw new RangeError('the account of a batch is not there any more');
-    services.checkAccount(found);
+    current().checkAccount(found);
     return found;
   }
 
@@ -50,7 +54,7 @@ export function createBatches(
     environment,
     events,
     limits,
-    calls: new ItemCalls({ ...ordinary, route }, environment, services.registry.throughTools),
+    calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
     webhooks: {
@@ -58,10 +62,14 @@ export function createBatches(
       environment,
       secrets: webhooks.secrets,
     },
-    spending: services.spending,
-    checkAccount: services.checkAccount,
+    get spending() {
+      return current().spending;
+    },
+    checkAccount: (account) => current().checkAccount(account),
     openState: async () => config.state.open?.(),
-    providers,
+    get providers() {
+      return current().providers;
+    },
     accountOf: findAccount,
     wake: () => queue.wake(),
     failPoint,

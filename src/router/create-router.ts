@@ -1,16 +1,17 @@
-import { ByteBudget } from '../runtime/chat/byte-budget.ts';
+import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
-import { type DefaultLists, resolveConfig } from '../config/resolve-config.ts';
+import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
+import type { Alias } from '../config/tables/rules.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router-config.ts';
 import { ChatService } from './chat.ts';
 import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';
-import type { Router } from './router.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { ConfigurationVersion, Router } from './router.ts';
+import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 
@@ -21,18 +22,112 @@ import { staleSources } from '../runtime/chat/known-models.ts';
  */
 export function routerWith<
   const Providers extends readonly Provider[] = readonly Provider[],
-  const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
+  const Aliases extends Readonly<Record<string, Alias>> = {},
 >(lists: DefaultLists, config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
   const resolved = resolveConfig(config, lists);
-  const services = buildServices(resolved, (body, inner) => chat.callWithin(body, inner));
-  const chat = new ChatService(services);
-  const embeddings = new EmbeddingService(services);
-  const { environment, events } = services;
-  listen(events, resolved.on);
-  if (resolved.simulatedByDefault) warn(events, SIMULATED);
-  if (resolved.callersUnsaid) warn(events, NO_CALLERS);
-  if (noteCopy() > 1) warn(events, LOADED_TWICE);
-  const { catalog, catalogMaxAgeDays, providers } = resolved;
+  const admission = new Concurrency(resolved.limits.concurrentRequests);
+  const bytesInHand = new ByteBudget(resolved.limits.bytesInHand);
+  const replaced = new ReplacedParts();
+  const batches = new BatchesOnUse(async () => {
+    const { createBatches } = await import('./create-batches.ts');
+    return createBatches(resolved, () => current.services, admission, {
+      prepareChat: (body, options) => current.chat.prepareItem(body, options),
+      prepareEmbeddings: (body, options) => current.embeddings.prepareItem(body, options),
+    });
+  });
+
+  let current = versionOf({ given: config, resolved });
+  listen(current.services.events, resolved.on);
+  tellAtStart(current, noteCopy());
+  return routerOver(() => current);
+
+  /** What works by a configuration, with what is already there for the one before it. */
+  function versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
+    const services = buildServices(running.resolved, (body, inner) => chat.callWithin(body, inner), before);
+    const chat = new ChatService(services);
+    const version = (before?.configuration.version ?? 0) + 1;
+    const made: RouterVersion = {
+      running,
+      config: running.resolved,
+      services,
+      chat,
+      embeddings: new EmbeddingService(services),
+      configuration: { version, since: services.environment.wallClock() },
+      internals: {
+        config: running.resolved,
+        services,
+        admission,
+        bytesInHand,
+        get pinned() {
+          return pinned;
+        },
+      },
+    };
+    const pinned = routerOver(() => made);
+    return made;
+  }
+
+  /** A router that answers by the version which is in force when it is asked. */
+  function routerOver(version: () => RouterVersion): Router {
+    return {
+      chat: (body, options) => version().chat.chat(body, options),
+      stream: (body, options) => version().chat.stream(body, options),
+      batches,
+      embed: ((body, options) => version().embeddings.embed(body, options)) as Router['embed'],
+      explain: async (body, options = {}) => {
+        const { services, chat } = version();
+        return explainPrepared(services, await chat.prepare(body, options));
+      },
+      open: (body, options) => version().chat.open(body, options),
+      on: (name, listener) => version().services.events.on(name, listener),
+      update,
+      get configuration() {
+        return version().configuration;
+      },
+      get internals() {
+        return version().internals;
+      },
+      async close() {
+        await batches.close();
+        await replaced.close();
+        await Promise.all(partsOf(current.config).map((part) => part.close?.()));
+        await resolved.state.close?.();
+      },
+    };
+  }
+
+  function update(given: RouterConfig): ConfigurationVersion {
+    const before = current;
+    const next = versionOf({ given, resolved: resolveConfig(given, lists, before.running) }, before);
+    const { limits } = next.config;
+    admission.resize(limits.concurrentRequests);
+    bytesInHand.resize(limits.bytesInHand);
+    forgetRefusals(before, next);
+    current = next;
+    replaced.add(before, next);
+    tellAtStart(next, 1);
+    next.services.events.emit('configuration', { version: next.configuration.version });
+    return next.configuration;
+  }
+}
+
+/** A configuration whose providers and aliases tell which names requests may use. */
+export type ConfigWith<
+  Providers extends readonly Provider[],
+  Aliases extends Readonly<Record<string, Alias>>,
+> = RouterConfig<Providers> & { readonly aliases?: Aliases | undefined };
+
+/** A router for the names of a {@link ConfigWith}. */
+export type RouterFor<Providers extends readonly Provider[], Aliases extends Readonly<Record<string, Alias>>> = Router<
+  RequestModel<ModelOf<Providers>, AliasOf<Aliases>>
+>;
+
+/** Warns of what is valid in a configuration and may still not be meant. */
+function tellAtStart({ config, services: { events, environment } }: RouterVersion, copies: number): void {
+  if (config.simulatedByDefault) warn(events, SIMULATED);
+  if (config.callersUnsaid) warn(events, NO_CALLERS);
+  if (copies > 1) warn(events, LOADED_TWICE);
+  const { catalog, catalogMaxAgeDays, providers } = config;
   const slugs = providers.map((provider) => provider.slug);
   for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
     warn(events, {
@@ -40,45 +135,7 @@ export function routerWith<
       message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
     });
   }
-
-  const admission = new Concurrency(resolved.limits.concurrentRequests);
-  const batches = new BatchesOnUse(async () => {
-    const { createBatches } = await import('./create-batches.ts');
-    return createBatches(resolved, services, admission, {
-      prepareChat: (body, options) => chat.prepareItem(body, options),
-      prepareEmbeddings: (body, options) => embeddings.prepareItem(body, options),
-    });
-  });
-
-  return {
-    chat: (body, options) => chat.chat(body, options),
-    stream: (body, options) => chat.stream(body, options),
-    batches,
-    embed: ((body, options) => embeddings.embed(body, options)) as Router['embed'],
-    explain: async (body, options = {}) => explainPrepared(services, await chat.prepare(body, options)),
-    open: (body, options) => chat.open(body, options),
-    on: (name, listener) => events.on(name, listener),
-    async close() {
-      await batches.close();
-      await Promise.all(resolved.providers.map((provider) => provider.close?.()));
-      await Promise.all([...resolved.plugins, ...resolved.serverTools].map((one) => one.close?.()));
-      await resolved.state.close?.();
-    },
-    internals: { config: resolved, services, admission, bytesInHand: new ByteBudget(resolved.limits.bytesInHand) },
-  };
 }
-
-/** A configuration whose providers and aliases tell which names requests may use. */
-export type ConfigWith<
-  Providers extends readonly Provider[],
-  Aliases extends Readonly<Record<string, string | readonly string[]>>,
-> = RouterConfig<Providers> & { readonly aliases?: Aliases | undefined };
-
-/** A router for the names of a {@link ConfigWith}. */
-export type RouterFor<
-  Providers extends readonly Provider[],
-  Aliases extends Readonly<Record<string, string | readonly string[]>>,
-> = Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>>;
 
 const SIMULATED = {
   code: 'simulated',

@@ -1,4 +1,5 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { RouterConfig } from '../config/router-config.ts';
 import type { Account } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
@@ -11,8 +12,7 @@ import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import type { ByteBudget } from '../runtime/chat/byte-budget.ts';
-import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
@@ -103,6 +103,17 @@ export interface Router<Model extends string = string> {
   explain(request: ChatRequest<Model>, options?: CallOptions): Promise<Explanation>;
   /** Adds a listener; gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+  /**
+   * Puts another configuration in force, for requests that begin from now on; those under way end on the one that they
+   * began with. Health, sessions, budgets, limits, batches, and the connections of providers that are in both go on.
+   * Options that belong to the process (`state`, `batches`, `webhooks`, `identitySecret`, `environment`, `on`) may only
+   * be left out, or be what they were. An event `configuration` tells of it.
+   *
+   * @throws {@link ConfigError} with everything that is wrong at once; nothing has changed then.
+   */
+  update(configuration: RouterConfig): ConfigurationVersion;
+  /** Which configuration is in force. */
+  readonly configuration: ConfigurationVersion;
   /** Frees connections. Calls under way fail. */
   close(): Promise<void>;
   /**
@@ -110,13 +121,23 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }
 
+/** A configuration in force. */
+export interface ConfigurationVersion {
+  /** Counted from 1, the configuration of the start, in this process. */
+  readonly version: number;
+  /** Milliseconds since 1970 at which it came into force. */
+  readonly since: number;
+}
+
 /** What mounts need of a router. */
 export interface RouterInternals {
+  /** The same router with the configuration that is in force now, whatever comes: a request is answered by one. */
+  readonly pinned: Router;
   readonly config: ResolvedConfig;
   readonly services: RuntimeServices;
   /** Places for requests that are handled at the same time. */

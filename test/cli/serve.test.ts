@@ -17,6 +17,8 @@ interface Serving extends AsyncDisposable {
   printed(): string;
   /** Sends a signal, and gives the exit code. */
   end(signal: NodeJS.Signals): Promise<unknown>;
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 async function serving(folder: string, ...args: readonly string[]): Promise<Serving> {
@@ -24,15 +26,18 @@ async function serving(folder: string, ...args: readonly string[]): Promise<Serv
   const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', ...args], {
     cwd: folder,
     env: { PATH },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');
   let printed = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  }
   while (!printed.includes('Try: ')) await Promise.race([once(child.stdout ?? child, 'data'), failed(exit)]);
   return {
     url: /listens at (\S+)/.exec(printed)?.[1] ?? '',
     printed: () => printed,
+    signal: (signal) => void child.kill(signal),
     async end(signal) {
       child.kill(signal);
       const [code] = (await exit) as [unknown];
@@ -80,6 +85,27 @@ describe('signalbox serve', () => {
     const ended = program.end('SIGINT');
     expect(await answer.text()).toMatch(/data: \[DONE\]\n\n$/);
     expect(await ended).toBe(0);
+  });
+
+  it('reads its configuration again when the file changes and at SIGHUP, and keeps the old one if it is faulty', async () => {
+    using folder = temporaryFolder();
+    const write = (aliases: unknown): void =>
+      writeFileSync(folder.file('signalbox.config.json'), JSON.stringify({ providers: ['simulated'], aliases }));
+    write({ fast: 'simulated/small' });
+    await using program = await serving(folder.path);
+    expect((await ask(program.url, { model: 'fast', max_tokens: 3 })).status).toBe(200);
+    write({ quick: 'simulated/small' });
+    await expect.poll(() => program.printed()).toContain('Configuration 2 from signalbox.config.json is in force.');
+    expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
+    expect((await ask(program.url, { model: 'fast', max_tokens: 3 })).status).toBe(400);
+    write(5);
+    await expect.poll(() => program.printed()).toContain('Configuration 2 stays in force');
+    expect(program.printed()).toContain('aliases');
+    expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
+    write({ quick: 'simulated/small' });
+    await expect.poll(() => program.printed()).toContain('Configuration 3 from');
+    program.signal('SIGHUP');
+    await expect.poll(() => program.printed()).toContain('Configuration 4 from');
   });
 
   it('keeps batches in a file, and goes on with them when it begins again', async () => {

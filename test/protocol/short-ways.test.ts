@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptFields } from '../../src/protocol/accept-fields.ts';
+import { acceptFields } from '../../src/protocol/parse-chat-request.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import type { JsonObject } from '../../src/protocol/json.ts';
 import { messageSchema } from '../../src/protocol/message.ts';

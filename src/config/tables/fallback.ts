@@ -44,8 +44,8 @@ export const BREAKER = {
   inARowUnwell: option.whole(1, { default: 2 }),
   /** Health below which an endpoint counts as unwell for that. Default 0.75. */
   unwellBelow: option.share({ default: 0.75 }),
-  /** How many times as long as the one before an opening lasts. Default 1.7. */
-  growth: option.amount({ default: 1.7 }),
+  /** How many times as long as the one before an opening lasts. Default 1.2. */
+  growth: option.amount({ default: 1.2 }),
   /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
   jitter: option.share({ default: 0.2 }),
 } satisfies OptionTable;

@@ -1,5 +1,5 @@
 import type { Needs, NormalizedRequest } from '../normalize/normalized-request.ts';
-import { deriveNeeds } from '../normalize/needs.ts';
+import { deriveNeeds } from '../normalize/normalize.ts';
 import { withoutNative } from './without-native.ts';
 import type { RequestChange } from '../../contracts/plugin.ts';
 

@@ -1,6 +1,6 @@
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
-import { deriveNeeds } from '../normalize/needs.ts';
+import { deriveNeeds } from '../normalize/normalize.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { foreign } from './foreign.ts';
 import type { PluginRegistry } from './registry.ts';

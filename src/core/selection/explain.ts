@@ -7,7 +7,7 @@ import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
-import { calibrated } from '../normalize/token-calibration.ts';
+import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
@@ -87,6 +87,8 @@ export interface Participants {
  */
 export interface Explanation {
   readonly requested: string;
+  /** Rules that changed something, and models that aliases divide; absent where there are none. */
+  readonly applied?: RoutePlan['applied'];
   /** In the order in which their hooks run. */
   readonly plugins: readonly ExplainedPlugin[];
   readonly serverTools: readonly ExplainedServerTool[];
@@ -113,6 +115,7 @@ export function explainPlan(
   });
   return {
     requested: plan.requested,
+    ...(plan.applied && { applied: plan.applied }),
     plugins: plugins.map(({ plugin, because }) => ({
       id: plugin.id,
       because,

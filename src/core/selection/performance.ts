@@ -1,5 +1,5 @@
 import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
-import type { TokenCalibration } from '../normalize/token-calibration.ts';
+import type { TokenCalibration } from '../normalize/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
@@ -7,7 +7,7 @@ import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
-import type { EndpointSpeed } from './adaptive/speed.ts';
+import type { EndpointSpeed } from './adaptive/wellness.ts';
 
 /**
  * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.

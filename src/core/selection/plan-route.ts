@@ -3,10 +3,18 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { type PlanStep, type Rejection, type RoutePlan, readersFirst, wholePromptsFirst } from './route-plan.ts';
-import { tightContextsLast } from './tight-contexts.ts';
-import { usableTargets } from './usable.ts';
-import type { World } from './performance.ts';
+import {
+  type PlanStep,
+  type Rejection,
+  type RoutePlan,
+  readersFirst,
+  wholePromptsFirst,
+  isShortened,
+} from './route-plan.ts';
+import type { World, SelectionPolicy } from './performance.ts';
+import { firstExclusion, preferCapable } from './filters.ts';
+import type { Account } from '../account.ts';
+import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
 /**
  * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are
@@ -25,13 +33,17 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
       )
     : rankTogether(request, candidates, world);
   const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
+  const { requested, applied } = request;
   const { origins } = world;
-  const kept = withinFallbacks(
-    origins === undefined ? planned : readersFirst(planned, request, origins, world.admission),
-    request,
+  const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
+  const kept = withinFallbacks(readable, request, rejected);
+  return {
+    requested,
+    ...(applied === undefined ? {} : { applied }),
+    steps: kept,
     rejected,
-  );
-  return { requested: request.requested, steps: kept, rejected, ...(origins === undefined ? {} : { origins }) };
+    ...(origins === undefined ? {} : { origins }),
+  };
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -152,4 +164,89 @@ export function drawing(roll: number): <Item>(items: readonly Item[]) => readonl
       return taken;
     });
   };
+}
+
+/** A model with those of its endpoints that a request may use; there is at least one. */
+export interface UsableTarget {
+  readonly target: ModelTarget;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/**
+ * Leaves out every endpoint that breaks a hard filter of the request or lacks an ability that another one has
+ * (gaps 3.4), notes why, and drops the models that have none left. The order stays.
+ */
+export function usableTargets(
+  targets: readonly ModelTarget[],
+  request: RoutedRequest,
+  policy: SelectionPolicy,
+  rejected: Rejection[],
+): readonly UsableTarget[] {
+  const passed = targets.map((target) =>
+    accountEndpoints(target.endpoints, request.account).filter((endpoint) => {
+      const exclusion = firstExclusion(endpoint, request, policy, target);
+      if (exclusion !== undefined) rejected.push({ endpoint, ...exclusion });
+      return exclusion === undefined;
+    }),
+  );
+  const all = passed.flat();
+  const capable = new Set(preferCapable(all, request, policy));
+  for (const endpoint of all) {
+    if (!capable.has(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
+  }
+  return targets.flatMap((target, index) => {
+    const endpoints = (passed[index] ?? []).filter((endpoint) => capable.has(endpoint));
+    return endpoints.length === 0 ? [] : [{ target, endpoints }];
+  });
+}
+
+/**
+ * Adds, for every provider that the account has its own key for, a second endpoint that uses this key. Its health
+ * and cooldown are its own: what happens to one account's key says nothing about another's.
+ */
+function accountEndpoints(endpoints: readonly Endpoint[], account: Account): readonly Endpoint[] {
+  const keys = account.providerKeys;
+  if (keys === undefined) return endpoints;
+  return endpoints.flatMap((endpoint) => {
+    const key = Object.hasOwn(keys, endpoint.provider) ? keys[endpoint.provider] : undefined;
+    if (key === undefined) return [endpoint];
+    const own: Endpoint = {
+      ...endpoint,
+      id: `${endpoint.id}@${account.id}`,
+      byok: { account: account.id, fallback: key.fallback ?? false },
+    };
+    return [own, endpoint];
+  });
+}
+
+/**
+ * Moves endpoints whose context is shorter than the prompt and its answer likely are behind the others. Only what is
+ * certainly too long is left out (gaps 3.4), so they stay for the case that the estimate was too high. Providers that
+ * the request orders by name keep their order.
+ */
+export function tightContextsLast(steps: readonly PlanStep[], request: RoutedRequest): readonly PlanStep[] {
+  const { targets, needs, preferences } = request;
+  if (preferences.order.length > 0) return steps;
+  // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
+  const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
+  if (steps.every(({ endpoint }) => most <= limitOf(endpoint))) return steps;
+  const prompt = likelyPromptTokens(request);
+  const whole = prompt + (needs.outputTokens ?? 0);
+  const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
+    const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
+    if (whole <= contextLength && prompt <= maxPromptTokens) return false;
+    const target = targets[index];
+    return target === undefined || !isShortened(target, endpoint);
+  };
+  const tight = steps.filter(isTight);
+  if (tight.length === 0 || tight.length === steps.length) return steps;
+  const told = tight.map((step) => ({ ...step, why: `${step.why}, and its context is likely too short` }));
+  return [...steps.filter((step) => !isTight(step)), ...told];
+}
+
+/** Characters that a token of the floor stands for. */
+const MOST_PER_FLOOR = 8;
+
+function limitOf({ contextLength = Infinity, maxPromptTokens = Infinity }: Endpoint): number {
+  return Math.min(contextLength, maxPromptTokens);
 }

@@ -8,7 +8,7 @@ import { stabilityOf } from '../fallback/health.ts';
 import { areComparable, toolQualities } from './exacto.ts';
 import { rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
-import { requestPrice } from './request-price.ts';
+import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 

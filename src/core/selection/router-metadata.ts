@@ -39,6 +39,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((attempt) => describeAttempt(attempt, plan)) }),
     ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
     ...(pipeline.length === 0 ? {} : { pipeline }),
+    ...(plan.applied && { applied: plan.applied }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { requestRates } from '../../core/selection/request-price.ts';
+import { requestRates } from '../../core/selection/adaptive/expected-cost.ts';
 import type { ParetoRouterEntry } from '../../protocol/inner-model-options.ts';
 import type { Candidate } from '../inner-call/candidates.ts';
 import { byValue } from '../inner-call/value.ts';

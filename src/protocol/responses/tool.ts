@@ -1,4 +1,4 @@
-import { nullish, optional } from '../accept/absence.ts';
+import { nullish, optional } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import type { AnySchema } from '../accept/form.ts';
 import { list } from '../accept/list.ts';

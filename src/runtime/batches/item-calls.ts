@@ -104,10 +104,10 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
-  readonly #throughTools: ReadonlySet<string>;
+  readonly #throughTools: () => ReadonlySet<string>;
 
   /** @param throughTools - Ids of the plugins whose work server tools do. */
-  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: ReadonlySet<string>) {
+  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: () => ReadonlySet<string>) {
     this.#calls = calls;
     this.#throughTools = throughTools;
     this.#environment = environment;
@@ -123,7 +123,7 @@ export class ItemCalls {
     const { endpoint, model, preferences } = batch;
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
-    const fault = checkItemRules(endpoint, given, this.#throughTools);
+    const fault = checkItemRules(endpoint, given, this.#throughTools());
     if (fault !== undefined) throw errorOfFault(fault);
     // All requests of a batch have one model, so that none may fall back to another (gaps 8.2).
     const { models: _, fallbacks: __, ...single } = given;

@@ -21,8 +21,8 @@ export type CallResult<Result = UpstreamResult> =
 
 /** An upstream call, as far as its execution cares. */
 export interface AttemptCall<Result> {
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  open(): Promise<CallResult<Result>>;
+  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  open(onResult: (result: CallResult<Result>) => void): void;
   /** Frees everything. */
   close(): void;
   /** Ends a call that has not answered yet: its result is this failure. */

@@ -15,7 +15,7 @@ import {
   useAfterSending,
   waitForLimits,
 } from '../../core/selection/adaptive/declared-limits.ts';
-import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
+import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */
 export interface RunningCall {

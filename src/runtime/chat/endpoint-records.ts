@@ -35,8 +35,8 @@ import {
   type TimedKind,
   UNKNOWN_SPEED,
   type UsualTime,
-} from '../../core/selection/adaptive/speed.ts';
-import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
+} from '../../core/selection/adaptive/wellness.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
@@ -68,9 +68,9 @@ const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
-  readonly #loads = new Map<string, EndpointLoad>();
+  #loads = new Map<string, EndpointLoad>();
   /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
-  readonly #peers: RecordMap<EndpointSpeed>;
+  #peers: RecordMap<EndpointSpeed>;
   readonly #policy: HealthPolicy;
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
@@ -95,6 +95,22 @@ export class EndpointRecords {
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
+  }
+
+  /** The same records, shared from now on, kept under other policies. */
+  under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
+    const others = new EndpointRecords(this.#records, policies, this.#environment, onChange);
+    others.#loads = this.#loads;
+    others.#peers = this.#peers;
+    return others;
+  }
+
+  /** Forgets that an endpoint refused our account: it may be called with another credential from now on. */
+  forgetRefusal({ id }: Endpoint): void {
+    const record = this.#records.get(id);
+    const cause = record?.health.cooldown?.cause;
+    if (record === undefined || cause === undefined || !OF_THE_ACCOUNT.has(cause)) return;
+    this.#records.set(id, { ...record, health: { ...record.health, cooldown: undefined, doubt: undefined } });
   }
 
   record = (endpoint: Endpoint): EndpointRecord | undefined => this.#records.get(endpoint.id);
@@ -324,3 +340,6 @@ function beganWith(
 }
 
 const ADMITTED: Admission = { ok: true };
+
+/** Failures that another credential may not have. */
+const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

@@ -1,3 +1,4 @@
+import type { AppliedConfiguration } from '../../core/normalize/normalized-request.ts';
 import type { DecisionFigures } from '../../core/selection/route-plan.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Operation } from '../../catalog/model.ts';
@@ -22,6 +23,8 @@ export interface RequestFacts {
   readonly session?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Rules of the configuration that changed the request, and models that aliases divide. */
+  readonly applied?: AppliedConfiguration | undefined;
 }
 
 /**
@@ -192,6 +195,12 @@ export type HealthEvent = {
   | { readonly type: 'breaker'; readonly state: 'half_open' | 'closed' }
 );
 
+/** Another configuration is in force: requests that begin from now on follow it. */
+export interface ConfigurationEvent {
+  /** Counted from 1, the configuration of the start, in this process. */
+  readonly version: number;
+}
+
 /** The router notices something that its operator should know. */
 export interface WarningEvent {
   readonly code: string;
@@ -238,6 +247,7 @@ export interface RouterEvents {
   readonly error: ErrorEvent;
   readonly warning: WarningEvent;
   readonly batch: BatchUpdateEvent;
+  readonly configuration: ConfigurationEvent;
 }
 
 /** A function that is told of one kind of event. What it throws is ignored. */

@@ -1,19 +1,21 @@
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { type ReportedUsage, scatter } from '../../core/stream/pieces.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
-import { type Estimate, settleUsage } from '../../core/stream/usage.ts';
+import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { warn } from './events.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptedCall } from './attempt-call.ts';
-import type { Answer, Execution } from './execution.ts';
+import type { Answer, Execution, AnswerCall } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 
 /** What recording an end needs of an execution, whatever it asks for. */
 export interface Recorded {
@@ -217,4 +219,54 @@ function measurementOf(
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
     toolCalls: facts?.toolCalls,
   };
+}
+
+/** An answer, as far as its bill depends on it. */
+interface Billed {
+  readonly endpoint: Endpoint;
+  readonly call: Pick<AnswerCall, 'tracker'>;
+  readonly result?: UpstreamResult | undefined;
+}
+
+/** What was counted in an answer. */
+interface Counted {
+  /** Undefined when the provider reported nothing. */
+  readonly reported: ReportedUsage | undefined;
+  /** The likely number of tokens in everything the model wrote. */
+  readonly likelyTokens: number;
+  readonly images: number;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier: string | null | undefined;
+}
+
+/** What an answer used and cost: a whole one, or a stream as far as it was read. Both cost the same. */
+export function billAnswer(request: RoutedRequest, { endpoint, call, result }: Billed): Settlement {
+  const { reported, likelyTokens, images, serviceTier } =
+    result === undefined ? countedIn(call.tracker) : countedInWhole(call.tracker, result);
+  return settleUsage(endpoint, reported, {
+    ...billingOf(request, serviceTier, reported),
+    completionTokens: likelyTokens,
+    outputImages: images,
+  });
+}
+
+function countedIn({ usage, likelyTokens, images, facts }: StreamTracker): Counted {
+  return { reported: usage, likelyTokens, images, serviceTier: facts.serviceTier };
+}
+
+function countedInWhole(tracker: StreamTracker, result: UpstreamResult): Counted {
+  return {
+    reported: result.usage,
+    likelyTokens: result.usage === undefined ? likelyTokensOf(tracker, result) : 0,
+    images: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
+    serviceTier: result.serviceTier,
+  };
+}
+
+/** Counts an answer exactly as it would be counted in a stream. */
+function likelyTokensOf(seen: StreamTracker, result: UpstreamResult): number {
+  if (seen.likelyTokens > 0) return seen.likelyTokens;
+  const tracker = new StreamTracker();
+  for (const piece of scatter(result)) if (typeof piece !== 'string') tracker.observe(piece);
+  return tracker.likelyTokens;
 }

@@ -37,6 +37,11 @@ export class StickySessions {
     this.#environment = environment;
   }
 
+  /** The same sessions, kept for another time. */
+  under(ttlMs: number): StickySessions {
+    return new StickySessions(this.#store, this.#local, ttlMs, this.#environment);
+  }
+
   /** True when the store has lately taken longer than is worth a wait. */
   get isSlow(): boolean {
     return this.#storeMs > SLOW_STORE_MS;

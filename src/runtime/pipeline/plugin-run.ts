@@ -9,7 +9,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import { inspectJson } from '../../protocol/inspect-json.ts';
+import { inspectJson } from '../../protocol/json.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
 import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';

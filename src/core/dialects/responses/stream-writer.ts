@@ -2,7 +2,7 @@ import type { FinishReason } from '../../../protocol/chat-result.ts';
 import type { ChatChunk } from '../../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
 import { type NativePiece, unescapeText } from '../../stream/pieces.ts';
-import { commentFrame, DONE_FRAME } from '../../stream/sse-frames.ts';
+import { commentFrame, DONE_FRAME } from '../../stream/envelope.ts';
 import type { DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
 import { errorTypeOf, failureOf, isLengthError } from './errors.ts';
 import { OutputBuilder } from './output-builder.ts';

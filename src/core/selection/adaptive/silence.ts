@@ -1,7 +1,7 @@
 import { fill } from '../../../config/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../config/tables/adaptive.ts';
 import type { SpeedPolicy } from './policy.ts';
-import type { UsualTime } from './speed.ts';
+import type { UsualTime } from './wellness.ts';
 
 export type { SilencePolicy } from '../../../config/tables/adaptive.ts';
 

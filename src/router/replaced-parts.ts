@@ -1,0 +1,60 @@
+import type { RunningConfig } from '../config/resolve-config.ts';
+import type { RunningServices } from './build-services.ts';
+import type { ChatService } from './chat.ts';
+import type { EmbeddingService } from './embed.ts';
+import type { ConfigurationVersion, RouterInternals } from './router.ts';
+
+/** A configuration in force, with everything that works by it. */
+export interface RouterVersion extends RunningServices {
+  readonly running: RunningConfig;
+  readonly chat: ChatService;
+  readonly embeddings: EmbeddingService;
+  readonly configuration: ConfigurationVersion;
+  readonly internals: RouterInternals;
+}
+
+/** Something that may hold connections open. */
+interface Part {
+  close?(): unknown;
+}
+
+/** The parts of a configuration that a router closes. */
+export function partsOf({ providers, plugins, serverTools }: RouterVersion['config']): readonly Part[] {
+  return [...providers, ...plugins, ...serverTools];
+}
+
+/**
+ * Parts that only requests of earlier configurations use. They are not closed before their router is: that would cut
+ * streams that are under way, and connections that nobody uses end by themselves.
+ */
+export class ReplacedParts {
+  #parts: readonly WeakRef<Part>[] = [];
+
+  /** Notes what a change has left unused. */
+  add(before: RouterVersion, next: RouterVersion): void {
+    const used = new Set<Part>(partsOf(next.config));
+    const unused = partsOf(before.config).filter((part) => !used.has(part) && part.close !== undefined);
+    this.#parts = [
+      ...this.#parts.filter((part) => part.deref() !== undefined),
+      ...unused.map((one) => new WeakRef(one)),
+    ];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.deref()?.close?.()));
+  }
+}
+
+/**
+ * A provider that was made anew may have another credential, so what was held against the old one is forgotten: wrong
+ * keys, an empty balance, a model that the account did not have.
+ */
+export function forgetRefusals(before: RouterVersion, next: RouterVersion): void {
+  const { records, facts, providers } = next.services;
+  for (const model of facts.catalog.models.keys()) {
+    for (const endpoint of facts.catalog.endpoints(model)) {
+      const { provider } = endpoint;
+      if (providers.get(provider) !== before.services.providers.get(provider)) records.forgetRefusal(endpoint);
+    }
+  }
+}

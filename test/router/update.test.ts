@@ -1,0 +1,222 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError, createRouter, memoryStore, openaiCompatible, type Provider, type RouterConfig } from 'signalbox';
+import { nodeRouter } from 'signalbox/node';
+import { fakeEnvironment } from 'signalbox/testing';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+const HELLO = { model: 'fast', messages: [{ role: 'user' as const, content: 'Hello' }] };
+
+let one: Upstream;
+let two: Upstream;
+const servers: Server[] = [];
+beforeEach(async () => {
+  one = await startUpstream();
+  two = await startUpstream();
+  for (const [upstream, name] of [
+    [one, 'one'],
+    [two, 'two'],
+  ] as const) {
+    upstream.handler = ({ body }, response) => sendJson(response, 200, completion(`${name} ${String(body['model'])}`));
+  }
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await Promise.all([one, two].map((upstream) => upstream[Symbol.asyncDispose]()));
+});
+
+function completion(content: string) {
+  return {
+    id: 'x',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  };
+}
+
+function providerAt(slug: string, upstream: Upstream, upstreamModel = 'm'): Provider {
+  return openaiCompatible({
+    slug,
+    baseURL: upstream.baseURL,
+    apiKey: 'sk-1',
+    models: { [`${slug}/model`]: { price: { prompt: 1, completion: 1 }, upstreamModel } },
+  });
+}
+
+function configOf(provider: Provider, more: RouterConfig = {}): RouterConfig {
+  return { providers: [provider], aliases: { fast: `${provider.slug}/model` }, ...more };
+}
+
+async function textOf(router: { chat(request: typeof HELLO): Promise<{ choices: unknown }> }): Promise<unknown> {
+  const { choices } = (await router.chat(HELLO)) as { choices: { message: { content: unknown } }[] };
+  return choices[0]?.message.content;
+}
+
+describe('a configuration that changes while the router runs', () => {
+  it('is in force for the next request, with a version that events tell', async () => {
+    const versions: number[] = [];
+    const on = { configuration: ({ version }: { version: number }) => void versions.push(version) };
+    const environment = fakeEnvironment();
+    const router = createRouter({ ...configOf(providerAt('one', one)), on, environment });
+    expect(router.configuration).toEqual({ version: 1, since: environment.wallClock() });
+    expect(await textOf(router)).toBe('one m');
+    await environment.advance(5_000);
+    expect(router.update(configOf(providerAt('two', two)))).toEqual({ version: 2, since: environment.wallClock() });
+    expect(router.configuration.version).toBe(2);
+    expect(await textOf(router)).toBe('two m');
+    expect(versions).toEqual([2]);
+    await expect(router.chat({ ...HELLO, model: 'one/model' })).rejects.toMatchObject({ status: 400 });
+    await router.close();
+  });
+
+  it('changes nothing when it is refused, and names all of its faults', async () => {
+    const router = createRouter(configOf(providerAt('one', one)));
+    const faulty = { providers: [], aliases: { fast: 5 }, limits: { bodyBytes: -1 } } as unknown as RouterConfig;
+    let problems: readonly string[] = [];
+    try {
+      router.update(faulty);
+    } catch (error) {
+      if (ConfigError.isInstance(error)) problems = error.problems.map(({ path }) => path);
+    }
+    expect(problems).toEqual(expect.arrayContaining(['providers', 'aliases.fast', 'limits.bodyBytes']));
+    expect(router.configuration.version).toBe(1);
+    expect(await textOf(router)).toBe('one m');
+    await router.close();
+  });
+
+  it('cannot take away what the process holds', async () => {
+    const given = configOf(providerAt('one', one), { state: memoryStore(), identitySecret: 'a secret of this router' });
+    const router = createRouter(given);
+    expect(() => router.update({ ...given, stickyTtlMs: 1_000 })).not.toThrow();
+    const others = { state: memoryStore(), identitySecret: 'another secret', on: { warning() {} } };
+    for (const [name, value] of Object.entries(others)) {
+      expect(() => router.update({ ...given, [name]: value }), name).toThrow(/cannot change while the router runs/);
+    }
+    expect(router.configuration.version).toBe(2);
+    await router.close();
+  });
+
+  it('leaves streams that are under way to the provider that is no longer there', async () => {
+    let finish = (): void => {};
+    one.handler = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };
+      const say = (content: string): void => {
+        const data = { ...chunk, choices: [{ index: 0, delta: { content }, finish_reason: null }] };
+        response.write(`data: ${JSON.stringify(data)}\n\n`);
+      };
+      say('first ');
+      finish = () => {
+        say('last');
+        response.end(
+          `data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+        );
+      };
+    };
+    const router = createRouter(configOf(providerAt('one', one)));
+    let text = '';
+    for await (const { choices } of router.stream(HELLO)) {
+      text += choices[0]?.delta.content ?? '';
+      if (text !== 'first ') continue;
+      router.update(configOf(providerAt('two', two)));
+      expect(await textOf(router)).toBe('two m');
+      finish();
+    }
+    expect(text).toBe('first last');
+    await router.close();
+  });
+
+  it('keeps the connections and the health of providers that stay, and forgets refusals of replaced ones', async () => {
+    const environment = fakeEnvironment();
+    const provider = providerAt('one', one);
+    const router = createRouter({ ...configOf(provider), environment });
+    await textOf(router);
+    await textOf(router);
+    const { connections } = one;
+    router.update(configOf(provider, { stickyTtlMs: 1_000 }));
+    await textOf(router);
+    expect(one.connections).toBe(connections);
+    one.handler = (_request, response) => sendJson(response, 401, { error: { message: 'Incorrect API key provided' } });
+    await expect(router.chat(HELLO)).rejects.toThrow();
+    const asked = one.requests.length;
+    router.update(configOf(provider, { defaultModel: 'one/model' }));
+    await expect(router.chat(HELLO)).rejects.toThrow();
+    expect(one.requests.length).toBe(asked);
+    one.handler = (_request, response) => sendJson(response, 200, completion('again'));
+    router.update(configOf(providerAt('one', one)));
+    expect(await textOf(router)).toBe('again');
+    await router.close();
+  });
+
+  it('keeps sessions, rate limits and budgets', async () => {
+    const limits = {
+      rateLimits: { requestsPerMinute: 3 },
+      budgets: { default: { limitUsd: 1, period: 'day' as const } },
+    };
+    const both = { providers: [providerAt('one', one), providerAt('two', two)], aliases: { fast: 'one/model' } };
+    const router = createRouter({ ...both, ...limits });
+    await textOf(router);
+    router.update({ ...both, ...limits, aliases: { fast: 'two/model' } });
+    await textOf(router);
+    router.update({ ...both, ...limits, rateLimits: { requestsPerMinute: 2 } });
+    await expect(router.chat({ ...HELLO, model: 'one/model' })).rejects.toMatchObject({ status: 429 });
+    await router.close();
+  });
+
+  it('runs what is left of batches under the new configuration', async () => {
+    const router = createRouter(configOf(providerAt('one', one)));
+    const { id } = await router.batches.create({
+      endpoint: '/v1/chat/completions',
+      model: 'fast',
+      requests: [{ custom_id: '1', body: { messages: HELLO.messages } }],
+    } as never);
+    router.update(configOf(providerAt('two', two)));
+    await router.batches.tick({ budgetMs: 5_000 });
+    await expect.poll(async () => (await router.batches.retrieve(id)).status).toBe('completed');
+    expect(two.requests).toHaveLength(1);
+    expect(one.requests).toHaveLength(0);
+    await router.close();
+  });
+
+  it('fails and mixes no request of many that come meanwhile', async () => {
+    const versionConfig = (version: number): RouterConfig => {
+      const [slug, upstream] = version % 2 === 0 ? (['two', two] as const) : (['one', one] as const);
+      return configOf(providerAt(slug, upstream, `v${version}`));
+    };
+    const router = createRouter({ ...versionConfig(1), allowAnonymous: true });
+    const server = createServer(nodeRouter(router));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`;
+    const seen = new Set<string>();
+    let version = 1;
+    let sent = 0;
+    const client = async (): Promise<void> => {
+      while (sent < 1_000) {
+        sent += 1;
+        if (sent % 25 === 0) router.update({ ...versionConfig((version += 1)), allowAnonymous: true });
+        const earliest = version;
+        const response = await fetch(url, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(HELLO) });
+        expect(response.status).toBe(200);
+        const answer = (await response.json()) as { provider: string; choices: { message: { content: string } }[] };
+        const text = answer.choices[0]?.message.content ?? '';
+        const served = Number(/v(\d+)$/.exec(text)?.[1]);
+        expect(text).toBe(`${served % 2 === 0 ? 'two' : 'one'} v${served}`);
+        expect(answer.provider.toLowerCase()).toBe(served % 2 === 0 ? 'two' : 'one');
+        expect(served).toBeGreaterThanOrEqual(earliest);
+        seen.add(text);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, client));
+    expect(seen.size).toBeGreaterThan(30);
+    await router.close();
+  });
+});
+
+const JSON_TYPE = { 'content-type': 'application/json' };
