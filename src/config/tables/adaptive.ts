@@ -52,6 +52,10 @@ export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
 export const PACER = {
   /** Share of the rate that remains after a refusal. Default 0.95. */
   afterRefusal: option.share({ default: 0.95 }),
+  /** Slowest rate in calls per second: an endpoint that refuses everything is still asked now and then. Default 1. */
+  slowestPerSecond: option.number(aboveNothing, { default: 1 }),
+  /** Time for which an endpoint is left alone after a 429 that says nothing about when to come back. Default 1,000. */
+  refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
   /** Share of the rate up to which requests are sent whose prompt is not in the endpoint's cache. Default 0.75. */

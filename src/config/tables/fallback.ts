@@ -48,6 +48,13 @@ export const BREAKER = {
   growth: option.amount({ default: 1.2 }),
   /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
   jitter: option.share({ default: 0.2 }),
+  /**
+   * Time until the first call that is let through although an endpoint is left alone, because nothing else is left of a
+   * request; twice as long before each further one that fails. Default 1,000.
+   */
+  lastResortMs: option.ms({ default: 1_000 }),
+  /** Longest time between two such calls. Default 10,000. */
+  mostLastResortMs: option.ms({ default: 10_000 }),
 } satisfies OptionTable;
 
 /** When a breaker opens and for how long. */
