@@ -12,7 +12,7 @@ import {
   isShortened,
 } from './route-plan.ts';
 import type { World, SelectionPolicy } from './performance.ts';
-import { firstExclusion, preferCapable } from './filters.ts';
+import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
 import type { Account } from '../account.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
@@ -84,7 +84,11 @@ function rankTarget(
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sort);
-  const steps = ranked.map((one) => ({ ...one, target: index, ...choice }));
+  const { strategy, refusedTogether } = choice;
+  const steps = ranked.map(({ endpoint, why, figures }): PlanStep => {
+    const step = { endpoint, why, figures, target: index, strategy };
+    return refusedTogether === undefined ? step : { ...step, refusedTogether };
+  });
   return tightContextsLast(target.shortened === undefined ? steps : wholePromptsFirst(steps, request), request);
 }
 
@@ -182,15 +186,23 @@ export function usableTargets(
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly UsableTarget[] {
+  const filters = filtersFor(request);
   const passed = targets.map((target) =>
     accountEndpoints(target.endpoints, request.account).filter((endpoint) => {
-      const exclusion = firstExclusion(endpoint, request, policy, target);
+      const exclusion = firstExclusion(endpoint, request, policy, target, filters);
       if (exclusion !== undefined) rejected.push({ endpoint, ...exclusion });
       return exclusion === undefined;
     }),
   );
-  const all = passed.flat();
-  const capable = new Set(preferCapable(all, request, policy));
+  const all = passed.length === 1 ? (passed[0] ?? []) : passed.flat();
+  const preferred = preferCapable(all, request, policy);
+  if (preferred.length === all.length) {
+    return targets.flatMap((target, index) => {
+      const endpoints = passed[index] ?? [];
+      return endpoints.length === 0 ? [] : [{ target, endpoints }];
+    });
+  }
+  const capable = new Set(preferred);
   for (const endpoint of all) {
     if (!capable.has(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
   }

@@ -63,6 +63,16 @@ export interface RecordPolicies {
 /** How much more the times of an endpoint may vary of which only its peers are known. */
 const PEER_VARIANCE = 2;
 
+/** A call that is to be admitted. */
+interface Asked {
+  readonly warm: boolean;
+  readonly tokens: number;
+  readonly promised: boolean;
+}
+
+const WARM: Asked = { warm: true, tokens: 0, promised: false };
+const COLD: Asked = { warm: false, tokens: 0, promised: false };
+
 const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
@@ -124,8 +134,20 @@ export class EndpointRecords {
    */
   admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
     const record = this.#records.get(endpoint.id);
-    if (record === undefined) return ADMITTED;
-    const now = this.#environment.now();
+    return record === undefined
+      ? ADMITTED
+      : this.#admissionOf(endpoint, record, { warm, tokens, promised }, this.#environment.now());
+  };
+
+  /** Whether endpoints may be called at a time: the same, asked about many of them. */
+  admissionAt(now: number): (endpoint: Endpoint, warm: boolean) => Admission {
+    return (endpoint, warm) => {
+      const record = this.#records.get(endpoint.id);
+      return record === undefined ? ADMITTED : this.#admissionOf(endpoint, record, warm ? WARM : COLD, now);
+    };
+  }
+
+  #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok) return admitted;
     const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
@@ -136,7 +158,7 @@ export class EndpointRecords {
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
     return headroom === 1 ? admitted : { ...admitted, headroom };
-  };
+  }
 
   /** Calls per second that an endpoint takes, as far as it is known. */
   rate(endpoint: Endpoint): number {

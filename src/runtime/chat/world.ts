@@ -18,14 +18,15 @@ export interface KnownOfRequest {
 /** The world as it is now, for planning. */
 export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
   const { environment, records, selection, strategy, adaptive, answerLengths } = services;
+  const now = environment.now();
   return {
     record: records.record,
     sticky: served?.[0]?.endpoint,
     served,
     origins,
-    admission: records.admission,
+    admission: records.admissionAt(now),
     usualAnswerTokens: request && answerLengths.usual(request.account.id, request.targets[0]?.model),
-    now: environment.now(),
+    now,
     roll: roll ?? environment.random(),
     policy: selection,
     strategy,
