@@ -22,12 +22,14 @@ import { likelyPromptTokens } from '../normalize/token-estimate.ts';
  */
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
-  const candidates = request.targets.map((target) =>
-    usableTargets([target], request, world.policy, rejected).flatMap(({ endpoints }) => endpoints),
+  const candidates = request.targets.map(
+    (target) => usableTargets([target], request, world.policy, rejected)[0]?.endpoints ?? [],
   );
   const steps = request.preferences.sortWithinModel
     ? fittingFirst(
-        request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
+        joined(
+          request.targets.map((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
+        ),
         request,
         world,
       )
@@ -44,6 +46,12 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
     rejected,
     ...(origins === undefined ? {} : { origins }),
   };
+}
+
+/** All lists as one; a single one is not copied. */
+function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const [only] = lists;
+  return only !== undefined && lists.length === 1 ? only : lists.flat();
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -194,7 +202,7 @@ export function usableTargets(
       return exclusion === undefined;
     }),
   );
-  const all = passed.length === 1 ? (passed[0] ?? []) : passed.flat();
+  const all = joined(passed);
   const preferred = preferCapable(all, request, policy);
   if (preferred.length === all.length) {
     return targets.flatMap((target, index) => {

@@ -38,10 +38,10 @@ export function ownKeysAround(
   endpoints: readonly Endpoint[],
   rank: (group: readonly Endpoint[]) => readonly Ranked[],
 ): readonly Ranked[] {
+  if (endpoints.every(({ byok }) => byok === undefined)) return rank(endpoints);
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
-  if (shared.length === endpoints.length) return rank(shared);
   return [own, shared, reserve].flatMap((group, index) =>
     rank(group).map((one) => (index === 1 ? one : { ...one, why: `own key, ${one.why}` })),
   );
