@@ -1,8 +1,14 @@
 import type { Alias, Split } from '../config/tables/rules.ts';
-import type { CatalogProvider } from './catalog-provider.ts';
-import { declareEndpoint, type Endpoint, type EndpointDeclaration, type EndpointOwner } from './endpoint.ts';
+import {
+  declareEndpoint,
+  type Endpoint,
+  type EndpointDeclaration,
+  type EndpointOwner,
+  type CatalogProvider,
+} from './endpoint.ts';
 import {
   type CatalogFacts,
+  defined,
   type EndpointFacts,
   type FactName,
   type FactOrigin,
@@ -11,7 +17,6 @@ import {
   type ModelFacts,
   NO_FACTS,
 } from './facts.ts';
-import { defined } from './defined.ts';
 import type { Model, ModelInfo } from './model.ts';
 import { isFree, linkTiers, type Price } from './price.ts';
 import { authorOf, foldSlug } from './slug.ts';

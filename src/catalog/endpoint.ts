@@ -242,3 +242,10 @@ function namesWith(abilities: Abilities, supported: boolean): readonly Parameter
 function upstreamName(provider: string, model: string): string {
   return model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
 }
+
+/** A provider as the catalog sees it. */
+export interface CatalogProvider extends EndpointOwner {
+  readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
+  /** True when any model under the provider's own slug may be asked for, declared or not. */
+  readonly acceptsAnyModel?: boolean | undefined;
+}

@@ -1,13 +1,10 @@
 #!/usr/bin/env node
-import { batchArguments, batchServer, SERVER_HELP } from './batch-client.ts';
+import { batchArguments, batchServer, PATIENCE_MINUTES, patientServer, SERVER_HELP } from './batch-client.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
-import { PATIENCE_MINUTES, patientServer } from './patient-server.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';
-import { batchesSubmit } from './batches-submit.ts';
-import { batchesWatch } from './batches-watch.ts';
-import { catalogRefresh } from './catalog-refresh.ts';
-import { catalogShow } from './catalog-show.ts';
+import { batchesSubmit, batchesWatch } from './batches.ts';
+import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
 import { serve } from './serve.ts';

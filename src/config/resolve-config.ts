@@ -6,24 +6,22 @@ import {
   type ResolvedBatches,
   type ResolvedWebhooks,
   resolveWebhooks,
-} from './resolve-batches.ts';
+} from './batches.ts';
+import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
 import { chatFieldsProblem } from '../protocol/chat-fields.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Alias, Rule } from './tables/rules.ts';
-import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
 import { fill, type ResolvedOf, sameOption } from './option.ts';
-import { ROUTER, ROUTER_OPTIONS } from './router.ts';
-import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
+import { type Cors, ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
+import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/selection.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { readEnvironment } from '../platform/environment-variables.ts';
+import { type Environment, readEnvironment, systemEnvironment } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { Cors, RouterConfig } from './router-config.ts';
-import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';

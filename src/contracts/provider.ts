@@ -1,5 +1,4 @@
-import type { CatalogProvider } from '../catalog/catalog-provider.ts';
-import type { CallTimeouts, Endpoint } from '../catalog/endpoint.ts';
+import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';

@@ -8,7 +8,7 @@ export type {
   VectorOf,
 } from '../router/router.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
-export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
+export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
 export type {
   ExplainedPlugin,
@@ -25,7 +25,7 @@ export { apiKeys } from '../http/api-keys.ts';
 export type { ApiKey } from '../http/api-keys.ts';
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
-export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/resolve-limits.ts';
+export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';

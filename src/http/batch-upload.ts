@@ -6,7 +6,7 @@ import { nameOf } from '../protocol/issues.ts';
 import { inspectJson, isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
-import type { BatchLimits } from '../config/tables/batch-limits.ts';
+import type { BatchLimits } from '../config/tables/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/chat/concurrency.ts';

@@ -12,7 +12,7 @@ import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.t
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
-import type { Brand } from '../config/router-config.ts';
+import type { Brand } from '../config/router.ts';
 
 /** What a request holds while it is answered: its place, and the bytes of its body. */
 class Held implements Slot {

@@ -1,4 +1,4 @@
-import type { Cors } from '../config/router-config.ts';
+import type { Cors } from '../config/router.ts';
 import type { HttpCall } from './exchange.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { DialectErrors } from '../core/dialects/dialect.ts';
-import { DIALECT_ERRORS } from '../core/dialects/dialects.ts';
+import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */

@@ -1,4 +1,4 @@
-import type { KeepAlive } from '../config/router-config.ts';
+import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
 import { PENDING, Pollable, type Polled, whenThere } from '../platform/poll.ts';

@@ -1,7 +1,7 @@
-import type { Endpoint } from '../catalog/endpoint.ts';
+import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, RequestedTier } from '../core/normalize/normalized-request.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { ErrorShape } from './error-shape.ts';
@@ -70,3 +70,20 @@ export const EFFORT_SHARES: EffortShares = {
   low: 0.2,
   minimal: 0.1,
 };
+
+/**
+ * The service tier to ask a provider for (gaps 2.7). A tier endpoint asks for its own tier. A default endpoint asks for
+ * the wanted one only where nobody declared tiers, so that the provider decides: where the tier has endpoints of its
+ * own, the default ones are what a request falls back to, at their own price.
+ *
+ * @param undeclared - Whether the provider may know tiers that nobody declared.
+ */
+export function tierToAsk(
+  { tier, declaredTiers }: Endpoint,
+  wanted: RequestedTier | undefined,
+  undeclared: boolean,
+): RequestedTier | EndpointTier | undefined {
+  if (tier !== 'default') return tier;
+  const isElsewhere = wanted !== undefined && wanted !== 'scale' && declaredTiers?.has(wanted) === true;
+  return undeclared && !(isElsewhere && wanted !== 'default') ? wanted : undefined;
+}

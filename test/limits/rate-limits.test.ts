@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/core/account.ts';
 import { RouterError } from '../../src/protocol/router-error.ts';
-import type { RouterConfig } from '../../src/config/router-config.ts';
+import type { RouterConfig } from '../../src/config/router.ts';
 import { apiKeys } from '../../src/http/api-keys.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
 import { createRouter } from '../../src/index.ts';

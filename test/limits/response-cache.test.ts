@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
-import type { RouterConfig } from '../../src/config/router-config.ts';
+import type { RouterConfig } from '../../src/config/router.ts';
 import { memoryResponseCache } from '../../src/storage/response-caches.ts';
 import { simulated } from '../../src/providers/simulated/provider.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { anthropic, createRouter, openaiCompatible } from '../../src/index.ts';
-import type { RouterConfig } from '../../src/config/router-config.ts';
+import type { RouterConfig } from '../../src/config/router.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { Message } from '../../src/protocol/message.ts';
 import type { Router } from '../../src/router/router.ts';

@@ -2,16 +2,14 @@ import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { foreign } from './foreign.ts';
+import { checkOptions, foreign, pathBelow } from './check-options.ts';
 import type { PluginRegistry } from './registry.ts';
-import { replayServerToolCalls } from './replay.ts';
+import { functionNameFor, replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
-import { functionNameFor } from './tool-names.ts';
-import { withoutNative } from './without-native.ts';
+import { withoutNative } from './frozen.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { normalizeServerTool } from '../normalize/server-tools.ts';
-import { checkOptions, pathBelow } from './check-options.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {

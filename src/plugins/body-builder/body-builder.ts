@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
+import { definePlugin, textAnswer } from '../../core/pipeline/define-plugin.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { textAnswer } from '../../core/pipeline/text-answer.ts';
 import { textOfMessage } from '../inner-call/helper-model.ts';
 
 const SLUG = 'router/bodybuilder';

@@ -8,9 +8,8 @@ import { amount, callable, checkShape, oneOf, type OptionShape } from '../../pla
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
-import { type CountedMessage, countMessage, type TokenCounter } from './count-message.ts';
+import { type CountedMessage, countMessage, sampledCount, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
-import { sampledCount } from './sampled-count.ts';
 import { relevant } from './relevant.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 

@@ -11,8 +11,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { type TextVisitor, visitCall, visitEach, visitMessage } from '../prompt/prompt-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
-import { Scan } from './scan.ts';
-import { blockingError, stagesOf } from './verdict.ts';
+import { blockingError, Scan, stagesOf } from './verdict.ts';
 import type { Choice, ResultMessage } from '../../protocol/chat-result.ts';
 
 /** Options of {@link guardrails}. */

@@ -13,8 +13,7 @@ import {
   stickyCandidate,
   withFirst,
 } from '../inner-call/candidates.ts';
-import { type Coder, codersOfTier, inputPrice, type Tier, tierOf } from './tiers.ts';
-import { codersUnder } from './frontier.ts';
+import { type Coder, codersOfTier, codersUnder, inputPrice, type Tier, tierOf } from './tiers.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {

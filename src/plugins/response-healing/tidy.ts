@@ -1,8 +1,14 @@
-import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
-import { indentOf, meaningOf, type OpenBracket, withoutBrackets } from './closing-bracket.ts';
-import { MAX_DEPTH } from './depth.ts';
+import {
+  indentOf,
+  meaningOf,
+  type OpenBracket,
+  QUOTED_KEY,
+  type TextContext,
+  type TextPlace,
+  withoutBrackets,
+} from './closing-marks.ts';
+import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
 import { isQuote, readText } from './read-text.ts';
-import { readBareText, readWord } from './read-word.ts';
 
 /** What a reader made of an object or array that is almost JSON. */
 export interface Tidied {

@@ -12,10 +12,9 @@ import {
 import { parseDomainFilter } from '../domains/domain-filter.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
-import { chooseSearch, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
+import { chooseSearch, nativeOptions, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
 import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
-import { nativeOptions } from '../search/native-search.ts';
 import { enginesKind } from '../option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */

@@ -7,10 +7,15 @@ import { parseWebOptions, type SearchMode, type UserLocation } from '../../proto
 import { parseDomainFilter } from '../domains/domain-filter.ts';
 import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
 
-import { chooseSearch, nobodySearches, problemOfEngine, withNativeSearch } from '../search/choose-search.ts';
+import {
+  chooseSearch,
+  nativeOptions,
+  nobodySearches,
+  problemOfEngine,
+  withNativeSearch,
+} from '../search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
-import { nativeOptions } from '../search/native-search.ts';
 import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../pages/page-text.ts';

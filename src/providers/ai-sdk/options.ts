@@ -15,8 +15,7 @@ import {
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { DownloadFile } from './media.ts';
-import type { ProviderOptions } from './call-options.ts';
-import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
+import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel, type ProviderOptions } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 import { anyText, headerValue } from '../check-options.ts';
 import { callTimeouts, DECLARATION_OPTIONS } from '../../catalog/model-options.ts';

@@ -1,5 +1,5 @@
 import { anyText, checkProviderShape } from '../check-options.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../provider-api.ts';
@@ -12,12 +12,11 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { Codec } from '../codec.ts';
 import { originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { type DecodeContext, decodeResult } from './decode-result.ts';
+import { type DecodeContext, decodeResult, MessagesStreamDecoder } from './decode-answer.ts';
 import { namesUpload } from './encode-content.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
-import { MessagesStreamDecoder } from './stream-decoder.ts';
 import { TOOL_ID_RULE } from './blocks.ts';
 import * as read from '../../platform/json.ts';
 

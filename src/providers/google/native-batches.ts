@@ -13,7 +13,7 @@ import { BatchApi, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { modelPath } from './model-path.ts';
+import { modelPath } from './wire.ts';
 import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
 

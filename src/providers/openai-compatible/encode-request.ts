@@ -6,7 +6,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Dialect } from './dialect.ts';
 import { encodeMessages, markLastBlock } from './encode-messages.ts';
-import { tierToAsk } from '../wanted-tier.ts';
+import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */

@@ -7,17 +7,15 @@ import type { ModelTable } from '../openai-compatible/options.ts';
 import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
 
 import { Chance, hashText } from './chance.ts';
-import { SIMULATED_MODELS, type SimulatedModel } from './models.ts';
-import { checkOptions, type SimulatedOptions } from './options.ts';
+import { checkOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOptions } from './options.ts';
 import { type Outcome, Outcomes } from './outcomes.ts';
 import { Pace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
-import { Responder } from './responder.ts';
+import { messageTokens, Responder } from './responder.ts';
 import { upstreamBody } from './upstream-body.ts';
 import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { likelyTokens } from '../../core/normalize/token-estimate.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import { messageTokens } from './answer-pieces.ts';
 
 /** Ids of the models of a simulated provider: those declared, or the ones it brings. */
 export type SimulatedModelIds<Models> = [Models] extends [never] ? SimulatedModel : Extract<keyof Models, string>;

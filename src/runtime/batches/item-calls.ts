@@ -6,7 +6,7 @@ import { checkItemRules } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
 import type { Dialect } from '../../core/dialects/dialect.ts';
 import { MESSAGES } from '../../core/dialects/messages/messages.ts';
-import { RESPONSES } from '../../core/dialects/responses/responses-dialect.ts';
+import { RESPONSES } from '../../core/dialects/responses/responses.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { RouterError } from '../../protocol/router-error.ts';

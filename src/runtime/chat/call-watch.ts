@@ -2,7 +2,7 @@ import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { soon } from '../../platform/poll.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
-import type { Timeouts } from '../../config/tables/timeouts.ts';
+import type { Timeouts } from '../../config/tables/fallback.ts';
 
 /** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
 const CALL_OVER = new DOMException('The call is over', 'AbortError');
@@ -221,7 +221,7 @@ export class Deadline {
   }
 }
 
-export type { Timeouts } from '../../config/tables/timeouts.ts';
+export type { Timeouts } from '../../config/tables/fallback.ts';
 
 /** The time limits of a call: those of its endpoint, then of its provider, then of the router. */
 export function timeoutsOf(

@@ -3,7 +3,7 @@ import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '..
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { PlanContext, PluginContext } from '../../contracts/plugin-context.ts';
-import { targetOf } from '../../core/pipeline/target-of.ts';
+import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';

@@ -4,8 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import { retry } from '../../platform/retry.ts';
-import { type StatementName, STATEMENTS } from './statements.ts';
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
+import { APPLICATION_ID, MIGRATIONS, type StatementName, STATEMENTS } from './statements.ts';
 
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;

@@ -2,8 +2,7 @@ import type { Fault, RecordedRequest } from './fault.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { WireError } from './wire.ts';
 import { CONNECTION_FAULTS } from './connection-faults.ts';
-import { ENCODING_FAULTS } from './encoding-faults.ts';
-import { FRAMING_FAULTS } from './framing-faults.ts';
+import { ENCODING_FAULTS, FRAMING_FAULTS } from './framing-faults.ts';
 
 const SECOND = 1_000;
 

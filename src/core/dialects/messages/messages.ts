@@ -1,5 +1,5 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
-import { MESSAGES_ERRORS } from './errors.ts';
+import { MESSAGES_ERRORS } from '../errors.ts';
 import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,

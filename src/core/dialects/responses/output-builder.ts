@@ -3,15 +3,15 @@ import type { Delta, ToolCallDelta } from '../../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import { type IdKind, itemId } from './response-object.ts';
-import { MessageWriter } from './message-item.ts';
 import {
   announce,
   conclude,
   type Emit,
   type ItemPlace,
   type ItemStatus,
+  MessageWriter,
   type OutputItemWriter,
-} from './output-item.ts';
+} from './output-items.ts';
 import { ReasoningWriter } from './reasoning-items.ts';
 import * as read from '../../../platform/json.ts';
 

@@ -1,10 +1,10 @@
 import { fill } from '../../../config/option.ts';
-import { HEDGE, type HedgePolicy } from '../../../config/tables/adaptive.ts';
+import { HEDGE, type HedgePolicy } from '../../../config/tables/selection.ts';
 import type { SpeedPolicy } from './policy.ts';
 import { usualMedian, usualP95, type UsualTime } from './wellness.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
 
-export type { HedgePolicy } from '../../../config/tables/adaptive.ts';
+export type { HedgePolicy } from '../../../config/tables/selection.ts';
 
 /** Default {@link HedgePolicy}. */
 export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);

@@ -1,9 +1,9 @@
 import { fill } from '../../../config/option.ts';
-import { SILENCE, type SilencePolicy } from '../../../config/tables/adaptive.ts';
+import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
 import type { SpeedPolicy } from './policy.ts';
 import type { UsualTime } from './wellness.ts';
 
-export type { SilencePolicy } from '../../../config/tables/adaptive.ts';
+export type { SilencePolicy } from '../../../config/tables/selection.ts';
 
 /** Default {@link SilencePolicy}. */
 export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);
