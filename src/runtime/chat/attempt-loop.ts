@@ -10,7 +10,7 @@ import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
@@ -163,7 +163,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** The answer of a call: what its reader needs of it, and what ends it. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
     const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => this.#kind.bill(made);
+    const bill = (): Settlement => withGivenUp(this.#kind.bill(made), this.#givenUpUsd());
     const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
     return {
       endpoint,
@@ -206,6 +206,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       learnTokens(this.#services, sent, made.endpoint, end.facts.usage);
     }
     return ended;
+  }
+
+  /** What calls may have cost that were given up so far. */
+  #givenUpUsd(): number {
+    return this.#attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
   }
 
   #givenUpCost(made: AttemptedCall<Call, Result>, reason: AttemptFailure): number | undefined {
