@@ -14,6 +14,7 @@ import {
 import type { World, SelectionPolicy } from './performance.ts';
 import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
 import type { Account } from '../account.ts';
+import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
 /**
@@ -97,7 +98,11 @@ function rankTarget(
     const step = { endpoint, why, figures, target: index, strategy };
     return refusedTogether === undefined ? step : { ...step, refusedTogether };
   });
-  return tightContextsLast(target.shortened === undefined ? steps : wholePromptsFirst(steps, request), request);
+  return tightContextsLast(
+    target.shortened === undefined ? steps : wholePromptsFirst(steps, request),
+    request,
+    world.record,
+  );
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -126,7 +131,7 @@ function rankTogether(
     return { ...one, target: index, ...choice };
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
-  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request);
+  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request, world.record);
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
@@ -244,17 +249,22 @@ function accountEndpoints(endpoints: readonly Endpoint[], account: Account): rea
  * certainly too long is left out (gaps 3.4), so they stay for the case that the estimate was too high. Providers that
  * the request orders by name keep their order.
  */
-export function tightContextsLast(steps: readonly PlanStep[], request: RoutedRequest): readonly PlanStep[] {
+export function tightContextsLast(
+  steps: readonly PlanStep[],
+  request: RoutedRequest,
+  record: World['record'] = () => undefined,
+): readonly PlanStep[] {
   const { targets, needs, preferences } = request;
   if (preferences.order.length > 0) return steps;
   // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
   const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
   if (steps.every(({ endpoint }) => most <= limitOf(endpoint))) return steps;
-  const prompt = likelyPromptTokens(request);
-  const whole = prompt + (needs.outputTokens ?? 0);
+  const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
-    if (whole <= contextLength && prompt <= maxPromptTokens) return false;
+    // In tokens as this endpoint has counted them so far.
+    const prompt = calibrated(likely, record(endpoint)?.tokens);
+    if (prompt + (needs.outputTokens ?? 0) <= contextLength && prompt <= maxPromptTokens) return false;
     const target = targets[index];
     return target === undefined || !isShortened(target, endpoint);
   };

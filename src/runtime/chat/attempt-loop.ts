@@ -6,6 +6,7 @@ import { coolingError, finalError } from '../../core/fallback/final-error.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { calibrated } from '../../core/normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
@@ -80,7 +81,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
-    this.#places = new RequestPlaces(services, () => this.#likelyTokens());
+    this.#places = new RequestPlaces(services, this.#likelyTokens);
     this.#hedging = new Hedging({
       services,
       request,
@@ -259,7 +260,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Whether an endpoint may be called for this request. */
   readonly #admission = (endpoint: Endpoint): Admission => {
     const isPromised = this.#promised === endpoint.id;
-    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(), isPromised);
+    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(endpoint), isPromised);
   };
 
   #isWarm(endpoint: Endpoint): boolean {
@@ -267,12 +268,12 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return (step?.figures?.warmth ?? 0) > 0;
   }
 
-  #likelyTokens(): number {
+  /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
+  readonly #likelyTokens = (endpoint: Endpoint): number => {
     const { promptTokens, outputTokens = 0 } = this.request.needs;
-    // Only declared limits of tokens need more than a rough number.
-    const isCounted = this.plan.steps.some(({ endpoint }) => endpoint.tpm !== undefined);
-    return (isCounted ? likelyPromptTokens(this.request) : promptTokens * 2) + outputTokens;
-  }
+    if (endpoint.tpm === undefined) return promptTokens * 2 + outputTokens;
+    return calibrated(likelyPromptTokens(this.request), this.#services.records.record(endpoint)?.tokens) + outputTokens;
+  };
 
   /** Calls per second that the endpoints of the plan take together. */
   #perSecond(): number {
@@ -297,7 +298,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const admission = this.#admission(endpoint);
     const generation = records.started(endpoint, {
-      tokens: this.#likelyTokens(),
+      tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
     this.#promised = undefined;

@@ -123,11 +123,14 @@ export class SharedLimits {
 /** The places that the calls of one request have. Costs nothing where no endpoint declares limits. */
 export class RequestPlaces<Call> {
   readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records'>;
-  readonly #likelyTokens: () => number;
+  readonly #likelyTokens: (endpoint: Endpoint) => number;
   #next: SharedPlace | undefined;
   readonly #taken = new Map<Call, SharedPlace | undefined>();
 
-  constructor(services: Pick<RuntimeServices, 'sharedLimits' | 'records'>, likelyTokens: () => number) {
+  constructor(
+    services: Pick<RuntimeServices, 'sharedLimits' | 'records'>,
+    likelyTokens: (endpoint: Endpoint) => number,
+  ) {
     this.#services = services;
     this.#likelyTokens = likelyTokens;
   }
@@ -159,7 +162,7 @@ export class RequestPlaces<Call> {
     const { sharedLimits, records } = this.#services;
     if (sharedLimits === undefined || !isLimited(endpoint)) return undefined;
     const note = ({ waitMs }: NoPlace): void => records.full(endpoint, waitMs);
-    const taken = await sharedLimits.take(endpoint, this.#likelyTokens(), note);
+    const taken = await sharedLimits.take(endpoint, this.#likelyTokens(endpoint), note);
     if ('release' in taken) return taken;
     note(taken);
     return undefined;
@@ -173,7 +176,7 @@ export class RequestPlaces<Call> {
   /** Notes how many tokens a call had: its place is free, and of the tokens counts what it used. */
   end(call: Call, endpoint: Endpoint, startedAt: number, tokens: number | undefined): void {
     if (!this.#taken.has(call)) return;
-    if (tokens !== undefined) this.#services.records.used(endpoint, startedAt, this.#likelyTokens(), tokens);
+    if (tokens !== undefined) this.#services.records.used(endpoint, startedAt, this.#likelyTokens(endpoint), tokens);
     this.#taken.get(call)?.release(tokens);
     this.#taken.delete(call);
   }
