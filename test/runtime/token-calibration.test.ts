@@ -23,7 +23,7 @@ describe('estimates of a router', () => {
 });
 
 describe('what endpoints have counted so far', () => {
-  it('decides for whom a prompt is likely too long, and what it is expected to cost', async () => {
+  it('decides for whom a prompt is likely too long', async () => {
     const price = { prompt: 1, completion: 1 };
     const bench = benchOf({
       // Cheaper, but it counts twice as many tokens.
@@ -43,8 +43,6 @@ describe('what endpoints have counted so far', () => {
     const after = await plan();
     expect(after.map(({ tag }) => tag)).toEqual(['long', 'short']);
     expect(after[1]?.why).toContain('its context is likely too short');
-    const [long, short] = after.map(({ decision }) => decision?.expectedCostUsd ?? 0);
-    expect((short ?? 0) / (long ?? 1)).toBeGreaterThan(1.5);
   });
 });
 

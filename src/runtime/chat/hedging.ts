@@ -276,7 +276,7 @@ export class LateCall<Result> {
         try {
           resolve(onResult(result));
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });

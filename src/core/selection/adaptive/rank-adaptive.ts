@@ -79,16 +79,13 @@ function weigh(
   const cached =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
-  const record = world.record(endpoint);
-  const { health, slowness } = wellnessOf(record, policy, world.now);
-  // Vocabularies differ: in tokens as this endpoint has counted them so far.
-  const own = record?.tokens === undefined ? expected : { ...expected, prompt: expected.prompt * record.tokens.factor };
+  const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
   const unknownCachedRate = request.session.key === undefined ? 1 : policy.unknownCachedRate;
   return {
     endpoint,
     figures: {
-      expectedCostUsd: expectedCost(requestRates(endpoint, request), own, cached, unknownCachedRate),
-      warmth: warmthOf(cached, own.prompt),
+      expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
+      warmth: warmthOf(cached, expected.prompt),
       // Whoever comes when an endpoint may be tried again finds out whether it is back.
       health: admission?.ok === true && admission.probe === true ? Math.max(health, policy.afterProbe) : health,
       slowness,
