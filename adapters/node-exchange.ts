@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import {
   BodyError,
   type HttpCall,
@@ -10,7 +10,7 @@ import {
   type UnreadBody,
 } from '../src/entries/mount.ts';
 
-/** Where a request stands below the mount. */
+/** Where a request is below the mount. */
 export interface Location {
   readonly path: string;
   readonly query: string;
@@ -49,6 +49,7 @@ export function nodeCall(
     query,
     // A parser of the host has undone the compression that the header still tells of.
     header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    headerNames: () => Object.keys(request.headers),
     body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
@@ -168,7 +169,7 @@ function collect(
   });
 }
 
-/** Milliseconds for which a body that nobody wants is still taken: a closed door would hide the answer. */
+/** Milliseconds for which a body that nobody wants is still taken: a closed connection would hide the answer. */
 const LINGER_MS = 2_000;
 
 /** Writes an answer. Headers that the host has set before stay, unless the answer sets them itself. */
@@ -231,6 +232,8 @@ class FrameWriting {
   readonly #source: Pollable<string | undefined>;
   readonly #onEnd: () => void;
   readonly #onError: (error: unknown) => void;
+  /** True where we write the framing of chunks ourselves. */
+  readonly #isFramed: boolean;
   #isOver = false;
   #isFull = false;
 
@@ -240,6 +243,7 @@ class FrameWriting {
     this.#source = polledFrames(reply.frames);
     this.#onEnd = onEnd;
     this.#onError = onError;
+    this.#isFramed = takeOverChunks(response);
   }
 
   readonly goOn = (): void => {
@@ -262,12 +266,20 @@ class FrameWriting {
       void this.#reply.frames.return?.();
       return this.#end();
     }
-    const encoding = encodingOf(frame);
+    const isLast = this.#reply.frames.ended;
     // The last frame and the end in one system call.
-    if (this.#reply.frames.ended) return this.#end(frame, encoding);
-    if (response.write(frame, encoding)) return;
+    if (isLast) return this.#end(frame);
+    if (this.#send(frame)) return;
     this.#isFull = true;
     void drained(response, this.#reply.stallMs).then(this.#onDrain);
+  }
+
+  #send(frame: string): boolean {
+    // A chunk without bytes would be the last one.
+    if (frame === '') return true;
+    const encoding = encodingOf(frame);
+    if (!this.#isFramed) return this.#response.write(frame, encoding);
+    return this.#response.write(chunkOf(frame, encoding), encoding);
   }
 
   readonly #onDrain = (): void => {
@@ -275,12 +287,38 @@ class FrameWriting {
     this.goOn();
   };
 
-  #end(last = '', encoding: BufferEncoding = 'latin1'): void {
+  #end(last = ''): void {
     this.#isOver = true;
-    this.#response.end(last, encoding);
+    const encoding = encodingOf(last);
+    if (this.#isFramed) this.#response.end(`${last === '' ? '' : chunkOf(last, encoding)}${LAST_CHUNK}`, encoding);
+    else this.#response.end(last, encoding);
     this.#onEnd();
   }
 }
+
+/** The chunk without bytes that ends a body in chunks. */
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** A text as one chunk of a body in chunks. */
+function chunkOf(text: string, encoding: BufferEncoding): string {
+  const length = encoding === 'latin1' ? text.length : Buffer.byteLength(text);
+  return `${length.toString(16)}\r\n${text}\r\n`;
+}
+
+/**
+ * Takes over the framing of a body in chunks from Node, which writes four pieces for each of them where one does. Not
+ * where the host has its own way of writing, such as compression.
+ */
+function takeOverChunks(response: ServerResponse): boolean {
+  const own = response as ServerResponse & { chunkedEncoding: boolean };
+  const isPlain = WRITERS.every((name) => Reflect.get(response, name) === Reflect.get(ServerResponse.prototype, name));
+  if (!own.chunkedEncoding || !isPlain) return false;
+  own.chunkedEncoding = false;
+  return true;
+}
+
+/** What hosts replace that change what is written. */
+const WRITERS = ['write', 'end'];
 
 /** A text of ASCII alone is the same bytes in both encodings, and `latin1` is written faster. */
 function encodingOf(text: string): 'latin1' | 'utf8' {

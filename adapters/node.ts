@@ -5,7 +5,7 @@ import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
-  /** Path that the API stands under. Default `/v1`. */
+  /** Path that the API is under. Default `/v1`. */
   readonly basePath?: string | undefined;
 }
 

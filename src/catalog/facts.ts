@@ -21,7 +21,7 @@ export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'fa
 /** Name of a fact. */
 export type FactName = keyof EndpointFacts | keyof KnownInfo;
 
-/** What is known of one vendor's offer of one model. Fields that nobody knows are absent. */
+/** What is known of one vendor's offer of one model. Fields that are unknown are absent. */
 export interface ModelFacts {
   readonly info?: KnownInfo | undefined;
   readonly endpoint?: EndpointFacts | undefined;

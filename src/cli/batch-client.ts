@@ -44,7 +44,7 @@ interface BatchServer {
   /**
    * Asks for a batch.
    *
-   * @throws {@link UnansweredError} when the server cannot be reached, breaks off, or cannot answer right now.
+   * @throws {@link UnansweredError} when the server cannot be reached, ends early, or cannot answer right now.
    * @throws {@link CommandError} when the server answers with another error, or knows no batches.
    */
   ask(request: ServerRequest): Promise<Batch>;
@@ -97,7 +97,7 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
       text = await response.text();
     } catch (error) {
       if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
-      const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} broke off`;
+      const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} ended early`;
       throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
     }
     const { ok, status } = response;

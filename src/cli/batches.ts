@@ -73,7 +73,7 @@ function textOf({ customId, body }: BatchLine): string {
 const WATCH_USAGE = `<id> [options]
 
 Shows how far a batch is until it has ended. The exit code is 0 when it is completed, and 1 when it ended otherwise.
-A server that goes away meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
+A server that becomes unreachable meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
 ${SERVER_HELP}`;

@@ -115,7 +115,7 @@ async function loadSources(options: RefreshOptions, io: CommandIo): Promise<Cata
   return facts;
 }
 
-/** What stood in the file; one that cannot be used counts as none, since refreshing is how it is put right. */
+/** What was in the file; one that cannot be used counts as none, since refreshing is how it is put right. */
 function readOld(path: string, name: string, io: CommandIo): CatalogFacts {
   try {
     return readLockIfThere(path) ?? NO_FACTS;

@@ -14,7 +14,7 @@ import { setTimeout } from 'node:timers/promises';
 const USAGE = `<id> [options]
 
 Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
-before all of them are here: when the answer breaks off it is asked for again, for ${PATIENCE_MINUTES} minutes.
+before all of them are here: when the answer ends early it is asked for again, for ${PATIENCE_MINUTES} minutes.
 
 ${SERVER_HELP}`;
 

@@ -46,7 +46,7 @@ const BITE = 64 * 1024;
 
 /**
  * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are asked for.
- * The fields must stand before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
+ * The fields must come before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
  *
  * @throws {@link RouterError} 400, 408, 413 or 415, here or while the requests are read.
  */
@@ -70,7 +70,7 @@ function nothing(): Promise<void> {
   return Promise.resolve();
 }
 
-/** Everything that stands before the requests. */
+/** Everything that comes before the requests. */
 async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFields> {
   const fields: Record<string, unknown> = {};
   for (let next = await parts.next(); ; next = await parts.next()) {
@@ -86,7 +86,7 @@ async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFie
 /** Who puts a required field behind the requests sees that it is missing, and should see why. */
 function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record<string, unknown>>): typeof fault {
   if (fault.path === '' || fault.path in fields) return fault;
-  return faultAt(fault.path, `is required and must stand before "requests" in the body`);
+  return faultAt(fault.path, `is required and must come before "requests" in the body`);
 }
 
 /** A body that the host has parsed: nothing is left to be saved, so the order of its members does not matter. */

@@ -5,12 +5,11 @@ import { type HttpCall, BodyError } from './exchange.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
-import { decodeStrictly } from '../platform/decode-text.ts';
+import { decodeStrictly, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { scanJson } from '../protocol/scan-json.ts';
 import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router.ts';
 
@@ -82,6 +81,9 @@ const QUICK = 64 * 1024;
 
 /** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
 const LARGE = 1_000_000;
+/** Values in a body from which on the same is done: they cost more than bytes. */
+const MANY_NODES = 4_000;
+
 /** A body, and what is known of the text that it was read from. */
 export interface JsonBody {
   readonly value: unknown;
@@ -117,12 +119,13 @@ export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold)
 }
 
 function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
-  const isLarge = bytes.byteLength > LARGE;
+  let isLarge = bytes.byteLength > LARGE;
   return andThen(isLarge ? nextTurn() : undefined, () => {
     if (bytes.byteLength > QUICK) {
       const found = scanJson(bytes, limits);
       if (!found.ok) throw errorOfFault(faultAt('', found.problem));
       hold.add(BYTES_PER_NODE * found.nodes);
+      isLarge ||= found.nodes > MANY_NODES;
     }
     return andThen(isLarge ? nextTurn() : undefined, () => {
       const text = decode(bytes);
@@ -137,7 +140,7 @@ function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): MaybePro
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  return andThen(found.characters > LARGE ? nextTurn() : undefined, () => ({ value }));
+  return andThen(found.characters > LARGE || found.nodes > MANY_NODES ? nextTurn() : undefined, () => ({ value }));
 }
 
 /**
@@ -173,7 +176,7 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
   return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
 }
 
-/** Undoes a compression of the body. The size limit holds for what comes out. */
+/** Undoes a compression of the body. The size limit applies to what comes out. */
 async function decompress(
   bytes: Uint8Array,
   coding: string,

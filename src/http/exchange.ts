@@ -37,8 +37,10 @@ export interface HttpCall {
   readonly query: string;
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** Lower-case names of all headers, where the host tells them: then nobody has to ask for many that are not there. */
+  readonly headerNames?: (() => readonly string[]) | undefined;
   readonly body: UnreadBody | ParsedBody;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Address of the other end of the connection, where the host knows it. */
   readonly remoteAddress?: string | undefined;

@@ -15,11 +15,11 @@ export interface DataUrl {
   /** In lower case, without parameters; `text/plain` where none is named. */
   readonly mediaType: string;
   readonly isBase64: boolean;
-  /** Base64 as it stood there, or the text with its percent signs resolved. */
+  /** Base64 as it was there, or the text with its percent signs resolved. */
   readonly data: string;
 }
 
-/** Reads a data URL; undefined for one that is broken off. Large ones are not looked through, only cut. */
+/** Reads a data URL; undefined for one that is cut off. Large ones are not looked through, only cut. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
   if (comma < 0 || comma > MAX_HEAD) return undefined;

@@ -20,7 +20,7 @@ export abstract class Pollable<Value> {
     try {
       return whenThere((wake) => this.poll(wake));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 }

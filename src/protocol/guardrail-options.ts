@@ -20,7 +20,7 @@ interface GuardrailBasics {
   /** Whose rule it is, for example `api-key`. Default: `router`, or `account` for one of an account. */
   readonly scope?: string | undefined;
   readonly action: GuardrailAction;
-  /** What is looked at: requests, whole answers, or both. Default `request`. */
+  /** What is looked at: requests, non-streaming responses, or both. Default `request`. */
   readonly on?: 'request' | 'response' | 'both' | undefined;
 }
 

@@ -21,7 +21,7 @@ export const MAX_METADATA_VALUE_LENGTH = 512;
 export const MAX_TOP_LOGPROBS = 20;
 /** Entries in `models`; the primary `model` comes on top. */
 export const MAX_FALLBACK_MODELS = 3;
-/** Characters in a model slug. Bounds the work of wildcard patterns. */
+/** Characters in a model slug. Limits the work of wildcard patterns. */
 export const MAX_MODEL_SLUG_LENGTH = 256;
 /** Characters in `user`. */
 export const MAX_USER_LENGTH = 512;
@@ -56,4 +56,4 @@ export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 export type { RequestLimits } from '../config/tables/limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
-export const DEFAULT_REQUEST_LIMITS: RequestLimits = fill(REQUEST_LIMITS);
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = { ...fill(REQUEST_LIMITS), concurrentRequests: 2_000 };

@@ -21,7 +21,7 @@ export interface FunctionTool {
 
 /**
  * A tool that the router itself runs: `router:web_search`, `router:datetime` and so on, or one of the short forms
- * `web_search…`. Options stand under `parameters` (contract: plugins; gaps 2.1).
+ * `web_search…`. Options are under `parameters` (contract: plugins; gaps 2.1).
  */
 export interface ServerTool {
   readonly type: `router:${string}` | `openrouter:${string}` | `web_search${string}`;

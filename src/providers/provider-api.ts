@@ -12,7 +12,7 @@ import { andThen, type MaybePromise } from '../platform/wait.ts';
 
 /** Where a provider is, and how it knows us. */
 export interface ProviderApiOptions {
-  /** Address that paths stand below. */
+  /** Address that paths are below. */
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
   readonly query?: string | undefined;

@@ -43,7 +43,7 @@ export function createBatches(
     // Rules of the batch were checked when it was created.
     if (accountOf === undefined) return { id, ...rules };
     const found = await accountOf(id);
-    // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
+    // Without it the keys to use are unknown, and the router's own must not be taken instead.
     if (found === undefined) throw new RangeError('the account of a batch is not there any more');
     current().checkAccount(found);
     return found;

@@ -115,7 +115,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
     expectThat(contentOf(frames) === LONG_TEXT, 'the content is what was said');
   }),
 
-  check('tells in the stream when a provider breaks off', async (caller, control) => {
+  check('tells in the stream when a provider ends it early', async (caller, control) => {
     const [reader, held] = await holdStream(caller, control);
     held.breakOff();
     expectThat(await reader.until('"finish_reason":"error"'), 'an error chunk comes');
@@ -211,7 +211,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
 
   check('keeps headers that the host has set', async (caller) => {
     const answers: readonly (readonly [string, Promise<Response>])[] = [
-      ['a whole answer', caller.chat('Hi')],
+      ['a non-streaming response', caller.chat('Hi')],
       ['a stream', caller.chat('Hi', { stream: true })],
       ['an error', caller.post('/chat/completions', '{"model":')],
       ['a list', caller.get('/models')],
@@ -323,7 +323,7 @@ interface StreamReader {
   until(text: string): Promise<boolean>;
   /** Everything that is left. */
   rest(): Promise<string>;
-  /** Goes away in the middle. */
+  /** Disconnects in the middle. */
   leave(): void;
 }
 

@@ -103,6 +103,11 @@ export const SILENCE = {
   threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -9 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
+  /**
+   * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment
+   * makes all its endpoints silent. Default 1,000.
+   */
+  minimumMs: option.ms({ default: 1_000 }),
 } satisfies OptionTable;
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */

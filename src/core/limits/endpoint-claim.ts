@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CounterChange } from '../../contracts/state-store.ts';
-import { MINUTE_MS } from './rate-limits.ts';
 
 /** What a call takes of the declared limits of an endpoint, as counters that all instances share. Plain data. */
 export interface EndpointClaim {
@@ -11,6 +10,7 @@ export interface EndpointClaim {
   readonly changes: readonly CounterChange[];
 }
 
+const MINUTE_MS = 60_000;
 /** A minute is counted in slices, so that it slides. */
 const SLICE_MS = 5_000;
 /** Slices before the current one that lie within the last minute, one of them in part. */

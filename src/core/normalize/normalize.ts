@@ -8,7 +8,7 @@ import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import { applyingTo } from './applied.ts';
-import { checkOperation, type RequestedModel, resolveTargets } from './targets.ts';
+import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
 import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
@@ -77,15 +77,15 @@ export function normalizeChatRequest(
   });
   const refused = applying?.fault();
   if (refused !== undefined) return failed(refused);
-  const resolved = resolveTargets(models, {
-    ...facts,
+  const resolved = chatTargets(models, {
+    catalog: facts.catalog,
+    routerModels: facts.routerModels,
+    docsUrl: facts.docsUrl,
     ...applying?.targets,
     batch: context.batch,
     pro: request.reasoning?.mode === 'pro',
   });
   if (!resolved.ok) return resolved;
-  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
-  if (wrong !== undefined) return failed(wrong);
   const { functions, server } = sortTools(request.tools);
   const asking = {
     messages: normalizeMessages(request.messages),

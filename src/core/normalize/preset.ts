@@ -86,12 +86,19 @@ export function normalizePreferences(
   if (known === undefined) {
     known = foldPreferences({}, policies);
     OF_POLICY.set(only, known);
+    SHARED.add(known);
   }
   return known;
 }
 
 /** Preferences of requests that ask for nothing themselves, by the one policy that they are under. */
 const OF_POLICY = new WeakMap<RoutingPolicy, Preferences>();
+const SHARED = new WeakSet<Preferences>();
+
+/** Whether preferences come from the router's policy alone, so that many requests share them. */
+export function areOfPolicy(preferences: Preferences): boolean {
+  return SHARED.has(preferences);
+}
 
 function foldPreferences(
   { provider, route }: Pick<ChatRequest, 'provider' | 'route'>,

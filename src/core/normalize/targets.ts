@@ -65,6 +65,45 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
   return passed({ targets, online });
 }
 
+/**
+ * The models of a chat request, all of which serve chat.
+ *
+ * What a slug means depends on the configuration alone, so it is looked up once; of models that nobody declared the
+ * catalog itself remembers only some.
+ */
+export function chatTargets(models: readonly RequestedModel[], context: TargetContext): Checked<ResolvedTargets> {
+  const [only] = models;
+  const { batch, pro, rules, splitKey } = context;
+  const isPlain = batch !== true && pro !== true && rules === undefined && splitKey === undefined;
+  const key = isPlain && models.length === 1 ? only?.slug : undefined;
+  const known = key === undefined ? undefined : MEANINGS.get(context.catalog)?.get(key);
+  if (known !== undefined) return known;
+  const resolved = resolveTargets(models, context);
+  if (!resolved.ok) return resolved;
+  const { targets } = resolved.value;
+  const wrong = checkOperation(targets, 'chat', models, context);
+  if (wrong !== undefined) return failed(wrong);
+  if (key !== undefined && targets.every(({ model }) => context.catalog.models.has(model))) {
+    remember(context.catalog, key, resolved);
+  }
+  return resolved;
+}
+
+/** What slugs mean in a catalog, which never changes. */
+const MEANINGS = new WeakMap<Catalog, Map<string, Checked<ResolvedTargets>>>();
+
+/** Slugs with variants are many, so that only some are kept. */
+const MOST_MEANINGS = 2_000;
+
+function remember(catalog: Catalog, slug: string, meaning: Checked<ResolvedTargets>): void {
+  let meanings = MEANINGS.get(catalog);
+  if (meanings === undefined || meanings.size >= MOST_MEANINGS) {
+    meanings = new Map();
+    MEANINGS.set(catalog, meanings);
+  }
+  meanings.set(slug, meaning);
+}
+
 /** Resolves a slug with its variants; those at the slug win over those behind an alias. */
 function resolveVariants(
   name: string,

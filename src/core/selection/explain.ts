@@ -27,7 +27,7 @@ export interface ExplainedStep {
   readonly why: string;
   /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
   readonly estimatedCostUsd?: number | undefined;
-  /** USD per million tokens, for a prompt of this length at this time; absent where nobody knows the price. */
+  /** USD per million tokens, for a prompt of this length at this time; absent where the price is unknown. */
   readonly price?: { readonly prompt: number; readonly completion: number } | undefined;
   /** Where the price comes from; absent when the program declared it. */
   readonly priceOrigin?: FactOrigin | undefined;
@@ -62,7 +62,7 @@ export interface ExplainedPlugin {
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];
-  /** What it noted while it chose models, as it would stand in `router_metadata.pipeline`. */
+  /** What it noted while it chose models, as it would be in `router_metadata.pipeline`. */
   readonly stages: readonly StageRecord[];
 }
 

@@ -194,7 +194,7 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
 }
 
 /**
- * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
+ * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the cost would be made
  * from; the unit of `audio` is a token, as in `GET /models`.
  */
 function maxPrice(endpoint: Endpoint, request: RoutedRequest): Exclusion | undefined {

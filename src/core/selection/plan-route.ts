@@ -2,7 +2,8 @@ import { type Ranked, rankEndpoints, ownKeysAround, hasThresholds, meetsThreshol
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
+import { areOfPolicy } from '../normalize/preset.ts';
 import {
   type PlanStep,
   type Rejection,
@@ -23,9 +24,7 @@ import { likelyPromptTokens } from '../normalize/token-estimate.ts';
  */
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
-  const candidates = request.targets.map(
-    (target) => usableTargets([target], request, world.policy, rejected)[0]?.endpoints ?? [],
-  );
+  const candidates = request.targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
   const steps = request.preferences.sortWithinModel
     ? fittingFirst(
         joined(
@@ -66,7 +65,7 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
 }
 
 /**
- * Soft thresholds hold over all requested models: one to fall back to that meets them stands before the first model's
+ * Soft thresholds hold over all requested models: one to fall back to that meets them comes before the first model's
  * endpoints that do not (gaps 3.2). What the session sticks to stays where it is.
  */
 function fittingFirst(
@@ -223,6 +222,102 @@ export function usableTargets(
     const endpoints = (passed[index] ?? []).filter((endpoint) => capable.has(endpoint));
     return endpoints.length === 0 ? [] : [{ target, endpoints }];
   });
+}
+
+/**
+ * The endpoints of one model that a request may use, as {@link usableTargets} finds them. For requests of one kind it
+ * finds the same each time, unless their length makes a difference, so that is remembered.
+ */
+export function usableEndpoints(
+  target: ModelTarget,
+  request: RoutedRequest,
+  policy: SelectionPolicy,
+  rejected: Rejection[],
+): readonly Endpoint[] {
+  const kind = kindOf(target, request);
+  if (kind === undefined) return filtered(target, request, policy, rejected);
+  let kinds = USABLE.get(target.endpoints);
+  if (kinds === undefined) USABLE.set(target.endpoints, (kinds = new Map()));
+  let known = kinds.get(kind);
+  if (known?.policy !== policy || known.preferences !== request.preferences) {
+    const out: Rejection[] = [];
+    const endpoints = filtered(target, request, policy, out);
+    known = { policy, preferences: request.preferences, endpoints, rejected: out };
+    if (kinds.size >= MOST_KINDS) kinds.clear();
+    kinds.set(kind, known);
+  }
+  for (const one of known.rejected) rejected.push(one);
+  return known.endpoints;
+}
+
+/** What requests of one kind may use. */
+interface Usable {
+  readonly policy: SelectionPolicy;
+  readonly preferences: Preferences;
+  readonly endpoints: readonly Endpoint[];
+  readonly rejected: readonly Rejection[];
+}
+
+const USABLE = new WeakMap<readonly Endpoint[], Map<string, Usable>>();
+/** Kinds that are remembered of one model. */
+const MOST_KINDS = 100;
+
+/**
+ * Everything but the policies that the filters look at, in one text; undefined for a request that has keys or
+ * preferences of its own, or that is long enough to be too long for somebody.
+ */
+function kindOf(target: ModelTarget, request: RoutedRequest): string | undefined {
+  const { needs, preferences, account, native, reasoning } = request;
+  if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
+    return undefined;
+  }
+  if (!areOfPolicy(preferences)) return undefined;
+  const { input, output, total } = shortestOf(target.endpoints);
+  const { promptTokens, outputTokens = 0 } = needs;
+  if (promptTokens > input || outputTokens > output || promptTokens + outputTokens > total) return undefined;
+  const { inputModalities, outputModalities, parameters, tools, toolChoice } = needs;
+  return (
+    `${request.operation} ${request.serviceTier} ${native?.requiredBy} ${native?.dialect} ${reasoning?.effort} ` +
+    `${target.strategy} ${target.admitTier} ${tools} ${toolChoice} ${join(inputModalities)} ${join(outputModalities)} ` +
+    join(parameters)
+  );
+}
+
+function join(names: readonly string[]): string {
+  return names.length === 0 ? '' : names.join(',');
+}
+
+/** The lowest limits of some endpoints. */
+interface Limits {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
+const SHORTEST = new WeakMap<readonly Endpoint[], Limits>();
+
+function shortestOf(endpoints: readonly Endpoint[]): Limits {
+  let limits = SHORTEST.get(endpoints);
+  if (limits === undefined) {
+    let [input, output, total] = [Infinity, Infinity, Infinity];
+    for (const { maxPromptTokens = Infinity, maxOutputTokens = Infinity, contextLength = Infinity } of endpoints) {
+      input = Math.min(input, maxPromptTokens);
+      output = Math.min(output, maxOutputTokens);
+      total = Math.min(total, contextLength);
+    }
+    limits = { input, output, total };
+    SHORTEST.set(endpoints, limits);
+  }
+  return limits;
+}
+
+function filtered(
+  target: ModelTarget,
+  request: RoutedRequest,
+  policy: SelectionPolicy,
+  rejected: Rejection[],
+): readonly Endpoint[] {
+  return usableTargets([target], request, policy, rejected)[0]?.endpoints ?? [];
 }
 
 /**

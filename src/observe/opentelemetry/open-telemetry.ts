@@ -316,7 +316,7 @@ class RequestSpans {
 }
 
 const FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
-/** Status of an error whose caller went away. */
+/** Status of an error whose client disconnected. */
 const CALLER_GONE = 499;
 
 function taken(spans: Map<number, Span> | undefined, key: number): Span | undefined {

@@ -121,7 +121,7 @@ function rateSafely(
   try {
     return { rated: rate(candidates, rank, shares), failed: false };
   } catch {
-    // What it threw may repeat a prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat a prompt, so it is told to nobody; that it threw is in the stage.
     return { rated: rate(candidates, () => undefined, shares), failed: true };
   }
 }

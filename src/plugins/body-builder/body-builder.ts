@@ -8,7 +8,7 @@ const SLUG = 'router/bodybuilder';
 const ANY_MODEL = 'router/auto';
 /** Requests that one prompt makes at most. */
 const MAX_REQUESTS = 16;
-/** Names shorter than this stand in too many sentences that mean something else. */
+/** Names shorter than this are in too many sentences that mean something else. */
 const MIN_NAME = 3;
 
 /**

@@ -1,3 +1,5 @@
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
@@ -69,9 +71,8 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     timeoutMs,
 
     runsUnasked(request) {
-      if (request.native?.requiredBy !== undefined) return false;
+      if (request.native?.requiredBy !== undefined || !hasFiles(request.messages)) return false;
       const files = fileParts(request.messages);
-      if (files.length === 0) return false;
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
       return isUpload || endpoints.length === 0 || !endpoints.every(readsFiles);
@@ -165,4 +166,13 @@ function readsFiles({ inputModalities, readsFiles: byProvider }: Endpoint): bool
 /** False for an endpoint that is known not to take files. */
 function mayReadFiles({ inputModalities }: Endpoint): boolean {
   return inputModalities?.has('file') ?? true;
+}
+
+/** Whether a conversation has a file part: what every request is asked. */
+function hasFiles(messages: readonly Message[]): boolean {
+  for (const { content } of messages) {
+    if (Array.isArray(content))
+      for (const { type } of content as readonly ContentPart[]) if (type === 'file') return true;
+  }
+  return false;
 }

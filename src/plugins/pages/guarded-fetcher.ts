@@ -42,13 +42,13 @@ const ACCEPT =
  * read by the optional package `defuddle` (with `linkedom`), where they are installed and the runtime is Node;
  * otherwise by a simple reader of our own.
  *
- * @param door - Takes the place of an entry point of its own.
+ * @param shared - Takes the place of an outbound of its own.
  */
-export function guardedFetcher(options: GuardedFetcherOptions = {}, door?: Outbound): PageFetcher {
+export function guardedFetcher(options: GuardedFetcherOptions = {}, shared?: Outbound): PageFetcher {
   checkShape(GUARDED_FETCHER_OPTIONS, options, 'guardedFetcher');
   const { maxBytes = 5_000_000, timeoutMs = 15_000, maxRedirects = 3, userAgent = 'signalbox' } = options;
   const { pdf = localPdfReader() } = options;
-  const outbound = door ?? createOutbound(options.outbound ?? {}, systemEnvironment());
+  const outbound = shared ?? createOutbound(options.outbound ?? {}, systemEnvironment());
   const reader = htmlReader();
   return {
     async fetch({ url, admit, signal }) {

@@ -1,4 +1,4 @@
-/** What a text stands in: it is a key, or a value in an object, an array or a tuple. */
+/** What a text is in: it is a key, or a value in an object, an array or a tuple. */
 export type TextPlace = 'key' | Bracket;
 
 /** What a pair of brackets around values makes of them. */

@@ -54,7 +54,7 @@ const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
 const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 /** A last remark without quotes and brackets. */
 const PROSE = /[^"“{}[\]]{1,2000}$/y;
-/** The end of a fence is the end of what stands in it. */
+/** The end of a fence is the end of what is in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
 

@@ -40,7 +40,7 @@ export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output 
 /**
  * Reads a value by a schema. Only a refused one is looked at in order, to say what is wrong with it.
  *
- * @param shown - What the caller sent, when the value was made from it: problems name what stands there.
+ * @param shown - What the caller sent, when the value was made from it: problems name what is there.
  */
 export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
   const accepted = schema.accept(value);

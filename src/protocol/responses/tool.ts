@@ -8,7 +8,7 @@ import { constant, flag, text, word } from '../accept/scalars.ts';
 import { functionName } from '../fields.ts';
 import { isServerToolType } from '../tools.ts';
 
-/** A function that the caller runs. Unlike in the chat form, its members stand beside `type`. */
+/** A function that the caller runs. Unlike in the chat form, its members are beside `type`. */
 export interface FunctionToolEntry {
   readonly type: 'function';
   readonly name: string;

@@ -25,8 +25,8 @@ export interface CallDefaults {
 }
 
 /**
- * Writes a request as the options of a call. Parameters that the endpoint does not take are left out; those the caller
- * left out stay out. What the declaration sets for its provider wins over what the request says.
+ * Writes a request as the options of a call. Parameters that the endpoint does not take are left out; those that the
+ * request leaves out stay out. What the declaration sets for its provider wins over what the request says.
  */
 export function encodeCall(
   request: NormalizedRequest,

@@ -22,7 +22,7 @@ import { callTimeouts, DECLARATION_OPTIONS } from '../../catalog/model-options.t
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what
- * it can do stands here or nowhere: it is never guessed from the model.
+ * it can do is here or nowhere: it is never guessed from the model.
  */
 export interface AiSdkDeclaration extends Omit<EndpointDeclaration, 'upstreamModel'> {
   /** Any language model or embedding model of AI SDK 5, 6 or 7. */

@@ -166,7 +166,7 @@ export class PartDecoder {
       streamed,
     });
     if (end.type === 'broken') {
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider broke off its answer') });
+      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider ended its response early') });
       return;
     }
     this.#finished = true;

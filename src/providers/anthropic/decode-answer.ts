@@ -59,7 +59,7 @@ function problemOf(pieces: readonly StreamPiece[]): AttemptFailure | undefined {
     if (typeof piece === 'string') continue;
     if (piece.type === 'failure') return piece.failure;
     if (piece.type === 'finish' && piece.reason === 'error') {
-      return failure('bad_response', 'The provider broke off its answer');
+      return failure('bad_response', 'The provider ended its response early');
     }
   }
   return undefined;

@@ -26,7 +26,7 @@ const FOREIGN = new Set(['store', 'safety_identifier', 'functions', 'function_ca
 
 /**
  * Writes a request for the Messages API. Parameters that the endpoint or the model does not take are left out; those
- * the caller left out stay out, except for the token limit, which the API insists on.
+ * the client disconnected out stay out, except for the token limit, which the API insists on.
  *
  * @throws {@link EncodeError} for content that this wire has no form for.
  */
@@ -274,7 +274,7 @@ function encodeSearch({ parameters, tools }: NormalizedRequest): SearchToolDefin
   const { web_search_options: options } = parameters;
   if (options === undefined) return undefined;
   if (tools.some((tool) => tool.function.name === 'web_search')) {
-    throw new EncodeError('A function named web_search cannot stand beside the search of the provider');
+    throw new EncodeError('A function named web_search cannot be used together with the search of the provider');
   }
   const { user_location: location, max_uses: maxUses } = options;
   const [allowed, blocked] = [texts(options['allowed_domains']), texts(options['blocked_domains'])];

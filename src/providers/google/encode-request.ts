@@ -38,7 +38,7 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
 
 /**
  * Writes a request for `generateContent`. Parameters that Google or the endpoint does not take are left out; those the
- * caller left out stay out.
+ * client disconnected out stay out.
  */
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, context: EncodeContext): JsonObject {
   const family = familyOf(endpoint.upstreamModel);
@@ -152,7 +152,7 @@ function placeInstructions(instructions: readonly Part[], turns: Turns, { family
   const ownPlace = family.systemInstruction && turns.contents.length > 0;
   if (!ownPlace) turns.prefix(instructions);
   if (turns.contents.length === 0) {
-    throw new EncodeError('messages must say something: Google refuses a conversation in which nobody said a word');
+    throw new EncodeError('messages must say something: Google refuses a conversation without a word');
   }
   return {
     ...(ownPlace && instructions.length > 0 ? { systemInstruction: { parts: instructions } } : {}),

@@ -13,7 +13,7 @@ import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
-/** Runs a request to its whole answer. */
+/** Runs a request to its non-streaming response. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   announceRequest(services, execution);
   try {
@@ -43,9 +43,10 @@ interface Finished extends SettledAnswer {
 
 function settle({ request }: Execution, answer: Answer, result: UpstreamResult): Finished {
   const [first] = result.choices;
+  const calls = first?.message.tool_calls;
   const settled = answer.settle({
     finishReason: first?.finish_reason ?? null,
-    toolCalls: judgeToolCalls(first?.message.tool_calls, request.tools),
+    toolCalls: calls && judgeToolCalls(calls, request.tools),
   });
   return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };
 }

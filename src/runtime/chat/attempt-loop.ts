@@ -106,7 +106,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
    * Asks the core what to do, and does it: tries one endpoint after the other until one answers. When that answer
    * failed, and was settled so, before anything of it was shown, this may be called again and goes on with the next.
    *
-   * @throws {@link RouterError} when none does; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async run(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
@@ -136,7 +136,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     } catch (error) {
       this.#reservation?.release();
       this.#places.releaseNext();
-      // Whatever else went wrong: a caller who left is told of that.
+      // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
     }
@@ -180,7 +180,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       },
       abandon: () => {
         call.close();
-        fail(failure('aborted', 'The caller went away'));
+        fail(failure('aborted', 'The client disconnected'));
       },
     };
   }
@@ -360,7 +360,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
       call.close();
-      this.#ended(made, { failure: failure('content_policy', 'A content filter kept the whole answer back') });
+      this.#ended(made, {
+        failure: failure('content_policy', 'A content filter kept the entire response back'),
+      });
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });

@@ -22,14 +22,14 @@ interface CallWatchOptions {
 }
 
 /**
- * Watches over one upstream call: ends it when its time is up or its caller leaves, also if the provider's adapter
+ * Watches over one upstream call: ends it when its time is up or its client disconnects, also if the provider's adapter
  * ignores the signal.
  */
 export class CallWatch {
   readonly deadline: Deadline;
   readonly #options: CallWatchOptions;
   readonly #controller = new AbortController();
-  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The caller went away'));
+  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
 

@@ -15,7 +15,7 @@ import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
 /**
- * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
+ * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it was in JSON.
  * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
  * who asked in a dialect, beside the chunks that say the same.
  */
@@ -23,7 +23,7 @@ export type StreamItem = string | ChatChunk | NativePiece;
 
 /**
  * The answer to a streamed request. Nothing happens until the first {@link ChatStreamSource.next}; that one tries
- * endpoints until one commits, so before its first item a stream can still fail like a whole answer.
+ * endpoints until one commits, so before its first item a stream can still fail like a non-streaming response.
  */
 export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined> {
   readonly #services: RuntimeServices;
@@ -88,8 +88,8 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   /**
    * The items that are there; undefined at the end.
    *
-   * @throws {@link RouterError} when no endpoint answers, or when the one that did breaks off; the signal's reason
-   * when the caller went away.
+   * @throws {@link RouterError} when no endpoint answers, or when the one that did ends early; the signal's reason
+   * when the client disconnected.
    */
   poll(wake: () => void): Polled<readonly StreamItem[] | undefined> {
     if (!this.#opened) {
@@ -150,7 +150,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     if (this.#state === 'over' || this.#state === 'broken') return;
     this.#abort();
     if (this.#state === 'streaming' && this.#answer !== undefined) {
-      this.#break(this.#answer, failureOf('aborted', 'The caller went away'));
+      this.#break(this.#answer, failureOf('aborted', 'The client disconnected'));
     }
     this.#state = 'over';
   }
@@ -315,3 +315,22 @@ interface ErrorContext {
 }
 
 function ignore(): void {}
+
+/** The chunks of a stream that is opened when the first is asked for. Leaving early ends the call upstream. */
+export async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {
+  const source = await open();
+  try {
+    for (;;) {
+      const read = source.read();
+      const items = read instanceof Promise ? await read : read;
+      if (items === undefined) return;
+      for (const item of items) {
+        if (typeof item === 'string') yield source.envelope.text(item);
+        // Only callers in a dialect get native pieces.
+        else if (!('type' in item)) yield item;
+      }
+    }
+  } finally {
+    source.cancel();
+  }
+}

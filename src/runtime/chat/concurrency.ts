@@ -8,7 +8,7 @@ export interface Slot {
   readonly leave: () => void;
 }
 
-/** Bounds how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
+/** Limits how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
 export class Concurrency {
   #limit: number;
   readonly #what: string;
@@ -136,7 +136,7 @@ export interface ByteHold {
 }
 
 /**
- * Bounds how many bytes of bodies the process holds, in whatever state they are. Nobody gets more than half of it, so
+ * Limits how many bytes of bodies the process holds, in whatever state they are. Nobody gets more than half of it, so
  * that one who sends a lot slowly leaves room for others.
  */
 export class ByteBudget {

@@ -41,7 +41,7 @@ import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../.
 import type { Environment } from '../../platform/environment.ts';
 import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
 
-/** Told how an endpoint stood before and how it stands now. */
+/** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** A bounded map. */

@@ -75,7 +75,7 @@ export interface AttemptStartEvent extends AttemptFacts {
 export interface AttemptEvent extends AttemptFacts {
   /** Milliseconds from the call to the end of its answer. */
   readonly durationMs: number;
-  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  /** Milliseconds to the first token of a stream, or to the end of a non-streaming response. */
   readonly firstTokenMs?: number | undefined;
   /** Absent when the call succeeded. Without the provider's own words, which may repeat a prompt. */
   readonly failure?: AttemptFailure | undefined;
@@ -96,7 +96,7 @@ export interface ResultEvent {
   readonly attempts: number;
   /** Milliseconds from the request to the end of its answer. */
   readonly durationMs: number;
-  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  /** Milliseconds to the first token of a stream, or to the end of a non-streaming response. */
   readonly firstTokenMs: number;
   readonly usage: Usage;
   /**
@@ -108,14 +108,14 @@ export interface ResultEvent {
   readonly finishReason: string | null;
 }
 
-/** A request failed, or its caller went away. */
+/** A request failed, or its client disconnected. */
 export interface ErrorEvent {
   readonly request: RequestFacts;
   /** Who was asked last; absent when nobody was. */
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   readonly listed?: boolean | undefined;
-  /** HTTP status of the answer; 499 when the caller went away. */
+  /** HTTP status of the answer; 499 when the client disconnected. */
   readonly status: number;
   readonly errorType: string;
   /** Upstream calls that were made. */

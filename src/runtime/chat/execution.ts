@@ -69,7 +69,7 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   fail(failure: AttemptFailure): Attempt;
   /** Frees it when nobody wants it any more. */
   abandon(): void;
-  /** Lets plugins rewrite a whole answer. Absent where there are none. */
+  /** Lets plugins rewrite a non-streaming response. Absent where there are none. */
   polish?(result: ChatResult): Promise<ChatResult>;
 }
 
@@ -86,7 +86,7 @@ export interface Execution {
   /**
    * Works until there is an answer.
    *
-   * @throws {@link RouterError} when there is none; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when there is none; the signal's reason when the client disconnects.
    */
   run(): Promise<Answer>;
   /** What the attempts so far look like from outside. */
@@ -167,5 +167,5 @@ export function servedBefore(
   return valueWithin(environment, found, STICKY_WAIT_MS).then((served) => served ?? []);
 }
 
-/** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves money. */
+/** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves cost. */
 const STICKY_WAIT_MS = 250;

@@ -41,7 +41,7 @@ export interface HedgedRequest<Call, Result> {
   readonly conclude: (flight: Flight<Call, Result>, opened: CallResult<Result>) => Answer<Call, Result> | undefined;
 }
 
-/** How soon a late call is looked at again, while there is no money for a hedge. */
+/** How soon a late call is looked at again, while the budget for hedges is used up. */
 const LOOK_AGAIN_MS = 200;
 /** Logarithm of the likelihood of an endpoint's silence above which nothing is suspected of it. */
 const UNSUSPICIOUS = -3;

@@ -102,7 +102,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
 
 /**
  * What a failed call cost, in whole nano-dollars: what its provider reported, and nothing beyond that when it failed
- * (gaps 4.7). Only where the caller left is it guessed what will be billed: that must not make an answer free.
+ * (gaps 4.7). Only where the client disconnected is it guessed what will be billed: that must not make an answer free.
  */
 export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
@@ -126,7 +126,7 @@ function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest
 }
 
 /**
- * What a bill needs of a request, whole or streamed, so that both cost the same.
+ * What a cost breakdown needs of a request, non-streaming or streaming, so that both cost the same.
  *
  * @param reported - Usage that the provider reported: then the prompt need not be estimated, which takes time.
  */
@@ -178,7 +178,7 @@ export function announceResult(
   });
 }
 
-/** Records that a request failed, or that its caller went away. */
+/** Records that a request failed, or that its client disconnected. */
 export function settleError(
   services: RuntimeServices,
   execution: Recorded,
@@ -186,7 +186,7 @@ export function settleError(
   committed: boolean,
 ): void {
   const { rateTicket } = execution.request;
-  // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
+  // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
@@ -221,7 +221,7 @@ function measurementOf(
   };
 }
 
-/** An answer, as far as its bill depends on it. */
+/** An answer, as far as its cost depends on it. */
 interface Billed {
   readonly endpoint: Endpoint;
   readonly call: Pick<AnswerCall, 'tracker'>;

@@ -38,8 +38,8 @@ const MAX_SILENT_PIECES = 100_000;
 const MAX_SILENT_READS = 100_000;
 
 /**
- * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its caller
- * leaves, also if the provider's adapter ignores the signal; then nothing of it stays behind.
+ * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its client
+ * disconnects, also if the provider's adapter ignores the signal; then nothing of it stays behind.
  */
 export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   readonly tracker = new StreamTracker();
@@ -305,7 +305,7 @@ function endedInError(): AttemptFailure {
   return failure('server', 'The provider ended its answer with an error');
 }
 
-/** What is wrong with a whole answer, if anything: one without content to it is none. */
+/** What is wrong with a non-streaming response, if anything: one without content to it is none. */
 function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;

@@ -36,7 +36,7 @@ export class Reservation {
     this.#endpoint = endpoint;
   }
 
-  /** Settles the call that was reserved for. A cost that nobody knows is taken for all that was reserved. */
+  /** Settles the call that was reserved for. A cost that is unknown is taken for all that was reserved. */
   settle(made: AttemptedCall, end: CallEnd): void {
     const ticket = this.#take();
     if (ticket === undefined) return;

@@ -36,7 +36,7 @@ export interface FinishedCall extends AnsweredCall {
  * what went wrong, and decides.
  *
  * @param stepsLeft - Calls for which there is room; the model is told of the others that there was none.
- * @throws The signal's reason when the caller goes away; the error of a tool whose outcome {@link ToolOutcome.fails}.
+ * @throws The signal's reason when the client disconnects; the error of a tool whose outcome {@link ToolOutcome.fails}.
  */
 export async function runTools(
   calls: readonly ResultToolCall[],

@@ -197,7 +197,7 @@ export const ENCODING_FAULTS = {
     play: (exchange) => exchange.answer({ 'content-encoding': 'gzip' }),
   },
   'U-56-truncated': {
-    does: 'breaks off a compressed body, in good order',
+    does: 'ends a compressed body early, in good order',
     async play(exchange) {
       const { constants, gzipSync } = await import('node:zlib');
       const text = exchange.streaming ? exchange.opening : exchange.body.slice(0, exchange.body.length >> 1);

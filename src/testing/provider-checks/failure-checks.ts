@@ -41,7 +41,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     }
     harness.play({ type: 'unfinished', answer: SAID, ending: 'cut' });
     await ask(harness, { stream: true });
-    expectSame(harness.calls.length, 1, 'the number of calls after a stream that broke off');
+    expectSame(harness.calls.length, 1, 'the number of calls after a stream that ended early');
   }),
 
   check('shows nothing of a key, not even when its upstream repeats it', [], async (harness) => {

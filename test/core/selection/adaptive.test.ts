@@ -245,6 +245,15 @@ describe('the silence test', () => {
     expect(test([300, 300, 300, 300, 300])).toBeGreaterThan(-1.5);
   });
 
+  it('suspects nothing while a machine may just have paused, however many calls wait', () => {
+    const fast = { calls: 100, mean: Math.log(2), variance: 0.35 ** 2 };
+    const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
+    expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    const longer = waiting.map((call) => ({ ...call, ageMs: 1_100 }));
+    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-9);
+    expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+  });
+
   it('counts only what has been silent since the last answer', () => {
     expect(test([5_000, 5_000, 5_000], 50)).toBeGreaterThan(-1);
   });

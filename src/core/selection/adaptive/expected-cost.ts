@@ -7,7 +7,7 @@ import { type EstimatedPrompt, likelyPromptTokens } from '../../normalize/token-
 /** What prices depend on in a request. */
 export type PricedRequest = Pick<RoutedRequest, 'created'> & EstimatedPrompt;
 
-/** The rates at which an endpoint would bill a request: those of its time and of its likely length. */
+/** The rates at which an endpoint would charge for a request: those of its time and of its likely length. */
 export function requestRates({ price }: Endpoint, request: PricedRequest): Rates | undefined {
   // Most prices depend on nothing, and every plan compares all of them.
   if (price === undefined || (price.above === undefined && price.changes === undefined)) return price;

@@ -26,9 +26,10 @@ export function silenceOf(
   policy: SilencePolicy,
   speed: SpeedPolicy,
 ): number {
+  if (sinceSuccessMs < policy.minimumMs) return 0;
   let likelihood = 0;
   for (const { ageMs, usual } of calls) {
-    if (usual.calls < speed.minimumCalls) continue;
+    if (usual.calls < speed.minimumCalls || ageMs < policy.minimumMs) continue;
     const before = Math.max(0, ageMs - sinceSuccessMs);
     likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
   }

@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../src/core/account.ts';
-import { turnAt } from '../../src/core/limits/budget.ts';
-import type { RouterError } from '../../src/protocol/router-error.ts';
-import type { BudgetsOptions } from '../../src/config/limits.ts';
-import { stateBudgets } from '../../src/storage/state-budgets.ts';
-import { memoryStore } from '../../src/storage/memory.ts';
-import { apiKeys } from '../../src/http/api-keys.ts';
-import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { type Bench, LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import { runs } from '../support/properties.ts';
-import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import type { Account } from '../../../src/core/account.ts';
+import { turnAt } from '../../../src/core/limits/budget.ts';
+import type { RouterError } from '../../../src/protocol/router-error.ts';
+import type { BudgetsOptions } from '../../../src/config/limits.ts';
+import { stateBudgets } from '../../../src/storage/state-budgets.ts';
+import { memoryStore } from '../../../src/storage/memory.ts';
+import { apiKeys } from '../../../src/http/api-keys.ts';
+import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import { batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { type Bench, LONG_MS, ask, askAndWait, benchOf, statusOf } from '../../support/driving.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import { runs } from '../../support/properties.ts';
+import type { Behaviour, StubOptions } from '../../support/stub-provider.ts';
 
 /** USD per million tokens: a thousand and two thousand nano-dollars a token. */
 const PRICE = { prompt: 1, completion: 2 };
@@ -62,6 +62,21 @@ describe('a budget', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
     const telling = bench({ does: 'break', kind: 'server', pieces: 5, usage }, {}, { fallback: { maxAttempts: 1 } });
     expect(await statusesOf(telling, 5, { account, stream: true })).toContain(402);
+  });
+
+  it('may belong to a value of the metadata, or to a session, beside that of the account', async () => {
+    const own = bench(ANSWER, { tags: { team: { limitUsd: 2 * COST_USD } }, session: { limitUsd: 2 * COST_USD } });
+    const team = (name: string) => ({ body: { ...BODY, metadata: { team: name } } });
+    expect(await statusesOf(own, 2, team('x'))).toEqual([200, 402]);
+    expect(await statusesOf(own, 1, team('y'))).toEqual([200]);
+    const { error } = await askAndWait(own, { body: { max_tokens: 10_000, metadata: { team: 'x' } } });
+    expect(error).toMatchObject({ metadata: { limit_source: 'tag_budget' } });
+    const session = { body: { ...BODY, session_id: 's' } };
+    expect(await statusesOf(own, 2, session)).toEqual([200, 402]);
+    expect(await statusesOf(own, 2, { body: { ...BODY, session_id: 't' }, account: { id: 'b' } })).toEqual([200, 402]);
+    expect(await statusesOf(own, 3, {})).toEqual([200, 200, 200]);
+    const both = bench(ANSWER, { tags: { team: { limitUsd: 1 } } });
+    expect(await statusesOf(both, 2, { ...team('x'), account: accountWith(2 * COST_USD) })).toEqual([200, 402]);
   });
 
   it('says in its error what would help', async () => {

@@ -1,9 +1,9 @@
 import { type Account, type RouterConfig, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { answer, batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import { ask, instant } from '../support/simulated.ts';
+import { answer, batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import { ask, instant } from '../../support/simulated.ts';
 
 const REQUEST = ask('Hello');
 

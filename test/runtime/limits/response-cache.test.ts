@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { resolveConfig } from '../../src/config/resolve-config.ts';
-import type { RouterConfig } from '../../src/config/router.ts';
-import { memoryResponseCache } from '../../src/storage/response-caches.ts';
-import { simulated } from '../../src/providers/simulated/provider.ts';
-import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
-import { type Answered, type CallInit, chatBody, send } from '../support/http-call.ts';
-import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import { resolveConfig } from '../../../src/config/resolve-config.ts';
+import type { RouterConfig } from '../../../src/config/router.ts';
+import { memoryResponseCache } from '../../../src/storage/response-caches.ts';
+import { loadDialect } from '../../../src/runtime/chat/load-dialect.ts';
+import { simulated } from '../../../src/providers/simulated/provider.ts';
+import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../../support/driving.ts';
+import { type Answered, type CallInit, chatBody, send } from '../../support/http-call.ts';
+import type { Behaviour, StubOptions } from '../../support/stub-provider.ts';
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', usage: USAGE, pieces: 3 };
@@ -65,7 +66,9 @@ describe('an answer from the cache', () => {
   it.each([
     ['messages', { max_tokens: 20 }],
     ['responses', { messages: undefined, input: 'Hello' }],
-  ])('has the shape of its dialect: %s', async (dialect, fields) => {
+  ] as const)('has the shape of its dialect: %s', async (dialect, fields) => {
+    // The clock of the bench does not wait for a file to be read.
+    await loadDialect(dialect);
     const own = bench();
     for (const stream of [false, true]) {
       const init = { path: `/${dialect}`, headers: CACHED, body: chatBody({ ...fields, stream }) };

@@ -1,6 +1,10 @@
-import { defineConfig } from 'rolldown';
-import { layers } from './scripts/build/layers.ts';
-import { pureCalls } from './scripts/build/pure-calls.ts';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
+import { layers } from './build/layers.ts';
+import { pureCalls } from './build/pure-calls.ts';
+
+/** Bundles the package into `dist`. Usage: npm run build, which also writes the types. */
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** One file per entry point, by its name in `dist`. */
 const ENTRIES = {
@@ -35,13 +39,15 @@ const ENTRIES = {
  * What nearly every program loads together is in one file each, and not in one file for every set of entry points that
  * share it: finding and reading a hundred small files costs Node more than what is in them.
  */
-const LAYERS = layers([ENTRIES.webhooks, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
+const LAYERS = layers([ENTRIES.webhooks, ENTRIES.catalog, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
 
-export default defineConfig({
+await build({
+  cwd: ROOT,
   input: ENTRIES,
   // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of
   // test/package.test.ts, which bundles it again for a runtime without Node.
   platform: 'neutral',
+  logLevel: 'warn',
   external: [/^[^./]/],
   // The project's `paths` lead to the sources; names of packages stay names.
   tsconfig: false,

@@ -2,7 +2,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { createTransport as createFetchTransport } from '../../../src/net/fetch.ts';
+import { createTransport as createFetchTransport } from '../../src/net/fetch.ts';
 import {
   type Transport,
   TransportError,
@@ -10,10 +10,10 @@ import {
   type TransportResponse,
   readStart,
   readText,
-} from '../../../src/net/transport.ts';
-import { createTransport as createUndiciTransport } from '../../../src/net/undici.ts';
-import { blackHole } from '../../../src/testing/fault-upstream/connection-faults.ts';
-import { CHUNKED_HEAD, chunk, rawServer, respond } from '../../support/raw-server.ts';
+} from '../../src/net/transport.ts';
+import { createTransport as createUndiciTransport } from '../../src/net/undici.ts';
+import { blackHole } from '../../src/testing/fault-upstream/connection-faults.ts';
+import { CHUNKED_HEAD, chunk, rawServer, respond } from '../support/raw-server.ts';
 
 const TRANSPORTS: readonly (readonly [name: string, create: () => Transport])[] = [
   ['undici', createUndiciTransport],

@@ -1,9 +1,9 @@
 /** Runs in a process of its own: it measures memory. */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Transport, TransportError, type TransportRequest, readText } from '../../../src/net/transport.ts';
-import { createTransport } from '../../../src/net/undici.ts';
-import { CHUNKED_HEAD, type RawRequest, chunk, rawServer, respond } from '../../support/raw-server.ts';
+import { type Transport, TransportError, type TransportRequest, readText } from '../../src/net/transport.ts';
+import { createTransport } from '../../src/net/undici.ts';
+import { CHUNKED_HEAD, type RawRequest, chunk, rawServer, respond } from '../support/raw-server.ts';
 
 let transport: Transport;
 beforeEach(() => (transport = createTransport()));

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Router, apiKeys, createRouter, openaiCompatible } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { redisStore } from 'signalbox/redis';
-import { systemEnvironment } from '../../src/platform/environment.ts';
-import { type Mounted, listen } from '../support/mounts.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { systemEnvironment } from '../../../src/platform/environment.ts';
+import { type Mounted, listen } from '../../support/mounts.ts';
+import { type RedisServer, startRedis } from '../../support/redis.ts';
 
 const KEY = 'a key for the two of them';
 /** What the upstream says that it used: 10 + 2 × 20 millionths of a dollar. */

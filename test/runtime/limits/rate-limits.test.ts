@@ -1,18 +1,24 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../src/core/account.ts';
-import { RouterError } from '../../src/protocol/router-error.ts';
-import type { RouterConfig } from '../../src/config/router.ts';
-import { apiKeys } from '../../src/http/api-keys.ts';
-import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { createRouter } from '../../src/index.ts';
-import { batchProvider, batchScene, chatBatch } from '../support/batches.ts';
-import { type Bench, askAndWait, benchOf, statusOf } from '../support/driving.ts';
-import { chatBody, send } from '../support/http-call.ts';
-import type { Behaviour } from '../support/stub-provider.ts';
-import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
-import { instant } from '../support/simulated.ts';
+import { memoryStore } from '../../../src/storage/memory.ts';
+import { stateRateLimiter } from '../../../src/storage/state-rate-limiter.ts';
+import { runs } from '../../support/properties.ts';
+import type { Account } from '../../../src/core/account.ts';
+import { RouterError } from '../../../src/protocol/router-error.ts';
+import type { RouterConfig } from '../../../src/config/router.ts';
+import { apiKeys } from '../../../src/http/api-keys.ts';
+import { resolveConfig } from '../../../src/config/resolve-config.ts';
+import { createRouter } from '../../../src/index.ts';
+import { batchProvider, batchScene, chatBatch } from '../../support/batches.ts';
+import { type Bench, askAndWait, benchOf, statusOf } from '../../support/driving.ts';
+import { chatBody, send } from '../../support/http-call.ts';
+import type { Behaviour } from '../../support/stub-provider.ts';
+import { fakeEnvironment } from '../../../src/testing/fake-environment.ts';
+import { instant } from '../../support/simulated.ts';
 
 const MINUTE = 60_000;
+/** What was used is forgotten in steps. */
+const SLOT = 5_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', usage: USAGE, reply: 'whole', everyMs: 0 };
 
@@ -32,7 +38,7 @@ async function statusNow({ router, environment }: Bench, account: string | Accou
 }
 
 describe('requests per minute', () => {
-  it('are counted for each account, and begin anew with the minute', async () => {
+  it('are counted for each account, and are free again after a minute', async () => {
     const own = bench({ rateLimits: { requestsPerMinute: 2 } });
     await own.environment.advance(20_000);
     expect([await statusNow(own), await statusNow(own), await statusNow(own, 'b')]).toEqual([200, 200, 200]);
@@ -40,16 +46,16 @@ describe('requests per minute', () => {
     expect(refused).toMatchObject({
       status: 429,
       errorType: 'rate_limit_exceeded',
-      retryAfterMs: 40_000,
+      retryAfterMs: 65_000,
       metadata: {
         headers: {
           'X-RateLimit-Limit': '2',
           'X-RateLimit-Remaining': '0',
-          'X-RateLimit-Reset': String(Date.UTC(2026, 0, 1) + MINUTE),
+          'X-RateLimit-Reset': String(Date.UTC(2026, 0, 1) + 85_000),
         },
       },
     });
-    await own.environment.advance(39_999);
+    await own.environment.advance(64_999);
     expect(await statusNow(own)).toBeInstanceOf(RouterError);
     await own.environment.advance(1);
     expect(await statusNow(own)).toBe(200);
@@ -86,11 +92,11 @@ describe('requests per minute', () => {
     const answer = await send(router, { path, body });
     expect([answer.status, answer.headers['retry-after'], answer.headers['x-ratelimit-limit']]).toEqual([
       429,
-      '60',
+      '65',
       '0',
     ]);
     expect(answer.headers['x-ratelimit-remaining']).toBe('0');
-    expect(answer.headers['x-ratelimit-reset']).toBe(String(Date.UTC(2026, 0, 1) + MINUTE));
+    expect(answer.headers['x-ratelimit-reset']).toBe(String(Date.UTC(2026, 0, 1) + 65_000));
     expect(answer.text).toContain('requests-per-min');
     await router.close();
   });
@@ -118,6 +124,86 @@ describe('requests per minute', () => {
   });
 });
 
+describe('a minute', () => {
+  it('never has more than the limit, whenever it begins, and the time that a refusal tells is enough', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(fc.integer({ min: 0, max: 9_000 }), { minLength: 1, maxLength: 200 }),
+        (limit, gaps) => {
+          let now = Date.UTC(2026, 0, 1);
+          const limiter = stateRateLimiter(memoryStore({ now: () => now }), () => now);
+          const limits = { requestsPerMinute: limit };
+          const claim = { account: 'a', limits, tokens: 1, isFree: false };
+          const granted: number[] = [];
+          for (const gap of gaps) {
+            now += gap;
+            const decision = limiter.take(claim);
+            // A refusal looks up when it ends; what is granted is decided at once.
+            if (!(decision instanceof Promise)) granted.push(now);
+          }
+          for (const from of granted) {
+            expect(granted.filter((at) => at >= from && at < from + MINUTE).length).toBeLessThanOrEqual(limit);
+          }
+          // And no less than the limit in a window and the slot that has begun.
+          const busy = granted.length >= limit || granted.length === gaps.length;
+          expect(busy).toBe(true);
+        },
+      ),
+      runs(200),
+    );
+  });
+
+  it('is over when the refusal says', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 40 }),
+        async (limit, gaps) => {
+          let now = Date.UTC(2026, 0, 1);
+          const limiter = stateRateLimiter(memoryStore({ now: () => now }), () => now);
+          const claim = { account: 'a', limits: { requestsPerMinute: limit }, tokens: 1, isFree: false };
+          for (const gap of gaps) {
+            now += gap;
+            const decision = await limiter.take(claim);
+            if (decision.granted) continue;
+            now = decision.broken.resetsAt - 1;
+            expect((await limiter.take(claim)).granted).toBe(false);
+            now = decision.broken.resetsAt;
+            expect((await limiter.take(claim)).granted).toBe(true);
+          }
+        },
+      ),
+      runs(200),
+    );
+  });
+});
+
+describe('values of metadata and sessions', () => {
+  it('have limits of their own beside those of their account', async () => {
+    const own = bench({ rateLimits: { requestsPerMinute: 4, tags: { team: { requestsPerMinute: 1 } } } });
+    const team = (name: string) => ({ metadata: { team: name } });
+    expect([await statusNow(own, 'a', team('x')), await statusNow(own, 'a', team('y'))]).toEqual([200, 200]);
+    expect(await statusNow(own, 'a', team('x'))).toMatchObject({
+      status: 429,
+      message: expect.stringContaining('requests-per-min of metadata.team "x". At most 1'),
+    });
+    expect([await statusNow(own), await statusNow(own, 'b', team('x'))]).toEqual([200, 200]);
+    expect(await statusNow(own)).toBe(200);
+    expect(await statusNow(own, 'a', team('z'))).toMatchObject({ message: expect.not.stringContaining('metadata') });
+  });
+
+  it('are sessions too', async () => {
+    const own = bench({ rateLimits: { session: { tokensPerMinute: 1_100 } } });
+    const session = { session_id: 's1', max_tokens: 1_000 };
+    const both = await Promise.all([statusNow(own, 'a', session), statusNow(own, 'a', session)]);
+    expect(both).toEqual([200, expect.objectContaining({ message: expect.stringContaining('of this session') })]);
+    expect(await statusNow(own, 'a', session)).toBe(200);
+    expect(await statusNow(own, 'a', { ...session, session_id: 's2' })).toBe(200);
+    expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toBe(200);
+  });
+});
+
 describe('tokens per minute', () => {
   it('are estimated first and corrected when the usage is known', async () => {
     const own = bench({ rateLimits: { tokensPerMinute: 1_100 } });
@@ -138,7 +224,7 @@ describe('tokens per minute', () => {
     const own = bench({ rateLimits: { tokensPerMinute: 100 } });
     expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toBe(200);
     expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toMatchObject({ status: 429 });
-    await own.environment.advance(MINUTE);
+    await own.environment.advance(MINUTE + SLOT);
     expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toBe(200);
   });
 
@@ -172,11 +258,11 @@ describe('models that cost nothing', () => {
     expect([await statusNow(own, 'a', free), await statusNow(own, 'a', free)]).toEqual([200, 200]);
     expect(await statusNow(own, 'a', free)).toMatchObject({ message: expect.stringContaining('free-models-per-min') });
     expect(await statusNow(own, 'a', { model: 'acme/two' })).toBe(200);
-    await own.environment.advance(MINUTE);
+    await own.environment.advance(MINUTE + SLOT);
     expect(await statusNow(own, 'a', free)).toBe(200);
     const refused = await statusNow(own, 'a', free);
     expect(refused).toMatchObject({ message: expect.stringContaining('free-models-per-day') });
-    expect((refused as RouterError).retryAfterMs).toBe(1_440 * MINUTE - MINUTE);
+    expect((refused as RouterError).retryAfterMs).toBe(1_440 * MINUTE - MINUTE - SLOT);
   });
 });
 
@@ -188,14 +274,16 @@ describe('requests of batches', () => {
       providers: [provider],
       rateLimits: { requestsPerMinute: 2 },
       batches: { limits: { itemTries: 2 } },
-      on: { attempt: () => void starts.push(Math.floor(scene.environment.now() / MINUTE)) },
+      on: { attempt: () => void starts.push(scene.environment.now()) },
     });
     await scene.router.batches.start();
     const { id } = await scene.router.batches.create(chatBatch(9));
     const done = await scene.ended(id);
     expect([done.status, done.request_counts]).toEqual(['completed', { total: 9, completed: 9, failed: 0 }]);
     expect(starts).toHaveLength(9);
-    for (const minute of new Set(starts)) expect(starts.filter((one) => one === minute).length).toBeLessThan(3);
+    for (const from of starts) {
+      expect(starts.filter((one) => one >= from && one < from + MINUTE).length).toBeLessThan(3);
+    }
     await scene.router.close();
   });
 });

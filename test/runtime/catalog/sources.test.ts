@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { ConfigError } from 'signalbox';
 import { findCatalog, genaiPrices, parseModelsDev, readCatalogLock, writeCatalogLock } from 'signalbox/catalog';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const FACTS = parseModelsDev({ groq: { models: { one: { cost: { input: 1, output: 2 } } } } }, '2026-11-20');
 
 afterEach(() => {
-  vi.doUnmock('../../src/runtime/catalog/genai-package.ts');
+  vi.doUnmock('../../../src/runtime/catalog/genai-package.ts');
   vi.resetModules();
 });
 
@@ -16,7 +16,9 @@ afterEach(() => {
 function withoutThePackage(): void {
   vi.resetModules();
   const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
-  vi.doMock('../../src/runtime/catalog/genai-package.ts', () => ({ importGenaiPrices: () => Promise.reject(missing) }));
+  vi.doMock('../../../src/runtime/catalog/genai-package.ts', () => ({
+    importGenaiPrices: () => Promise.reject(missing),
+  }));
 }
 
 describe('a lock file', () => {
@@ -62,7 +64,7 @@ describe('genai-prices', () => {
 
   it('names the command that installs it, when it is not', async () => {
     withoutThePackage();
-    const sources = await import('../../src/runtime/catalog/genai-prices.ts');
+    const sources = await import('../../../src/runtime/catalog/genai-prices.ts');
     await expect(sources.genaiPrices()).rejects.toThrow('npm install @pydantic/genai-prices');
   });
 });
@@ -82,7 +84,7 @@ describe('what can be found', () => {
   it('is nothing where there is neither', async () => {
     using folder = temporaryFolder();
     withoutThePackage();
-    const sources = await import('../../src/runtime/catalog/find-catalog.ts');
+    const sources = await import('../../../src/runtime/catalog/find-catalog.ts');
     expect(await sources.findCatalog(folder.file('lock.json'))).toBeUndefined();
   });
 
