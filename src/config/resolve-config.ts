@@ -8,6 +8,7 @@ import {
   resolveWebhooks,
 } from './batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
+import type { RequestLimits } from './tables/limits.ts';
 import { chatFieldsProblem } from '../protocol/chat-fields.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Alias, Rule } from './tables/rules.ts';
@@ -20,7 +21,7 @@ import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { type Environment, readEnvironment, systemEnvironment } from '../platform/environment.ts';
+import { type Environment, heapLimit, readEnvironment, systemEnvironment } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
@@ -36,6 +37,7 @@ type Reshaped =
   | 'silence'
   | 'hedge'
   | 'rateLimits'
+  | 'limits'
   | 'budgets'
   | 'responseCache'
   | 'batches'
@@ -52,6 +54,7 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when a program in production has not said who may call over HTTP. */
   readonly callersUnsaid: boolean;
   readonly health: HealthPolicy;
+  readonly limits: RequestLimits;
   readonly pacer: PacerPolicy | false;
   readonly silence: SilencePolicy | false;
   readonly hedge: HedgePolicy | false;
@@ -124,8 +127,13 @@ export function resolveConfig(
     ...filled
   } = fill(ROUTER, config);
   const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
+  const limits = {
+    ...filled.limits,
+    concurrentRequests: filled.limits.concurrentRequests ?? requestsWithin(heapLimit()),
+  };
   const resolved: ResolvedConfig = {
     ...filled,
+    limits,
     ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
     catalog,
     plugins: config.plugins ?? lists.plugins(),
@@ -146,10 +154,12 @@ export function resolveConfig(
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
-    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...filled.limits }),
+    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
     identitySecret:
-      running?.resolved.identitySecret ?? new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+      running?.resolved.identitySecret ??
+      new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
     environment,
   };
   const problems = [
@@ -167,6 +177,15 @@ function fixedProblems(given: RouterConfig, running: RunningConfig | undefined):
   return FIXED.filter((name) => given[name] !== undefined && !sameOption(given[name], running.given[name])).map(
     (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
   );
+}
+
+/** Bytes of heap for each request: an open stream has about 40 kB, one that begins twice as much. */
+const HEAP_PER_REQUEST = 128 * 1_024;
+
+/** Requests that fit a heap. */
+function requestsWithin(heapBytes: number | undefined): number {
+  if (heapBytes === undefined) return 2_000;
+  return Math.min(10_000, Math.max(1_000, Math.floor(heapBytes / HEAP_PER_REQUEST)));
 }
 
 /** Whether limits, budgets and the cache are kept as before, so that what they hold goes on. */

@@ -10,7 +10,15 @@ import {
   wholeNumber,
 } from '../platform/option-kinds.ts';
 import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
-import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from './option.ts';
+import {
+  computed,
+  type FilledOf,
+  type Option,
+  option,
+  type OptionsOf,
+  type OptionTable,
+  type Partially,
+} from './option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem } from '../protocol/chat-fields.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
@@ -59,7 +67,7 @@ import {
 } from './tables/fallback.ts';
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
-import { REQUEST_LIMITS, type RequestLimits } from './tables/limits.ts';
+import { REQUEST_LIMITS } from './tables/limits.ts';
 import { type Alias, type Rule, RULE, SPLIT } from './tables/rules.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
@@ -247,7 +255,7 @@ export const ROUTER = {
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.word(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */
-  limits: option.section<RequestLimits>(REQUEST_LIMITS),
+  limits: option.section<FilledOf<typeof REQUEST_LIMITS>>(REQUEST_LIMITS),
   /** How long the router waits for providers, plugins and server tools. */
   timeouts: option.section<Timeouts>(TIMEOUTS),
   /** Limits of the attempts for one request. */

@@ -122,6 +122,7 @@ export type { UsableTarget } from '../core/selection/plan-route.ts';
 export type { PluginDefault } from '../contracts/plugin.ts';
 export type {
   Awaitable,
+  ChunksContext,
   InnerCallOptions,
   PlanContext,
   PluginCause,

@@ -3,7 +3,7 @@ export { httpProvider } from '../providers/http-provider.ts';
 export type { HttpProviderOptions } from '../providers/http-provider.ts';
 export type { ApiAnswer, ApiRequest, ProviderApi, ProviderApiOptions } from '../providers/provider-api.ts';
 export type { BatchCodecs } from '../providers/batch-codecs.ts';
-export type { Codec, DecodedResult } from '../providers/codec.ts';
+export type { Codec, DecodedResult, TokenCountCodec } from '../providers/codec.ts';
 export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from '../providers/embedding-codec.ts';
 export type { StreamDecoder } from '../providers/piece-stream.ts';
 export type { SseEvent } from '../providers/sse.ts';

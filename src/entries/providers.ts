@@ -60,7 +60,13 @@ export type { CatalogInput } from '../runtime/chat/known-models.ts';
 /** Public surface: what a provider of your own is made of. */
 export { failedReply } from '../core/fallback/failure.ts';
 export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
-export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider.ts';
+export type {
+  EmbeddingReply,
+  PieceStream,
+  ProviderReply,
+  ProviderTokenCount,
+  TokenCountCall,
+} from '../contracts/provider.ts';
 export type { Catalog } from '../catalog/catalog.ts';
 export { failure } from '../core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';

@@ -82,6 +82,9 @@ const QUICK = 64 * 1024;
 
 /** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
 const LARGE = 1_000_000;
+/** Values in a body from which on the same is done: they cost more than bytes. */
+const MANY_NODES = 4_000;
+
 /** A body, and what is known of the text that it was read from. */
 export interface JsonBody {
   readonly value: unknown;
@@ -117,12 +120,13 @@ export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold)
 }
 
 function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
-  const isLarge = bytes.byteLength > LARGE;
+  let isLarge = bytes.byteLength > LARGE;
   return andThen(isLarge ? nextTurn() : undefined, () => {
     if (bytes.byteLength > QUICK) {
       const found = scanJson(bytes, limits);
       if (!found.ok) throw errorOfFault(faultAt('', found.problem));
       hold.add(BYTES_PER_NODE * found.nodes);
+      isLarge ||= found.nodes > MANY_NODES;
     }
     return andThen(isLarge ? nextTurn() : undefined, () => {
       const text = decode(bytes);
@@ -137,7 +141,7 @@ function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): MaybePro
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  return andThen(found.characters > LARGE ? nextTurn() : undefined, () => ({ value }));
+  return andThen(found.characters > LARGE || found.nodes > MANY_NODES ? nextTurn() : undefined, () => ({ value }));
 }
 
 /**

@@ -8,7 +8,7 @@ import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
+import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import {
@@ -18,8 +18,11 @@ import {
   dialectAt,
   isBatch,
   isCatalog,
+  type Match,
   matchRoute,
 } from './routes.ts';
+import type { DialectErrors } from '../core/dialects/dialect.ts';
+import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
@@ -38,14 +41,14 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
   const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
-  const context = contextOf(router, call, cors);
+  const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
     if (match.type === 'wrong_method') {
       return Promise.resolve(preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context));
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers).catch(fail);
+    if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
     const found = authorize(call, 'inference', router.internals);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
@@ -56,10 +59,15 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
-function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorReplyContext {
+function contextOf(
+  router: Router,
+  call: HttpCall,
+  cors: HttpHeaders,
+  match: Exclude<Match, undefined>,
+): ErrorReplyContext {
   const { config } = router.internals;
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
-  const dialect = dialectAt(call.path);
+  const dialect = dialectAt(call.path) ?? dialectOfList(call, match);
   const id = `req_${config.environment.randomText(24)}`;
   const own = dialect?.requestIdHeader === undefined ? {} : { [dialect.requestIdHeader]: id };
   return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
@@ -91,9 +99,9 @@ function modelReply(
   account: Account,
   context: ErrorReplyContext,
 ): MaybePromise<HttpReply> {
-  const isChat = operation.name === 'chat';
-  const answer = isChat ? answerChat : answerEmbeddings;
-  return receive(router.internals, call, account, isChat ? 0 : mostNumbers(router), (body, slot) =>
+  const isEmbedding = operation.name === 'embeddings';
+  const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
+  return receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, (body, slot) =>
     andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (reply) => {
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
@@ -135,13 +143,40 @@ async function catalogReply(
   router: Router,
   operation: CatalogOperation,
   call: HttpCall,
-  headers: Readonly<Record<string, string>>,
+  { headers, dialect }: ErrorReplyContext,
 ): Promise<HttpReply> {
   const { services, config } = router.internals;
   const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, router);
   const mayUse = modelRules(policiesOf(account, services.facts));
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query), mayUse);
-  return wholeReply(body, headers);
+  const query = new URLSearchParams(call.query);
+  const isList = operation.name === 'models' || operation.name === 'model';
+  if (isList && dialect !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
+  return wholeReply(answerCatalog(services, operation, query, mayUse), headers);
+}
+
+/** Models are listed in the shape of Anthropic's API for its clients, which send this header with everything. */
+function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
+}
+
+/** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
+async function anthropicReply(
+  services: RuntimeServices,
+  operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
+  query: URLSearchParams,
+  mayUse: ReturnType<typeof modelRules>,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
+  const { facts, environment } = services;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
+  if (operation.name === 'models') return wholeReply(anthropicModels(served, query), headers);
+  const id = facts.catalog.models.has(operation.slug) ? operation.slug : facts.catalog.find(operation.slug);
+  const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
+  if (found === undefined) throw unknownModel(operation.slug);
+  return wholeReply(anthropicModel(found), headers);
 }
 
 /** Who asks for what everybody may see. Credentials that are no good are none here. */

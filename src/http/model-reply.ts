@@ -65,7 +65,8 @@ function replyOf(
 ): MaybePromise<ModelReply> {
   const { call, context, body: asked } = request;
   const { environment } = router.internals.config;
-  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling);
+  const format = (): DialectContext =>
+    dialectContext(asked, opened.id, environment, context.spelling, opened.promptTokens);
   return orElse(
     () =>
       opened.type === 'stream'
@@ -130,6 +131,21 @@ export async function answerEmbeddings(
     traceContext: traceOf(router, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+}
+
+/** Answers `POST /messages/count_tokens`. */
+export async function answerTokenCount(
+  router: Router,
+  { call, account, context, body }: ModelRequest,
+): Promise<WholeReply> {
+  const count = await router.countTokens(body, {
+    account,
+    signal: call.signal,
+    sessionId: call.header('x-session-id'),
+    anthropicBeta: betasOf(call, context.dialect),
+    dialect: 'messages',
+  });
+  return wholeReply(count, context.headers);
 }
 
 /** Where the trace of the caller stands, if anybody here wants to know. */

@@ -6,6 +6,7 @@ import type { DialectName } from '../protocol/dialect.ts';
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
   | { readonly name: 'embeddings' }
+  | { readonly name: 'count_tokens' }
   | BatchOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
@@ -20,7 +21,10 @@ export type BatchOperation =
   | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
 
 /** Operations that only read the catalog. */
-export type CatalogOperation = Exclude<Operation, { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation>;
+export type CatalogOperation = Exclude<
+  Operation,
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation
+>;
 
 /** Operations that are done for an account. */
 export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
@@ -33,8 +37,10 @@ export function isBatch(operation: Operation): operation is BatchOperation {
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return name !== 'chat' && name !== 'embeddings' && name !== 'openapi' && !isBatch(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation);
 }
+
+const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -62,6 +68,7 @@ const ROUTES: readonly Route[] = [
     pattern: new RegExp(`^/${dialect}$`),
     operation: () => ({ name: 'chat', dialect }),
   })),
+  { method: 'POST', pattern: /^\/messages\/count_tokens$/, operation: () => ({ name: 'count_tokens' }) },
   { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
   { method: 'GET', pattern: /^\/batches$/, operation: () => ({ name: 'batch_list' }) },
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
@@ -86,9 +93,10 @@ export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));
 }
 
-const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map(
-  Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect]),
-);
+const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
+  ...Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect] as const),
+  ['/messages/count_tokens', DIALECT_ERRORS.messages],
+]);
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {

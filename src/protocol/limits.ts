@@ -56,4 +56,4 @@ export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 export type { RequestLimits } from '../config/tables/limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
-export const DEFAULT_REQUEST_LIMITS: RequestLimits = fill(REQUEST_LIMITS);
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = { ...fill(REQUEST_LIMITS), concurrentRequests: 2_000 };

@@ -14,9 +14,18 @@ import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provid
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
-import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
+import type {
+  EmbeddingCall,
+  EmbeddingReply,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+  ProviderTokenCount,
+  TokenCountCall,
+} from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
+import * as read from '../platform/json.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
@@ -50,6 +59,9 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
 const MAX_STREAM_BYTES = 512_000_000;
 /** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
+
+/** Most bytes of an answer that is a number. */
+const MAX_COUNT_BYTES = 64_000;
 
 /** What sending needs of a call. */
 type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
@@ -137,6 +149,30 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
+  async function countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
+    const { request, endpoint, apiKey, signal } = call;
+    try {
+      const codec = await codecFor(request);
+      if (codec.tokenCount === undefined) return undefined;
+      const { response, context } = await api.send({
+        method: 'POST',
+        path: codec.tokenCount.path(request, endpoint),
+        body: JSON.stringify(codec.tokenCount.encode(request, endpoint)),
+        accept: 'application/json',
+        headers: codec.headers?.(request, endpoint) ?? [],
+        apiKey,
+        signal,
+        maxBytes: MAX_COUNT_BYTES,
+      });
+      if ((await readFailedStatus(response, context)) !== undefined) return undefined;
+      const answer = read.parseObject(await readText(response));
+      return answer && codec.tokenCount.decode(answer);
+    } catch {
+      // Why it could not be had helps nobody: the count is made without the provider then.
+      return undefined;
+    }
+  }
+
   function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
@@ -210,6 +246,7 @@ export function httpProvider<const Model extends string = string>(
     unsupported: options.codec.unsupported,
     chat,
     check,
+    countTokens,
     ...(hasEmbeddings ? { embed } : {}),
     ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches) }),
     close: () => api.close(),

@@ -88,7 +88,7 @@ export function buildServices(
       running?.config.usage === config.usage && before
         ? before.responses
         : new Responses(config.usage.responses, environment, events),
-    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),

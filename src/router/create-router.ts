@@ -78,6 +78,12 @@ export function routerWith<
         const { services, chat } = version();
         return explainPrepared(services, await chat.prepare(body, options));
       },
+      countTokens: async (body, options = {}) => {
+        const { services, chat } = version();
+        const { countPrepared, countable } = await import('../runtime/chat/count-tokens.ts');
+        const prepared = await chat.prepare(countable(body, options.dialect), options, false);
+        return countPrepared(services, prepared, options.signal);
+      },
       open: (body, options) => version().chat.open(body, options),
       on: (name, listener) => version().services.events.on(name, listener),
       update,

@@ -10,6 +10,7 @@ import type { ChatChunk } from '../protocol/chunk.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import type { DialectName } from '../protocol/dialect.ts';
+import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
@@ -57,6 +58,8 @@ export interface OpenOptions extends CallOptions {
 /** An answer on its way, as mounts use it. */
 export type OpenedChat = {
   readonly id: string;
+  /** Likely tokens of the prompt, worked out when asked for. */
+  readonly promptTokens: () => number;
   /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
   readonly cache: () => CacheReport | undefined;
 } & (
@@ -93,6 +96,14 @@ export interface Router<Model extends string = string> {
     request: Request,
     options?: CallOptions,
   ): Promise<EmbeddingResult<VectorOf<Request>>>;
+  /**
+   * Counts the tokens of a prompt, its tools and media included. The provider that would answer first counts it, where
+   * it has a call for that and no plugin takes part; otherwise the optional package `gpt-tokenizer`, or an estimate.
+   * Costs nothing, and is in no budget and no rate limit.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  countTokens(body: unknown, options?: OpenOptions): Promise<TokenCount>;
   /** Many requests at once, answered asynchronously (contract: batch). */
   readonly batches: Batches;
   /**

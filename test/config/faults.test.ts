@@ -108,7 +108,7 @@ describe('a configuration', () => {
       timeouts: { idleMs: -1, totlMs: 5 },
       stickyTtlMs: secret,
       aliases: { a: 'a' },
-      batches: { limits: { keepFree: 5_000 } },
+      batches: { limits: { keepFree: 10_000 } },
     };
     let error: unknown;
     try {

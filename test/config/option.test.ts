@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import {
   type OptionTable,
   type OptionsOf,
@@ -78,6 +78,23 @@ describe('a table of options', () => {
 });
 
 describe('a resolved configuration', () => {
+  it('has places for as many requests as fit the heap', () => {
+    const heapOf = (bytes: unknown): number => {
+      vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ getHeapStatistics: () => ({ heap_size_limit: bytes }) });
+      const { limits } = resolveConfig({ providers: [instant()], catalog: [], limits: { depth: 9 } });
+      vi.restoreAllMocks();
+      expect(limits.depth).toBe(9);
+      return limits.concurrentRequests;
+    };
+    expect(heapOf(64 * 1_024 ** 2)).toBe(1_000);
+    expect(heapOf(256 * 1_024 ** 2)).toBe(2_048);
+    expect(heapOf(4 * 1_024 ** 3)).toBe(10_000);
+    expect(heapOf(undefined)).toBe(2_000);
+    expect(resolveConfig({ providers: [instant()], catalog: [] }).limits.concurrentRequests).toBeGreaterThanOrEqual(
+      1_000,
+    );
+  });
+
   it('has the defaults of the tables where nothing is given, at every depth', () => {
     const { fallback, batches, usage, health } = resolveConfig({
       providers: [instant()],

@@ -32,8 +32,12 @@ export const REQUEST_LIMITS = {
   bodyTimeoutMs: option.ms({ default: 30_000 }),
   /** Milliseconds that a client may leave a stream unread before its connection is closed. Default 60,000. */
   writeStallMs: option.ms({ default: 60_000 }),
-  /** Requests over HTTP handled at the same time, streams included. Default 1,000. */
-  concurrentRequests: option.whole(0, { default: 1_000 }),
+  /**
+   * Requests over HTTP at the same time that hold a body or a call upstream: from the last byte of their body until the
+   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of the
+   * heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not tell.
+   */
+  concurrentRequests: computed(option.whole(0)),
 } satisfies OptionTable;
 
 /** Limits of requests that the embedding program may change. */

@@ -89,6 +89,33 @@ export function offerTools(
   return passed({ request: { ...offered, needs: deriveNeeds(offered) }, tools, native });
 }
 
+/**
+ * Whether providers run the tools of a request that are not its caller's: it is one of OpenAI's Responses, names them in
+ * the words of that API, and everybody who may answer speaks it. As with a search everywhere, the provider's own comes
+ * first where all have it (gaps 2.2).
+ */
+export function leavesToolsToProviders({ native, targets, toolChoice }: NormalizedRequest): boolean {
+  const forced = typeof toolChoice === 'object' && toolChoice.type !== 'function';
+  return (
+    native?.dialect === 'responses' &&
+    !forced &&
+    targets.every(
+      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ dialects }) => dialects.includes('responses')),
+    )
+  );
+}
+
+/** The request without the tools that its own body names, and that the chat form has no words for. */
+export function withOwnTools(request: NormalizedRequest): NormalizedRequest {
+  const { native } = request;
+  const own = {
+    ...request,
+    serverTools: [],
+    native: native && { ...native, requiredBy: native.requiredBy ?? 'tools' },
+  };
+  return { ...own, needs: deriveNeeds(own) };
+}
+
 /** A server tool is forced by naming its type; the model is told the name of its function (gaps 2.3). */
 function choiceFor(
   choice: ToolChoice | undefined,

@@ -12,7 +12,7 @@ const DONE = { flag: 'flagged', redact: 'redacted', block: 'blocked' } as const;
  * The stages of what was found, in the order of the guardrails (gaps 6.5). They say which patterns were found and
  * where, and never what was there. When something is blocked, nothing is redacted any more.
  */
-export function stagesOf(scan: Scan): readonly StageRecord[] {
+export function stagesOf(scan: Pick<Scan, 'found'>): readonly StageRecord[] {
   const blocked = [...scan.found.keys()].some(({ guardrail }) => guardrail.action === 'block');
   return [...scan.found].map(([{ guardrail, scope }, findings]) => {
     const action = DONE[blocked && guardrail.action === 'redact' ? 'flag' : guardrail.action];
@@ -38,7 +38,7 @@ export function stagesOf(scan: Scan): readonly StageRecord[] {
 }
 
 /** The error for what was found, if one of the guardrails blocks (gaps 7.4). */
-export function blockingError(scan: Scan): RouterError | undefined {
+export function blockingError(scan: Pick<Scan, 'found'>): RouterError | undefined {
   const blocking = [...scan.found].find(([{ guardrail }]) => guardrail.action === 'block');
   if (blocking === undefined) return undefined;
   const [detector, findings] = blocking;
@@ -108,7 +108,7 @@ export function redact(text: string, redactions: readonly Redaction[]): string {
 }
 
 /** A finding and the text in which it stands. */
-interface PlacedFinding extends Finding {
+export interface PlacedFinding extends Finding {
   readonly path: string;
 }
 

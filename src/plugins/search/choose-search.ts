@@ -51,6 +51,10 @@ export function chooseSearch(
     : undefined;
 }
 
+/** What is said of `x_search` (gaps 2.2, 5.4), which only means something to an engine that searches X. */
+export const X_SEARCH_NOTE =
+  'x_search was not applied: no search engine of this router, and no provider on its wires, searches X';
+
 /** The endpoints that can search by themselves as a request wants it, target by target. */
 export function withNativeSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,

@@ -1,4 +1,6 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ProviderTokenCount } from '../../contracts/provider.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { Codec } from '../codec.ts';
 import { originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
@@ -24,6 +26,7 @@ export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
     encode: encodeRequest,
+    tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
@@ -34,6 +37,10 @@ export function messagesCodec(betas: readonly string[]): Codec {
 export function nativeMessagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
+    tokenCount: {
+      ...COUNT,
+      encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
+    },
     encode({ native, stream, endUser }, { upstreamModel }) {
       const body = native?.body ?? {};
       const metadata = read.object(body['metadata']);
@@ -49,6 +56,33 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
     streamDecoder: (context) => new MessagesStreamDecoder({ ...context, ...NATIVE }),
   };
 }
+
+/** Fields of a request that say something about its answer only, which the API refuses where there is none. */
+const OF_ANSWERS = new Set([
+  'max_tokens',
+  'stream',
+  'metadata',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'service_tier',
+  'container',
+  'inference_geo',
+]);
+
+function counted(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !OF_ANSWERS.has(name)));
+}
+
+/** `POST /messages/count_tokens`. */
+const COUNT = {
+  path: () => `${PATH}/count_tokens`,
+  decode(body: JsonObject): ProviderTokenCount | undefined {
+    const { input_tokens: inputTokens } = body;
+    return typeof inputTokens === 'number' ? { inputTokens, native: body } : undefined;
+  },
+};
 
 const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
 

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
@@ -28,19 +29,37 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
     };
   }
 
+  const encode: Codec['encode'] = (request, endpoint) =>
+    encodeRequest(request, endpoint, {
+      surface,
+      safetySettings,
+      recall: (callId) => memory.recall(request.account.id, callId),
+    });
+
   return {
     path: ({ stream }, { upstreamModel }) =>
       `/${modelPath(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-    encode: (request, endpoint) =>
-      encodeRequest(request, endpoint, {
-        surface,
-        safetySettings,
-        recall: (callId) => memory.recall(request.account.id, callId),
-      }),
+    encode,
+    tokenCount: {
+      path: (_request, { upstreamModel }) => `/${modelPath(upstreamModel)}:countTokens`,
+      encode: (request, endpoint) => countBody(encode(request, endpoint), endpoint, surface),
+      decode: ({ totalTokens: inputTokens }) => (typeof inputTokens === 'number' ? { inputTokens } : undefined),
+    },
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
     streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
     embeddings: surface.vertex ? undefined : googleEmbeddings(),
   };
+}
+
+/** Vertex AI counts a prompt as it would be sent; the Gemini API wants it wrapped, with its model named inside. */
+function countBody(
+  body: Readonly<Record<string, unknown>>,
+  { upstreamModel }: Endpoint,
+  { vertex }: GoogleSurface,
+): Readonly<Record<string, unknown>> {
+  if (!vertex) return { generateContentRequest: { model: modelPath(upstreamModel), ...body } };
+  const { contents, systemInstruction, tools, generationConfig } = body;
+  return { contents, systemInstruction, tools, generationConfig };
 }
 
 /**

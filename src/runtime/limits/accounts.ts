@@ -1,3 +1,4 @@
+import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../config/tables/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
 import type { Account } from '../../core/account.ts';
@@ -56,10 +57,10 @@ export function accountCheck(environment: Environment, events: EventHub): CheckA
  * same user always has the same stand-in, two accounts never share one, and nobody can get back to the name.
  */
 export class EndUsers {
-  readonly #secret: string;
+  readonly #secret: Secret;
   readonly #known: RecordMap<{ readonly id: string }>;
 
-  constructor(secret: string, known: RecordMap<{ readonly id: string }>) {
+  constructor(secret: Secret, known: RecordMap<{ readonly id: string }>) {
     this.#secret = secret;
     this.#known = known;
   }
@@ -69,7 +70,7 @@ export class EndUsers {
     const key = `${account}\0${user ?? ''}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known.id;
-    const hash = hmacSha256(this.#secret, key);
+    const hash = hmacSha256(this.#secret.reveal(), key);
     return typeof hash === 'string' ? this.#remember(key, hash) : hash.then((hex) => this.#remember(key, hex));
   }
 

@@ -1,6 +1,6 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/failure.ts';
-import type { CacheReport, CacheRule } from '../../core/limits/cache-rule.ts';
+import type { CacheReport, CacheRule, CacheWish } from '../../core/limits/cache-rule.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -9,9 +9,8 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Answer, AnswerCall, Execution } from '../chat/execution.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
-import type { MaybePromise } from '../../platform/wait.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import { valueWithin } from '../../platform/wait.ts';
+import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import { type CachedAnswer, reportHit } from './cached-answer.ts';
 import type { Flight } from './responses.ts';
 
@@ -23,6 +22,35 @@ export interface CachedExecutionOptions {
   readonly signal: AbortSignal;
   /** Begins the request as if there was no cache. */
   readonly start: () => MaybePromise<Execution>;
+}
+
+/** What the response cache needs of a request besides the request itself. */
+export interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start'> {
+  /** As it came: equal bodies have equal answers. */
+  readonly body: unknown;
+  readonly wish: CacheWish | undefined;
+}
+
+/** Starts a request, with the response cache before it where that takes part. */
+export function throughCache(
+  services: RuntimeServices,
+  request: NormalizedRequest,
+  { body, wish = NO_WISH, signal, start }: CachedStart,
+): MaybePromise<Execution> {
+  const { responses } = services;
+  const rule = responses.ruleFor(request, wish);
+  if (rule === undefined) return start();
+  return andThen(
+    responses.keyOf(request, body),
+    (key) => new CachedExecution(services, { request, key, rule, signal, start }),
+  );
+}
+
+const NO_WISH: CacheWish = {};
+
+/** How a request has used the response cache so far; undefined when it does not. */
+export function cacheReportOf(execution: Execution): CacheReport | undefined {
+  return execution instanceof CachedExecution ? execution.report : undefined;
 }
 
 /** Usage of an answer that cost nothing (gaps 9.4). */

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
-import type { PlanContext, PluginContext } from '../../contracts/plugin-context.ts';
+import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
 import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
@@ -145,7 +145,8 @@ export class PluginRun {
       const { plugin, options } = active;
       if (plugin.onChunks === undefined) return [];
       try {
-        const transform = plugin.onChunks(request, options, this.#planContext(active));
+        const stage = (record: StageRecord): void => this.#ledger.stage(plugin.id, record);
+        const transform = plugin.onChunks(request, options, { ...this.#planContext(active), stage });
         if (transform === undefined) return [];
         if (typeof transform.step !== 'function' || typeof transform.end !== 'function') {
           throw new TypeError('onChunks must give back a transform with start, step and end');

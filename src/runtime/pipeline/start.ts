@@ -1,7 +1,13 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
-import { type OfferedTool, offerTools, type PathOfTool } from '../../core/pipeline/offer-tools.ts';
+import {
+  leavesToolsToProviders,
+  type OfferedTool,
+  offerTools,
+  type PathOfTool,
+  withOwnTools,
+} from '../../core/pipeline/offer-tools.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -67,6 +73,9 @@ export function preparePipeline(
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
+  }
+  if (chosen.value.length === 0 && leavesToolsToProviders(request)) {
+    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
   const offer = offerTools(request, registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));

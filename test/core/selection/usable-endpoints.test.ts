@@ -25,14 +25,12 @@ const scenes = [{}, { maxPrice: { prompt: 0.5 } }, { dataCollection: 'deny' }].m
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const bodies: fc.Arbitrary<Partial<ChatRequest>> = fc.record(
   {
-    messages: fc
-      .tuple(fc.nat({ max: 3_000 }), fc.boolean())
-      .map(([length, seen]) => [
-        {
-          role: 'user' as const,
-          content: [{ type: 'text' as const, text: 'x'.repeat(length) }, ...(seen ? [image] : [])],
-        },
-      ]),
+    messages: fc.tuple(fc.nat({ max: 3_000 }), fc.boolean()).map(([length, seen]) => [
+      {
+        role: 'user' as const,
+        content: [{ type: 'text' as const, text: 'x'.repeat(length) }, ...(seen ? [image] : [])],
+      },
+    ]),
     model: fc.constantFrom(MODEL, `${MODEL}:nitro`, `${MODEL}:floor`),
     tools: fc.constant([{ type: 'function' as const, function: { name: 'look_up' } }]),
     tool_choice: fc.constantFrom('auto' as const, 'required' as const, 'none' as const),

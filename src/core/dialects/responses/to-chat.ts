@@ -38,6 +38,7 @@ const TRANSLATED = new Set([
   'user',
   'stream_options',
   'prompt_cache_options',
+  'client_metadata',
   'store',
   'background',
   'previous_response_id',
