@@ -6,6 +6,7 @@ import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
 import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
+import { statementsOf } from './statements.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -16,13 +17,19 @@ const MIGRATION_TIMEOUT_MS = 60_000;
  *
  * @throws {@link StorageError} when the tables are newer than this version, or not what their version says.
  */
-async function migrate(database: PostgresDatabase, schema: string, allowed: boolean): Promise<void> {
+export async function migrate<Name extends string>(
+  database: PostgresDatabase<Name>,
+  schema: string,
+  allowed: boolean,
+  own: PostgresTables = BATCH_TABLES,
+): Promise<void> {
   const tables = quoted(schema);
-  const migrations = migrationsOf(tables);
+  const { columns } = own;
+  const migrations = own.migrationsOf(tables);
   const latest = migrations.length;
   const version = await database.script(async (query) => {
     const found = await versionOf(query, schema);
-    if (found >= latest) await expectUsable(query, schema, latest, found);
+    if (found >= latest) await expectUsable(query, schema, columns, latest, found);
     return found;
   });
   if (version >= latest) return;
@@ -41,12 +48,12 @@ async function migrate(database: PostgresDatabase, schema: string, allowed: bool
       await query(statements);
       await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
     }
-    await expectUsable(query, schema, latest, Math.max(from, latest));
+    await expectUsable(query, schema, columns, latest, Math.max(from, latest));
   }, MIGRATION_TIMEOUT_MS);
 }
 
 /** The name of a schema as it appears in statements, where some plain names mean something else. */
-function quoted(schema: string): string {
+export function quoted(schema: string): string {
   return `"${schema}"`;
 }
 
@@ -71,7 +78,13 @@ async function versionOf(query: Query, schema: string): Promise<number> {
   return Number(rows[0]?.['version'] ?? 0);
 }
 
-async function expectUsable(query: Query, schema: string, latest: number, version: number): Promise<void> {
+async function expectUsable(
+  query: Query,
+  schema: string,
+  columns: PostgresTables['columns'],
+  latest: number,
+  version: number,
+): Promise<void> {
   if (version > latest) {
     throw new StorageError(
       'schema_too_new',
@@ -88,8 +101,8 @@ async function expectUsable(query: Query, schema: string, latest: number, versio
     [schema],
   );
   const known = new Set(rows.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
-  const missing = Object.entries(COLUMNS)
-    .flatMap(([table, columns]) => columns.split(' ').map((column) => `${table}.${column}`))
+  const missing = Object.entries(columns)
+    .flatMap(([table, names]) => names.split(' ').map((column) => `${table}.${column}`))
     .filter((column) => !known.has(column));
   if (missing.length > 0) {
     throw new StorageError(
@@ -103,6 +116,14 @@ async function expectUsable(query: Query, schema: string, latest: number, versio
 interface Migration {
   readonly version: number;
   readonly statements: string;
+}
+
+/** What a schema holds. */
+export interface PostgresTables {
+  /** The tables in a schema, as steps from each version to the next. */
+  readonly migrationsOf: (schema: string) => readonly Migration[];
+  /** Columns that must be there for the statements of this version to work, by table. */
+  readonly columns: Readonly<Record<string, string>>;
 }
 
 /** The tables in a schema, as steps from each version to the next. A step that was released is never changed. */
@@ -121,6 +142,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
 // Names compare byte by byte whatever the language of the database is. Bodies are text and not jsonb, which changes
 // numbers and refuses NUL. Names that a user may make as long as he likes are looked up by their digest, because an
 // index has no room for them.
+const BATCH_TABLES: PostgresTables = { migrationsOf, columns: COLUMNS };
+
 function firstTables(schema: string): string {
   const name = 'text COLLATE "C" NOT NULL';
   return `
@@ -199,13 +222,13 @@ export interface PostgresStorageOptions {
  */
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
-  checkOptions(options);
+  checkOptions(options, 'postgresStorage');
   const { pool, connectionString = '', schema = 'signalbox', connections = 10, migrate: allowed = true } = options;
   const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000 } = options;
   const database = new PostgresDatabase({
     openPool: () =>
       pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    schema: quoted(schema),
+    statements: statementsOf(quoted(schema)),
     statementTimeoutMs,
     connectTimeoutMs,
     endsPool: pool === undefined,
@@ -222,7 +245,8 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   };
 }
 
-const OPTIONS: OptionShape<PostgresStorageOptions> = {
+/** Kinds of the options of {@link postgresStorage}. */
+export const OPTIONS: OptionShape<PostgresStorageOptions> = {
   pool: anything,
   connectionString: kind('a text', (value) => typeof value === 'string'),
   schema: kind('a text', (value) => typeof value === 'string'),
@@ -232,11 +256,12 @@ const OPTIONS: OptionShape<PostgresStorageOptions> = {
   connectTimeoutMs: anything,
 };
 
-function checkOptions(options: PostgresStorageOptions): void {
+/** Finds what is wrong with where a database is said to be. */
+export function checkOptions(options: PostgresStorageOptions, name: string): void {
   const { pool, connectionString, schema } = options;
   const problems: ConfigProblem[] = [];
   if ((pool === undefined) === (connectionString === undefined)) {
-    problems.push({ path: 'postgresStorage', problem: 'needs either `pool` or `connectionString`' });
+    problems.push({ path: name, problem: 'needs either `pool` or `connectionString`' });
   }
   if (connectionString !== undefined && !/^postgres(?:ql)?:\/\//.test(connectionString)) {
     problems.push({ path: 'connectionString', problem: 'must begin with postgres://' });

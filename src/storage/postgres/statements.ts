@@ -181,7 +181,8 @@ export function statementsOf(schema: string): Readonly<Record<StatementName, Sta
   >;
 }
 
-function numbered(text: string): Statement {
+/** A statement whose values are written `:name`, as the driver takes it. */
+export function numbered(text: string): Statement {
   const names: string[] = [];
   const withNumbers = text.replace(/(?<!:):([a-zA-Z]+)/g, (_, name: string) => {
     if (!names.includes(name)) names.push(name);

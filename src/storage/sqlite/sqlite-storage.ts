@@ -6,6 +6,7 @@ import { draftsOf, ownerOf, purge, recordsOf, storedText } from './records.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {
@@ -18,6 +19,14 @@ export interface SqliteStorageOptions {
 }
 
 const BUSY_TIMEOUT_MS = 10_000;
+
+/** What the file of a storage of batches holds. */
+const BATCH_TABLES = {
+  keeps: 'batches',
+  migrations: MIGRATIONS,
+  applicationId: APPLICATION_ID,
+  statements: STATEMENTS,
+};
 
 const OPTIONS: OptionShape<SqliteStorageOptions> = { file: anything, busyTimeoutMs: anything, now: callable };
 
@@ -37,7 +46,7 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   const { file, busyTimeoutMs = BUSY_TIMEOUT_MS, now = Date.now } = options;
   checkOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
-  const connection = new SqliteConnection(file, busyTimeoutMs);
+  const connection = new SqliteConnection(file, busyTimeoutMs, BATCH_TABLES);
   return {
     durable: true,
     open: () => connection.open(),
@@ -50,7 +59,8 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   };
 }
 
-function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
+/** Finds what is wrong with the place of a file. */
+export function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
   const problems = [];
   if (typeof file !== 'string' || file === '' || file.startsWith(':') || file.startsWith('file:')) {
     problems.push({ path: 'file', problem: 'must be the path of a file; memoryStorage() keeps batches in memory' });
