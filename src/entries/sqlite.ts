@@ -1,2 +1,4 @@
+export { sqliteKeys } from '../storage/sqlite/sqlite-keys.ts';
+export type { SqliteKeysOptions } from '../storage/sqlite/sqlite-keys.ts';
 export { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 export type { SqliteStorageOptions } from '../storage/sqlite/sqlite-storage.ts';

@@ -18,6 +18,9 @@ import {
   dialectAt,
   isBatch,
   isCatalog,
+  isKeyPath,
+  isKeys,
+  type KeyOperation,
   type Match,
   matchRoute,
 } from './routes.ts';
@@ -40,6 +43,7 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
   if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
+  if (isKeyPath(call.path) && config.authenticate?.keys === undefined) return Promise.resolve(undefined);
   const cors = corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
@@ -50,7 +54,7 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    const found = authorize(call, 'inference', router.internals);
+    const found = authorize(call, isKeys(operation) ? 'management' : 'inference', router.internals);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -83,10 +87,11 @@ function perform(
 ): MaybePromise<HttpReply> {
   const context = account === ANONYMOUS ? before : { ...before, account: account.id };
   return orElse(
-    () =>
-      isBatch(operation)
-        ? batchReply(router, operation, call, account, context.headers)
-        : modelReply(router, operation, call, account, context),
+    () => {
+      if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
+      if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
+      return modelReply(router, operation, call, account, context);
+    },
     (error) => failedReply(router, context, error),
   );
 }
@@ -94,7 +99,7 @@ function perform(
 /** Lets a model answer. */
 function modelReply(
   router: Router,
-  operation: Exclude<AccountOperation, BatchOperation>,
+  operation: Exclude<AccountOperation, BatchOperation | KeyOperation>,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
@@ -120,6 +125,21 @@ function mostNumbers({ internals }: Router): number {
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
   return answerBatches(...request);
+}
+
+/** What manages API keys is loaded by the first request that is about them. */
+async function keyReply(
+  { internals }: Router,
+  operation: KeyOperation,
+  call: HttpCall,
+  account: Account,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { keys } = internals.config.authenticate ?? {};
+  // Without them, the path is the host's, and nobody comes here.
+  if (keys === undefined) throw new Error('There are no stored API keys');
+  const { answerKeys } = await import('./key-operations.ts');
+  return answerKeys(keys, operation, call, account, headers);
 }
 
 /** The answer that a failure is. */

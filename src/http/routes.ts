@@ -8,6 +8,7 @@ export type Operation =
   | { readonly name: 'embeddings' }
   | { readonly name: 'count_tokens' }
   | BatchOperation
+  | KeyOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -20,10 +21,15 @@ export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
   | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
 
+/** Operations on stored API keys. */
+export type KeyOperation =
+  | { readonly name: 'key_create' | 'key_list' }
+  | { readonly name: 'key_retrieve' | 'key_update' | 'key_delete' | 'key_rotate'; readonly id: string };
+
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | KeyOperation
 >;
 
 /** Operations that are done for an account. */
@@ -34,10 +40,20 @@ export function isBatch(operation: Operation): operation is BatchOperation {
   return operation.name.startsWith('batch_');
 }
 
+/** True for an operation on stored API keys. */
+export function isKeys(operation: Operation): operation is KeyOperation {
+  return operation.name.startsWith('key_');
+}
+
+/** True for a path that is ours only where API keys are stored. */
+export function isKeyPath(path: string): boolean {
+  return path.startsWith('/keys');
+}
+
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return !NO_CATALOG.has(name) && !isBatch(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation) && !isKeys(operation);
 }
 
 const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
@@ -49,7 +65,7 @@ export type Match =
   | undefined;
 
 interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly pattern: RegExp;
   readonly operation: (slug: string) => Operation;
 }
@@ -74,6 +90,12 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  { method: 'GET', pattern: /^\/keys$/, operation: () => ({ name: 'key_list' }) },
+  { method: 'POST', pattern: /^\/keys$/, operation: () => ({ name: 'key_create' }) },
+  { method: 'GET', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_retrieve', id }) },
+  { method: 'PATCH', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_update', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_delete', id }) },
+  { method: 'POST', pattern: new RegExp(`^/keys/${ID}/rotate$`), operation: (id) => ({ name: 'key_rotate', id }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

@@ -10,7 +10,12 @@ export function memoryKeys(): KeyStore {
         .filter(({ hash, account: { id } }) => hash > after && (account === undefined || id === account))
         .toSorted((left, right) => (left.hash < right.hash ? -1 : 1))
         .slice(0, limit),
-    put: (key) => void keys.set(key.hash, key),
+    add: (key) => void keys.set(key.hash, key),
+    replace(key) {
+      if (keys.get(key.hash)?.revision !== key.revision - 1) return false;
+      keys.set(key.hash, key);
+      return true;
+    },
     remove: (hash) => keys.delete(hash),
   };
 }
