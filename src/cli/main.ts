@@ -7,6 +7,7 @@ import { batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
+import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -52,6 +53,10 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  keysCreate,
+  keysList,
+  keysRotate,
+  keysRevoke,
 ];
 
 /** Exit code of a call that could not be understood. */

@@ -1,3 +1,7 @@
+import type { KeyOperation } from '../routes.ts';
+import type { DocumentedOperation } from './operations.ts';
+import { COMMON_ERRORS, described, errors } from './responses.ts';
+
 const TEXT = { type: 'string' } as const;
 const TIME = { type: 'string', format: 'date-time' } as const;
 const HASH = { ...TEXT, pattern: '^[0-9a-f]{64}$' } as const;
@@ -6,12 +10,12 @@ const RESET = { enum: ['daily', 'weekly', 'monthly', null] } as const;
 const SCOPES = { type: 'array', items: { enum: ['inference', 'management'] }, minItems: 1 } as const;
 
 /** Query of `GET /keys`. */
-export const KEYS_QUERY = [
+const KEYS_QUERY = [
   { name: 'after', in: 'query', description: '`hash` of the last key of the page before.', schema: HASH },
 ] as const;
 
 /** A key in a path. */
-export const KEY_PATH = [
+const KEY_PATH = [
   { name: 'hash', in: 'path', required: true, description: 'SHA-256 of the key, in hexadecimal digits.', schema: HASH },
 ] as const;
 
@@ -37,11 +41,11 @@ function object(properties: Readonly<Record<string, object>>): object {
 }
 
 /** Answers about keys. */
-export const ONE_KEY = object({ data: CARD });
+const ONE_KEY = object({ data: CARD });
 /** The only answers in which a key itself stands. */
-export const NEW_KEY = object({ data: CARD, key: { ...TEXT, description: 'The key. It is not shown again.' } });
-export const KEY_LIST = object({ data: { type: 'array', items: CARD, maxItems: 100 } });
-export const DELETED_KEY = object({ deleted: { const: true } });
+const NEW_KEY = object({ data: CARD, key: { ...TEXT, description: 'The key. It is not shown again.' } });
+const KEY_LIST = object({ data: { type: 'array', items: CARD, maxItems: 100 } });
+const DELETED_KEY = object({ deleted: { const: true } });
 
 const FIELDS = {
   name: { ...TEXT, minLength: 1, maxLength: 200 },
@@ -56,8 +60,74 @@ function bodyOf(properties: Readonly<Record<string, object>>): object {
 }
 
 /** Bodies of requests about keys. */
-export const CREATE_KEY_BODY = bodyOf(FIELDS);
-export const UPDATE_KEY_BODY = bodyOf({ ...FIELDS, disabled: { type: 'boolean' } });
-export const ROTATE_KEY_BODY = bodyOf({
+const CREATE_KEY_BODY = bodyOf(FIELDS);
+const UPDATE_KEY_BODY = bodyOf({ ...FIELDS, disabled: { type: 'boolean' } });
+const ROTATE_KEY_BODY = bodyOf({
   overlap_seconds: { type: 'number', minimum: 0, description: 'How long the old key still works. Default a day.' },
 });
+
+const ERRORS = [...COMMON_ERRORS, 401, 403, 408, 409, 413, 415] as const;
+
+function manages(
+  operationId: string,
+  summary: string,
+  answer: { readonly status?: 200 | 201; readonly schema: object },
+  more: object = {},
+): object {
+  const { status = 200, schema } = answer;
+  return {
+    operationId,
+    summary: `${summary} For management keys, where API keys are stored.`,
+    ...more,
+    responses: { [status]: described('What became of it.', schema), ...errors(ERRORS, 'Error') },
+  };
+}
+
+/** Operations on stored API keys. */
+export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOperation>> = {
+  key_list: {
+    method: 'get',
+    path: '/keys',
+    operation: manages(
+      'listKeys',
+      'List the API keys of the account.',
+      { schema: KEY_LIST },
+      { parameters: KEYS_QUERY },
+    ),
+  },
+  key_create: {
+    method: 'post',
+    path: '/keys',
+    operation: manages('createKey', 'Make an API key.', { status: 201, schema: NEW_KEY }, CREATE_KEY_BODY),
+  },
+  key_retrieve: {
+    method: 'get',
+    path: '/keys/{hash}',
+    operation: manages('getKey', 'Get an API key.', { schema: ONE_KEY }, { parameters: KEY_PATH }),
+  },
+  key_update: {
+    method: 'patch',
+    path: '/keys/{hash}',
+    operation: manages(
+      'updateKey',
+      'Change an API key; what is left out stays.',
+      { schema: ONE_KEY },
+      { parameters: KEY_PATH, ...UPDATE_KEY_BODY },
+    ),
+  },
+  key_rotate: {
+    method: 'post',
+    path: '/keys/{hash}/rotate',
+    operation: manages(
+      'rotateKey',
+      'Make an API key in the place of another one, which works for a while.',
+      { status: 201, schema: NEW_KEY },
+      { parameters: KEY_PATH, ...ROTATE_KEY_BODY },
+    ),
+  },
+  key_delete: {
+    method: 'delete',
+    path: '/keys/{hash}',
+    operation: manages('deleteKey', 'Revoke an API key at once.', { schema: DELETED_KEY }, { parameters: KEY_PATH }),
+  },
+};

@@ -4,17 +4,7 @@ import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
 import type { Operation } from '../routes.ts';
-import {
-  CREATE_KEY_BODY,
-  DELETED_KEY,
-  KEY_LIST,
-  KEY_PATH,
-  KEYS_QUERY,
-  NEW_KEY,
-  ONE_KEY,
-  ROTATE_KEY_BODY,
-  UPDATE_KEY_BODY,
-} from './keys.ts';
+import { KEY_OPERATIONS } from './keys.ts';
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -175,14 +165,13 @@ const BATCHES_QUERY: readonly Parameter[] = [
 ];
 
 /** One operation of the document, and where it stands. */
-interface DocumentedOperation {
+export interface DocumentedOperation {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
   readonly operation: object;
 }
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
-const KEY_ERRORS = [...COMMON_ERRORS, 401, 403, 408, 409, 413, 415] as const;
 const BATCH_ERRORS = [...COMMON_ERRORS, 401, 403, 409, 429] as const;
 
 /** Says that an operation may be called without credentials. */
@@ -237,21 +226,6 @@ function manages(
 ): object {
   const responses = { 200: success('The batch, or the batches.', schema), ...errors(statuses, 'Error') };
   return { operationId, summary, parameters, responses };
-}
-
-function managesKeys(
-  operationId: string,
-  summary: string,
-  answer: { readonly status?: 200 | 201; readonly schema: object },
-  more: object = {},
-): object {
-  const { status = 200, schema } = answer;
-  return {
-    operationId,
-    summary: `${summary} For management keys, where API keys are stored.`,
-    ...more,
-    responses: { [status]: described('What became of it.', schema), ...errors(KEY_ERRORS, 'Error') },
-  };
 }
 
 /** Chat, and the shapes besides it in which callers may ask. */
@@ -346,56 +320,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches/{id}/cancel',
     operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
   },
-  key_list: {
-    method: 'get',
-    path: '/keys',
-    operation: managesKeys(
-      'listKeys',
-      'List the API keys of the account.',
-      { schema: KEY_LIST },
-      { parameters: KEYS_QUERY },
-    ),
-  },
-  key_create: {
-    method: 'post',
-    path: '/keys',
-    operation: managesKeys('createKey', 'Make an API key.', { status: 201, schema: NEW_KEY }, CREATE_KEY_BODY),
-  },
-  key_retrieve: {
-    method: 'get',
-    path: '/keys/{hash}',
-    operation: managesKeys('getKey', 'Get an API key.', { schema: ONE_KEY }, { parameters: KEY_PATH }),
-  },
-  key_update: {
-    method: 'patch',
-    path: '/keys/{hash}',
-    operation: managesKeys(
-      'updateKey',
-      'Change an API key; what is left out stays.',
-      { schema: ONE_KEY },
-      { parameters: KEY_PATH, ...UPDATE_KEY_BODY },
-    ),
-  },
-  key_rotate: {
-    method: 'post',
-    path: '/keys/{hash}/rotate',
-    operation: managesKeys(
-      'rotateKey',
-      'Make an API key in the place of another one, which works for a while.',
-      { status: 201, schema: NEW_KEY },
-      { parameters: KEY_PATH, ...ROTATE_KEY_BODY },
-    ),
-  },
-  key_delete: {
-    method: 'delete',
-    path: '/keys/{hash}',
-    operation: managesKeys(
-      'deleteKeys',
-      'Revoke an API key at once.',
-      { schema: DELETED_KEY },
-      { parameters: KEY_PATH },
-    ),
-  },
+  ...KEY_OPERATIONS,
   models: {
     method: 'get',
     path: '/models',
