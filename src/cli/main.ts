@@ -8,6 +8,8 @@ import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
+import { ledgerExport } from './ledger-export.ts';
+import { replay } from './replay.ts';
 import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -57,6 +59,8 @@ const COMMANDS: readonly Command[] = [
   keysList,
   keysRotate,
   keysRevoke,
+  ledgerExport,
+  replay,
 ];
 
 /** Exit code of a call that could not be understood. */

@@ -1,19 +1,21 @@
-import { type Account, ANONYMOUS } from '../core/account.ts';
+import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { negotiate, type Spelling, receive } from './body.ts';
-import { corsHeaders, preflightReply } from './cors.ts';
+import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import {
   type AccountOperation,
   type BatchOperation,
+  type LedgerOperation,
   type CatalogOperation,
   dialectAt,
   isBatch,
@@ -21,6 +23,7 @@ import {
   isKeyPath,
   isKeys,
   type KeyOperation,
+  isLedger,
   type Match,
   matchRoute,
 } from './routes.ts';
@@ -40,11 +43,12 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  */
 export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
-  if (isKeyPath(call.path) && config.authenticate?.keys === undefined) return Promise.resolve(undefined);
-  const cors = corsHeaders(config.cors, call.header('origin'));
+  if (match === undefined || (isKeyPath(call.path) && config.authenticate?.keys === undefined)) {
+    return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
+  }
+  const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
@@ -54,7 +58,7 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    const found = authorize(call, isKeys(operation) ? 'management' : 'inference', router.internals);
+    const found = authorize(call, scopeOf(operation), router.internals);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -90,6 +94,7 @@ function perform(
     () => {
       if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
       if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
+      if (isLedger(operation)) return ledgerReply(router, operation, call, account, context.headers);
       return modelReply(router, operation, call, account, context);
     },
     (error) => failedReply(router, context, error),
@@ -99,7 +104,7 @@ function perform(
 /** Lets a model answer. */
 function modelReply(
   router: Router,
-  operation: Exclude<AccountOperation, BatchOperation | KeyOperation>,
+  operation: Exclude<AccountOperation, BatchOperation | KeyOperation | LedgerOperation>,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
@@ -140,6 +145,18 @@ async function keyReply(
   if (keys === undefined) throw new Error('There are no stored API keys');
   const { answerKeys } = await import('./key-operations.ts');
   return answerKeys(keys, operation, call, account, headers);
+}
+
+/** What a key must be for. A generation may be looked at by whoever made it, and by management keys. */
+function scopeOf({ name }: AccountOperation): Scope | undefined {
+  if (name === 'generation') return undefined;
+  return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
+}
+
+/** What reads the ledger is loaded by the first request that is about it. */
+async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>): Promise<HttpReply> {
+  const { answerLedger } = await import('./ledger-operations.ts');
+  return answerLedger(...request);
 }
 
 /** The answer that a failure is. */

@@ -9,6 +9,8 @@ export type Operation =
   | { readonly name: 'count_tokens' }
   | BatchOperation
   | KeyOperation
+  | LedgerOperation
+  | FileOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -19,7 +21,15 @@ export type Operation =
 /** Operations on batches. */
 export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
-  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
+  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel' | 'batch_redeliver'; readonly id: string };
+
+/** Operations on the files of batches. */
+export type FileOperation =
+  | { readonly name: 'file_create' | 'file_list' }
+  | { readonly name: 'file_retrieve' | 'file_content' | 'file_delete'; readonly id: string };
+
+/** Operations that read the ledger. */
+export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger_costs' };
 
 /** Operations on stored API keys. */
 export type KeyOperation =
@@ -29,15 +39,19 @@ export type KeyOperation =
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | KeyOperation
+  | { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' }
+  | BatchOperation
+  | FileOperation
+  | KeyOperation
+  | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
 export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
 
-/** True for an operation on batches. */
-export function isBatch(operation: Operation): operation is BatchOperation {
-  return operation.name.startsWith('batch_');
+/** True for an operation on batches or their files. */
+export function isBatch(operation: Operation): operation is BatchOperation | FileOperation {
+  return operation.name.startsWith('batch_') || operation.name.startsWith('file_');
 }
 
 /** True for an operation on stored API keys. */
@@ -53,7 +67,13 @@ export function isKeyPath(path: string): boolean {
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return !NO_CATALOG.has(name) && !isBatch(operation) && !isKeys(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation) && !isKeys(operation) && !isLedger(operation);
+}
+
+/** True for an operation that reads the ledger. */
+export function isLedger(operation: Operation): operation is LedgerOperation {
+  const { name } = operation;
+  return name === 'generation' || name === 'ledger' || name === 'ledger_costs';
 }
 
 const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
@@ -96,6 +116,19 @@ const ROUTES: readonly Route[] = [
   { method: 'PATCH', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_update', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/keys/${ID}/rotate$`), operation: (id) => ({ name: 'key_rotate', id }) },
+  { method: 'GET', pattern: /^\/generation$/, operation: () => ({ name: 'generation' }) },
+  { method: 'GET', pattern: /^\/ledger$/, operation: () => ({ name: 'ledger' }) },
+  { method: 'GET', pattern: /^\/ledger\/costs$/, operation: () => ({ name: 'ledger_costs' }) },
+  {
+    method: 'POST',
+    pattern: new RegExp(`^/batches/${ID}/redeliver$`),
+    operation: (id) => ({ name: 'batch_redeliver', id }),
+  },
+  { method: 'POST', pattern: /^\/files$/, operation: () => ({ name: 'file_create' }) },
+  { method: 'GET', pattern: /^\/files$/, operation: () => ({ name: 'file_list' }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_retrieve', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_delete', id }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}/content$`), operation: (id) => ({ name: 'file_content', id }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

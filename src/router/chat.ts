@@ -15,7 +15,7 @@ import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
-import { cacheReportOf, throughCache } from '../runtime/limits/cached-execution.ts';
+import { cacheReportOf, throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
