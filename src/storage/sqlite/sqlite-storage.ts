@@ -8,7 +8,6 @@ import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {
