@@ -47,9 +47,9 @@ interface Answer {
 interface Served {
   readonly router: Router;
   readonly events: unknown[];
-  call(key: string | undefined, method: string, path: string, body?: unknown): Promise<Answer>;
+  readonly call: (key: string | undefined, method: string, path: string, body?: unknown) => Promise<Answer>;
   /** Status of a chat with this key. */
-  chat(key: string): Promise<number>;
+  readonly chat: (key: string) => Promise<number>;
 }
 
 async function serve(options: StoredApiKeysOptions, config: RouterConfig = {}, mount = 'node'): Promise<Served> {
@@ -92,7 +92,7 @@ async function serve(options: StoredApiKeysOptions, config: RouterConfig = {}, m
 }
 
 /** A clock that stands still. */
-function clock(): { now: () => number; pass(ms: number): void } {
+function clock(): { readonly now: () => number; readonly pass: (ms: number) => void } {
   let time = Date.UTC(2027, 0, 1);
   return { now: () => time, pass: (ms) => void (time += ms) };
 }

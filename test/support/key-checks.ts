@@ -21,7 +21,7 @@ async function hashes(store: KeyStore, account?: string, after?: string, limit =
 }
 
 /** What every store of keys does. */
-export const keyChecks: readonly { readonly name: string; run(store: KeyStore): Promise<void> }[] = [
+export const keyChecks: readonly { readonly name: string; readonly run: (store: KeyStore) => Promise<void> }[] = [
   {
     name: 'gives back what was written, with limits that are endless and names in every script',
     async run(store) {
