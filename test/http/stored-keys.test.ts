@@ -325,6 +325,18 @@ describe('the management of API keys', () => {
     expect((await call(BOSS, 'PUT', '/keys', {})).status).toBe(405);
   });
 
+  it('tells pages of other sites which methods the paths take', async () => {
+    const origin = 'https://app.example';
+    const authenticate = storedApiKeys({ store: memoryKeys() });
+    const router = createRouter({ providers: [instant()], authenticate, cors: { origins: [origin] } });
+    const headers = { origin, 'access-control-request-method': 'PATCH' };
+    const reply = await handle(router, httpCall({ method: 'OPTIONS', path: `/keys/${'0'.repeat(64)}`, headers }));
+    expect(reply).toMatchObject({
+      status: 204,
+      headers: { 'access-control-allow-methods': 'GET, HEAD, PATCH, DELETE' },
+    });
+  });
+
   it('leaves the paths to the host where no keys are stored', async () => {
     const router = createRouter({ providers: [instant()], authenticate: beside, environment: fakeEnvironment() });
     const headers = { authorization: `Bearer ${BOSS}` };
