@@ -7,6 +7,7 @@ import { batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
+import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { ledgerExport } from './ledger-export.ts';
 import { replay } from './replay.ts';
 import { serve } from './serve.ts';
@@ -54,6 +55,10 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  keysCreate,
+  keysList,
+  keysRotate,
+  keysRevoke,
   ledgerExport,
   replay,
 ];
