@@ -6,14 +6,14 @@ import { build } from 'vitepress';
 import { apiPage, type ApiItem } from './docs-site/api-page.ts';
 
 /**
- * Builds `docs/` as a site with search in `site/`, which any file server can serve. The README is its first page; the API
+ * Builds `docs/` as a site with search in `site/html`, which any file server can serve. The README is its first page; the API
  * reference is made of the comments of the exports. A dead link fails it. Needs a build. Usage: npm run docs
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const site = join(root, 'site');
 /** Pages as VitePress reads them: a copy, so that nothing generated is ever in `docs/`. */
-const pages = join(site, '.pages');
-const models = join(site, '.models');
+const pages = join(site, 'pages');
+const models = join(site, 'models');
 
 rmSync(site, { recursive: true, force: true });
 cpSync(join(root, 'docs'), pages, { recursive: true, filter: (path) => !path.endsWith('.vitepress') });

@@ -86,14 +86,15 @@ export default defineConfig({
   title: 'Signalbox',
   description: 'A model router that runs inside your TypeScript server',
   // A copy of docs/ with the README and the API reference: see scripts/docs-site.ts.
-  srcDir: join(ROOT, 'site/.pages'),
-  outDir: join(ROOT, 'site'),
+  srcDir: join(ROOT, 'site/pages'),
+  outDir: join(ROOT, 'site/html'),
   cacheDir: join(ROOT, 'site/.cache'),
   // GitHub shows the README of a folder; on the site it is the folder's first page.
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   // Dead links fail the build, as they do by default.
   ignoreDeadLinks: false,
-  markdown: { config: withoutLinksToSources },
+  // Text such as <tool> is text, here as on a terminal.
+  markdown: { html: false, config: withoutLinksToSources },
   vite: { logLevel: 'warn' },
   themeConfig: {
     search: { provider: 'local' },

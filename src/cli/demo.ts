@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
+import { inspector } from '../entries/inspector.ts';
 import { createRouter, simulated } from '../index.ts';
 import type { Command } from './command.ts';
 import { close, DEFAULT_PORT, listen, LOCAL, portOf, stopped } from './serve.ts';
@@ -27,6 +28,7 @@ export const demo: Command = {
     const port = portOf(values.port ?? io.environment['PORT'] ?? String(DEFAULT_PORT));
     const model = (prompt: number, completion: number) => ({ [MODEL]: { price: { prompt, completion } } });
     const router = createRouter({
+      inspector: inspector(),
       providers: [
         simulated({ slug: 'flaky', name: 'Flaky', models: model(0.1, 0.4), failureRate: FAILURE_RATE }),
         simulated({ slug: 'steady', name: 'Steady', models: model(0.2, 0.8) }),
@@ -35,10 +37,11 @@ export const demo: Command = {
     const server = createServer(nodeRouter(router, { basePath: '/v1' }));
     const url = await listen(server, port, LOCAL);
     const body = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hello' }] });
+    io.print(`Inspector: ${url}/inspector`);
     io.print(`Signalbox listens at ${url}, with simulated providers`);
     io.print(`"flaky" costs half and fails ${FAILURE_RATE * 100} % of its calls; "steady" answers in its place.`);
     io.print(`Try: curl ${url}/chat/completions -H 'content-type: application/json' -d '${body}'`);
-    io.print(`Send it a few times: "provider" in the response says who answered.`);
+    io.print(`Send it a few times, and see in the inspector which requests needed a second attempt.`);
     await stopped(io.stop);
     await close(server, router);
     io.print('Stopped.');

@@ -8,6 +8,8 @@ import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
 import { explain } from './explain.ts';
+import { ledgerExport } from './ledger-export.ts';
+import { replay } from './replay.ts';
 import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -54,6 +56,8 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  ledgerExport,
+  replay,
 ];
 
 /** What the program is, for whoever calls it without arguments. */

@@ -8,6 +8,7 @@ import {
   resolveWebhooks,
 } from './batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
+import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
 import type { RequestLimits } from './tables/limits.ts';
 import { chatFieldsProblem } from '../protocol/chat-fields.ts';
 import type { JsonObject } from '../protocol/json.ts';
@@ -40,6 +41,7 @@ type Reshaped =
   | 'limits'
   | 'budgets'
   | 'responseCache'
+  | 'ledger'
   | 'batches'
   | 'webhooks'
   | 'identitySecret'
@@ -61,6 +63,8 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;
   readonly usage: ResolvedLimits;
+  /** Undefined where nothing is kept of requests. */
+  readonly ledger: ResolvedLedger | undefined;
   readonly batches: ResolvedBatches;
   readonly webhooks: ResolvedWebhooks;
   readonly identitySecret: Secret;
@@ -94,7 +98,7 @@ export interface RunningConfig {
 }
 
 /** Options that belong to the process: what is stored, open or listening cannot change under requests. */
-const FIXED = ['state', 'batches', 'webhooks', 'identitySecret', 'environment', 'on'] as const;
+const FIXED = ['state', 'ledger', 'batches', 'webhooks', 'identitySecret', 'environment', 'on'] as const;
 
 /**
  * Completes a configuration with its defaults.
@@ -154,6 +158,10 @@ export function resolveConfig(
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
+    // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
+    inspector: config.inspector ?? running?.resolved.inspector,
+    ledger:
+      running === undefined ? resolveLedger(config.ledger, config.inspector !== undefined) : running.resolved.ledger,
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
     // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
@@ -166,6 +174,7 @@ export function resolveConfig(
     ...faults,
     ...findProblems(resolved, faults),
     ...limitsProblems(config.responseCache, resolved.sharesState),
+    ...ledgerProblems(config.ledger),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
   return resolved;

@@ -1,3 +1,5 @@
 export { postgresStorage } from '../storage/postgres/postgres-storage.ts';
 export type { PostgresStorageOptions } from '../storage/postgres/postgres-storage.ts';
 export type { PostgresClient, PostgresPool } from '../storage/postgres/driver.ts';
+export { postgresLedger } from '../storage/postgres/postgres-ledger.ts';
+export type { PostgresLedgerOptions } from '../storage/postgres/postgres-ledger.ts';

@@ -13,6 +13,7 @@ const EXPOSED = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'X-Next-Cursor',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [
     `${brand}-Cache-Status`,
     `${brand}-Cache-Age`,

@@ -1,4 +1,4 @@
-import { type Account, ANONYMOUS } from '../core/account.ts';
+import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
@@ -8,16 +8,19 @@ import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import {
   type AccountOperation,
   type BatchOperation,
+  type LedgerOperation,
   type CatalogOperation,
   dialectAt,
   isBatch,
   isCatalog,
+  isLedger,
   type Match,
   matchRoute,
 } from './routes.ts';
@@ -37,9 +40,9 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  */
 export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
+  if (match === undefined) return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
   const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
@@ -50,7 +53,7 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    const found = authorize(call, 'inference', router.internals);
+    const found = authorize(call, scopeOf(operation), router.internals);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -86,7 +89,9 @@ function perform(
     () =>
       isBatch(operation)
         ? batchReply(router, operation, call, account, context.headers)
-        : modelReply(router, operation, call, account, context),
+        : isLedger(operation)
+          ? ledgerReply(router, operation, call, account, context.headers)
+          : modelReply(router, operation, call, account, context),
     (error) => failedReply(router, context, error),
   );
 }
@@ -94,7 +99,7 @@ function perform(
 /** Lets a model answer. */
 function modelReply(
   router: Router,
-  operation: Exclude<AccountOperation, BatchOperation>,
+  operation: Exclude<AccountOperation, BatchOperation | LedgerOperation>,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
@@ -120,6 +125,18 @@ function mostNumbers({ internals }: Router): number {
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
   return answerBatches(...request);
+}
+
+/** What a key must be for. A generation may be looked at by whoever made it, and by management keys. */
+function scopeOf({ name }: AccountOperation): Scope | undefined {
+  if (name === 'generation') return undefined;
+  return name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
+}
+
+/** What reads the ledger is loaded by the first request that is about it. */
+async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>): Promise<HttpReply> {
+  const { answerLedger } = await import('./ledger-operations.ts');
+  return answerLedger(...request);
 }
 
 /** The answer that a failure is. */

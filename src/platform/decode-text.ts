@@ -50,11 +50,13 @@ export class TextPieces {
       this.#hasBegun ||= ascii !== '';
       return ascii;
     }
-    // A decoder that has seen nothing takes a mark in the middle of a text for one at its beginning.
-    this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: this.#hasBegun });
-    this.#hasBegun = true;
+    // By hand: a decoder that begins with half a character takes a mark behind it for one at the beginning.
+    this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: true });
     this.#isCut = (bytes.at(-1) ?? 0) > LAST_ASCII || (this.#isCut && bytes.length === 0);
-    return this.#decoder.decode(bytes, STREAMED);
+    const text = this.#decoder.decode(bytes, STREAMED);
+    const isMarked = !this.#hasBegun && text.startsWith(BYTE_ORDER_MARK);
+    this.#hasBegun ||= text !== '';
+    return isMarked ? text.slice(1) : text;
   }
 
   /** What was cut off by the end. */
@@ -64,6 +66,7 @@ export class TextPieces {
 }
 
 const LAST_ASCII = 0x7f;
+const BYTE_ORDER_MARK = '\ufeff';
 
 /** Characters from which on a text is written verbatim where that is known to be right. Shorter ones are quoted fast. */
 export const LONG_TEXT = 32 * 1024;

@@ -4,6 +4,7 @@ import { compileRules } from '../core/normalize/rules.ts';
 import { AnswerLengths } from '../runtime/chat/world.ts';
 import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
+import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
@@ -84,6 +85,10 @@ export function buildServices(
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events),
+    ledger:
+      before?.ledger ??
+      (config.ledger &&
+        new RequestLedger({ ...config.ledger, secret: config.identitySecret.reveal(), environment, events })),
     responses:
       running?.config.usage === config.usage && before
         ? before.responses

@@ -28,6 +28,7 @@ export function contextOf(
     within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
     policies: inner?.policies,
     native,
+    format: options.dialect,
     batch: options.batch,
     anthropicBeta: options.anthropicBeta,
     verbatim: options.verbatim,

@@ -86,6 +86,9 @@ export function routerWith<
       },
       open: (body, options) => version().chat.open(body, options),
       on: (name, listener) => version().services.events.on(name, listener),
+      get ledger() {
+        return version().services.ledger;
+      },
       update,
       get configuration() {
         return version().configuration;
@@ -95,6 +98,7 @@ export function routerWith<
       },
       async close() {
         await batches.close();
+        await current.services.ledger?.close();
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));
         await resolved.state.close?.();

@@ -16,6 +16,7 @@ import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
+import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 
 /** What comes with a call besides its body. */
@@ -114,6 +115,8 @@ export interface Router<Model extends string = string> {
   explain(request: ChatRequest<Model>, options?: CallOptions): Promise<Explanation>;
   /** Adds a listener; gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+  /** What was kept of requests; undefined without the option `ledger`. What waits to be written is written first. */
+  readonly ledger: ReadableLedger | undefined;
   /**
    * Puts another configuration in force, for requests that begin from now on; those under way end on the one that they
    * began with. Health, sessions, budgets, limits, batches, and the connections of providers that are in both go on.

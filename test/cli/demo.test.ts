@@ -52,6 +52,8 @@ describe('signalbox demo', () => {
     const models = await (await fetch(url.replace('/chat/completions', '/models'))).text();
     expect(models).toContain('demo/small');
     expect(models).not.toContain('openai/');
+    const page = /^Inspector: (\S+)$/.exec(lines[0] ?? '')?.[1] ?? '';
+    expect((await fetch(page)).headers.get('content-type')).toContain('text/html');
     expect(await stop()).toBe(0);
     expect(lines.at(-1)).toBe('Stopped.');
   });

@@ -6,7 +6,7 @@ import { type Answered, type CallInit, chatBody, send } from '../support/http-ca
 /** The headers that pages of other sites may read. */
 const EXPOSED =
   'X-Generation-Id, x-request-id, request-id, Retry-After, X-Should-Retry, X-RateLimit-Limit, X-RateLimit-Remaining, ' +
-  'X-RateLimit-Reset, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
+  'X-RateLimit-Reset, X-Next-Cursor, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
   'X-OpenRouter-Cache-Status, X-OpenRouter-Cache-Age, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Source-Id';
 
 const SITE = 'https://app.example.com';

@@ -1,5 +1,6 @@
 import type { ErrorType } from '../../protocol/error.ts';
 import type { ProviderReply } from '../../contracts/provider.ts';
+import type { Usage } from '../../protocol/chunk.ts';
 import type { PlanStep } from '../selection/route-plan.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */
@@ -80,6 +81,12 @@ export interface Attempt {
   readonly hedge?: boolean | undefined;
   /** What a call that was given up may have cost, in US dollars. */
   readonly costUsd?: number | undefined;
+  /** First token of a stream, or end of a non-streaming answer. Absent for a call that failed before it. */
+  readonly firstTokenAt?: number | undefined;
+  /** What its provider says it used. Absent when it said nothing, or when the call is under way. */
+  readonly usage?: Usage | undefined;
+  /** What is charged for it, in whole nano-dollars. Absent while the call is under way. */
+  readonly chargedNanoUsd?: number | undefined;
   readonly outcome: { readonly ok: true } | { readonly ok: false; readonly failure: AttemptFailure };
 }
 

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ChatRequest, ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts';
@@ -49,6 +50,8 @@ export interface RequestContext {
   /** Rules of the request that this one is a part of. */
   readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
+  /** API format in which it came. Default: that of chat. */
+  readonly format?: DialectName | undefined;
   /** True for a request of a batch. Default false. */
   readonly batch?: boolean | undefined;
   /** Value of the header `x-anthropic-beta`. */
@@ -137,6 +140,7 @@ export function normalizeChatRequest(
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     native: context.native,
+    format: context.format,
     anthropicBetas: betas(context.anthropicBeta),
     extra: collectExtra(request),
     ...(applied && { applied }),

@@ -1,6 +1,7 @@
 import type { Endpoint, EndpointTier } from '../../catalog/endpoint.ts';
 import type { Modality, Operation, ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
@@ -147,6 +148,8 @@ export interface Session {
    * the first messages, by those who need it.
    */
   readonly key?: string | undefined;
+  /** The number by which it draws its endpoints, where its key is not known any more: in a replay. */
+  readonly draw?: number | undefined;
 }
 
 /** Service tier after aliases: `fast` is priority, `auto` is none. */
@@ -207,6 +210,8 @@ export interface RoutedRequest {
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
   readonly within?: Within | undefined;
+  /** API format in which it came. Absent for that of chat. */
+  readonly format?: DialectName | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
   /** What it took of the account's rate limits. Absent where nothing is limited. */

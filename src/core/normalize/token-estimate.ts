@@ -40,6 +40,11 @@ export function likelyPromptTokens({ needs, messages, likelyTokens: counted }: E
   return likely;
 }
 
+/** The same where it has been worked out already; undefined elsewhere. */
+export function knownPromptTokens(messages: readonly Message[] | undefined): number | undefined {
+  return messages && ESTIMATES.get(messages);
+}
+
 /** Tokens of the role of a message, and of what separates it from the next one. */
 const PER_MESSAGE = 4;
 

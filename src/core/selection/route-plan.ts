@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
+import type { SeenWorld } from '../ledger/plan-seen.ts';
 import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 
 /** Which rule left an endpoint out (gaps 7.4, `excluded_by`). */
@@ -74,6 +75,8 @@ export interface RoutePlan {
   readonly applied?: AppliedConfiguration | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
+  /** What the decision saw of the world. Absent unless a ledger keeps it. */
+  readonly seen?: SeenWorld | undefined;
 }
 
 /** True for an endpoint that a plugin will shorten the prompt for. The own keys of an account share that. */

@@ -51,6 +51,10 @@ export const HEADERS = {
   CacheTtl: { description: 'Seconds that the answer is kept.', schema: { type: 'integer' } },
   CacheAge: { description: 'Seconds since a kept answer was made.', schema: { type: 'integer', minimum: 0 } },
   CacheSource: { description: 'Id of the answer that was kept.', schema: { type: 'string' } },
+  NextCursor: {
+    description: 'Where the next page begins; absent on the last one.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
   Allow: { description: 'Methods that the path takes.', schema: { type: 'string' } },
 } as const;
 
@@ -74,9 +78,23 @@ const LIMITED = {
 /** The messages wire has a name of its own for the id of a call. */
 const NAMED = { 'Request-Id': header('RequestId') };
 
+/** Answers that are lines of text, page by page. */
+export function lines(description: string, types: readonly string[]): object {
+  return {
+    description,
+    headers: { ...MEANT, 'X-Next-Cursor': header('NextCursor') },
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  };
+}
+
 /** An answer whose schema is no component. */
 export function described(description: string, schema: object): object {
   return { description, headers: MEANT, content: { 'application/json': { schema } } };
+}
+
+/** A success that is no JSON. */
+export function plain(description: string, type: string): object {
+  return { description, headers: MEANT, content: { [type]: { schema: { type: 'string' } } } };
 }
 
 /** The answer to an operation that went well. */

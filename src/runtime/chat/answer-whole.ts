@@ -46,6 +46,7 @@ function settle({ request }: Execution, answer: Answer, result: UpstreamResult):
   const calls = first?.message.tool_calls;
   const settled = answer.settle({
     finishReason: first?.finish_reason ?? null,
+    nativeFinishReason: first?.native_finish_reason ?? undefined,
     toolCalls: calls && judgeToolCalls(calls, request.tools),
   });
   return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };

@@ -66,6 +66,8 @@ export interface AnswerFacts {
   /** What the cost consists of; absent when the provider reported the cost, or when unknown the price. */
   readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
+  /** In the provider's own words, where it told. */
+  readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }

@@ -20,7 +20,7 @@ import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
-import { learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
+import { accountOf, learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /** What an execution shares with others, where it is one of several for the same request. */
@@ -192,9 +192,15 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
     const costUsd =
       'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
-    const ended: Attempt = { ...attempt, endedAt: this.#services.environment.now(), outcome, costUsd };
+    const reserved = (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
+    const ended: Attempt = {
+      ...attempt,
+      endedAt: this.#services.environment.now(),
+      outcome,
+      costUsd,
+      ...accountOf(this.#services, this.request, made, end, reserved),
+    };
     this.#attempts.push(ended);
-    (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
     if ('facts' in end) {
       const sent = this.#prepared.get(made.endpoint.id) ?? this.request;

@@ -1,7 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import { planRoute } from '../../core/selection/plan-route.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts, timeoutsOf } from './call-watch.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
@@ -10,7 +9,7 @@ import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { worldOf } from './world.ts';
+import { planOn, worldOf } from './world.ts';
 import type { Answer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -30,7 +29,7 @@ export async function planEmbeddings(
 ): Promise<RoutePlan> {
   const news = services.cooldowns?.refresh();
   if (news !== undefined) await news;
-  return planRoute(request, worldOf(services));
+  return planOn(services, request, worldOf(services));
 }
 
 /** Runs a planned request for embeddings to its answer, by the same attempts and accounting as a chat request. */

@@ -81,6 +81,8 @@ export interface AttemptEvent extends AttemptFacts {
   readonly failure?: AttemptFailure | undefined;
   /** What the provider says this call used, also when its answer was no good. Absent when it said nothing. */
   readonly usage?: Usage | undefined;
+  /** What is charged for this call, in whole nano-dollars. Absent for nothing, or when no price is known. */
+  readonly costNanoUsd?: number | undefined;
   /** US dollars that a call which was given up may have cost. Absent for others, or when no price is known. */
   readonly givenUpCost?: number | undefined;
 }
@@ -139,6 +141,8 @@ export interface StageCosts {
   readonly durationMs: number;
   /** US dollars for services such as a search, without calls of models. Absent when there were none. */
   readonly serviceCost?: number | undefined;
+  /** The same in whole nano-dollars, as it is charged: exact sums are made of these. */
+  readonly serviceNanoUsd?: number | undefined;
   /** US dollars for the models that it asked through the router; those are requests of their own. */
   readonly modelCost?: number | undefined;
   /** Tokens of the models that it asked. */

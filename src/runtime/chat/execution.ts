@@ -10,10 +10,9 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts } from './attempt-call.ts';
-import { planRoute } from '../../core/selection/plan-route.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { type AttemptKind, AttemptLoop, type AttemptLoopOptions } from './attempt-loop.ts';
-import { worldOf } from './world.ts';
+import { planOn, worldOf } from './world.ts';
 import { billAnswer } from './settle.ts';
 import type { RuntimeServices } from './services.ts';
 import { timeoutsOf } from './call-watch.ts';
@@ -37,6 +36,8 @@ export interface AnswerCall {
 /** How an answer ended, apart from what it used. */
 interface AnswerEnd {
   readonly finishReason: string | null;
+  /** In the provider's own words, where it told. */
+  readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }
@@ -136,7 +137,7 @@ export function planRequest(
   return andThen(found, (served) =>
     // Both were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
     andThen(services.sticky.isSlow ? undefined : news, () =>
-      planRoute(request, worldOf(services, { request, served, roll: known.roll })),
+      planOn(services, request, worldOf(services, { request, served, roll: known.roll })),
     ),
   );
 }

@@ -19,6 +19,7 @@ import type { EventHub } from './events.ts';
 import type { Rates } from '../limits/rates.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
+import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
@@ -49,6 +50,8 @@ export interface RuntimeServices {
   readonly rates: Rates;
   readonly spending: Spending;
   readonly responses: Responses;
+  /** Absent where nothing is kept of requests. */
+  readonly ledger: RequestLedger | undefined;
   readonly endUsers: EndUsers;
   readonly events: EventHub;
   /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */

@@ -1,16 +1,19 @@
 import { type ReportedUsage, scatter } from '../../core/stream/pieces.ts';
+import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { warn } from './events.ts';
 import { factsOf, isListed } from './announce.ts';
-import type { AnswerFacts, AttemptedCall } from './attempt-call.ts';
+import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { Answer, Execution, AnswerCall } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -23,12 +26,15 @@ export interface Recorded {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly attempts: readonly Attempt[];
+  readonly plan: RoutePlan;
+  /** How the response cache was used, where it took part. */
+  readonly report?: CacheReport | undefined;
 }
 
 /** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
 export function settleAttempt(
   services: RuntimeServices,
-  execution: Recorded,
+  execution: Pick<Recorded, 'request'>,
   attempt: Attempt,
   answer: AttemptedCall,
   facts?: AnswerFacts,
@@ -56,7 +62,8 @@ export function settleAttempt(
     durationMs: attempt.endedAt - attempt.startedAt,
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
     failure: outcome.ok ? undefined : inOurWords(outcome.failure),
-    usage: facts?.usage ?? usageOfFailed(answer, execution.request),
+    usage: attempt.usage,
+    ...(attempt.chargedNanoUsd ? { costNanoUsd: attempt.chargedNanoUsd } : {}),
     ...(attempt.costUsd === undefined ? {} : { givenUpCost: attempt.costUsd }),
   });
 }
@@ -107,6 +114,30 @@ export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, fai
   if (reported === undefined && !ABANDONED.has(failed.kind)) return 0;
   const billed = { ...billingOf(request, serviceTier, reported), completionTokens: likelyTokens, outputImages };
   return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
+}
+
+/** What a call used and cost, where anybody wants to know. */
+export function accountOf(
+  { ledger, events }: Pick<RuntimeServices, 'ledger' | 'events'>,
+  request: RoutedRequest,
+  made: AttemptedCall,
+  end: CallEnd,
+  reserved: number | undefined,
+): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> | undefined {
+  if (ledger === undefined && !events.heard('attempt')) return undefined;
+  const isAnswer = 'facts' in end;
+  return {
+    firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
+    usage: isAnswer ? end.facts.usage : usageOfFailed(made, request),
+    chargedNanoUsd: reserved ?? chargedFor(made, request, end),
+  };
+}
+
+/** What is charged for a call that has ended, in whole nano-dollars; undefined for an answer whose price nobody knows. */
+export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
+  if ('failure' in end) return spentOnFailed(made, request, end.failure);
+  const { cost } = end.facts.usage;
+  return cost === undefined ? undefined : nanoFromUsd(cost);
 }
 
 /** Failures after which the provider may go on, and charges for it. */
@@ -161,6 +192,11 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  services.ledger?.answered(services.facts, execution, {
+    ...facts,
+    endpoint: answer.endpoint,
+    firstTokenAt: answer.firstTokenAt,
+  });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
@@ -186,6 +222,7 @@ export function settleError(
   const { rateTicket } = execution.request;
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
+  services.ledger?.failed(services.facts, execution, error, committed);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {

@@ -1,3 +1,4 @@
+import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { PluginFacts, PluginOutcome, StageCosts, ToolCallOutcome } from './events.ts';
@@ -12,6 +13,7 @@ export class StageMeter {
   readonly #request: NormalizedRequest;
   readonly #startedAt: number;
   #serviceCost: number | undefined;
+  #serviceNanoUsd = 0;
   #modelCost: number | undefined;
   #modelTokens: number | undefined;
 
@@ -24,7 +26,10 @@ export class StageMeter {
 
   /** Notes what a service cost, in US dollars. */
   used(cost: number | undefined): void {
-    if (cost !== undefined) this.#serviceCost = (this.#serviceCost ?? 0) + cost;
+    if (cost === undefined) return;
+    this.#serviceCost = (this.#serviceCost ?? 0) + cost;
+    // As budgets are charged, so that sums agree: each use by itself.
+    this.#serviceNanoUsd += Math.max(0, nanoFromUsd(cost));
   }
 
   /** Notes what a model used that was asked on the way. */
@@ -41,7 +46,8 @@ export class StageMeter {
   }
 
   pluginEnds(plugin: string, hook: PluginFacts['hook'], outcome: PluginOutcome): void {
-    const { events } = this.#services;
+    const { events, ledger } = this.#services;
+    ledger?.worked(this.#request.id, { kind: 'plugin', id: plugin, hook, outcome, ...this.#ended() });
     if (!events.heard('plugin')) return;
     const request = factsOf(this.#request);
     events.emit('plugin', { request, stage: this.stage, plugin, hook, outcome, ...this.#costs() });
@@ -54,16 +60,23 @@ export class StageMeter {
   }
 
   toolEnds(tool: string, name: string, outcome: ToolCallOutcome): void {
-    const { events } = this.#services;
+    const { events, ledger } = this.#services;
+    ledger?.worked(this.#request.id, { kind: 'tool', type: tool, name, outcome, ...this.#ended() });
     if (!events.heard('tool')) return;
     const request = factsOf(this.#request);
     events.emit('tool', { request, stage: this.stage, tool, name, outcome, ...this.#costs() });
+  }
+
+  #ended(): { readonly startedAt: number; readonly endedAt: number; readonly cost_nano_usd?: number } {
+    const times = { startedAt: this.#startedAt, endedAt: this.#services.environment.now() };
+    return this.#serviceNanoUsd === 0 ? times : { ...times, cost_nano_usd: this.#serviceNanoUsd };
   }
 
   #costs(): StageCosts {
     return {
       durationMs: this.#services.environment.now() - this.#startedAt,
       serviceCost: this.#serviceCost,
+      ...(this.#serviceNanoUsd === 0 ? {} : { serviceNanoUsd: this.#serviceNanoUsd }),
       modelCost: this.#modelCost,
       modelTokens: this.#modelTokens,
     };

@@ -3,6 +3,8 @@ import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import type { World } from '../../core/selection/performance.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { planSeen } from '../../core/ledger/plan-seen.ts';
+import { planRoute } from '../../core/selection/plan-route.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { RecordMap } from './endpoint-records.ts';
 
@@ -28,6 +30,11 @@ export function worldOf(services: RuntimeServices, { request, served, roll }: Kn
     strategy,
     adaptive,
   };
+}
+
+/** Plans a request on a world, and keeps what the plan depended on where a ledger wants it. */
+export function planOn({ ledger }: RuntimeServices, request: RoutedRequest, world: World): RoutePlan {
+  return ledger === undefined ? planRoute(request, world) : planSeen(request, world);
 }
 
 /** Endpoints in the order of a plan; those that are asked nothing at the moment come last. */

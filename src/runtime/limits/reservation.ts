@@ -1,10 +1,9 @@
-import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { BudgetTicket } from '../../core/limits/budget.ts';
 import { mostPromptTokens } from '../../core/limits/most-tokens.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
-import { spentOnFailed } from '../chat/settle.ts';
+import { chargedFor } from '../chat/settle.ts';
 import type { Spending } from './spending.ts';
 
 /** What the calls of one execution reserve, one after the other. */
@@ -36,15 +35,16 @@ export class Reservation {
     this.#endpoint = endpoint;
   }
 
-  /** Settles the call that was reserved for. A cost that is unknown is taken for all that was reserved. */
-  settle(made: AttemptedCall, end: CallEnd): void {
+  /**
+   * Settles the call that was reserved for, and gives the nano-dollars that were charged; undefined where nothing was
+   * reserved. A cost that is unknown is taken for all that was reserved.
+   */
+  settle(made: AttemptedCall, end: CallEnd): number | undefined {
     const ticket = this.#take();
-    if (ticket === undefined) return;
-    if ('failure' in end) this.#spending.settle(ticket, spentOnFailed(made, this.#request, end.failure));
-    else {
-      const { cost } = end.facts.usage;
-      this.#spending.settle(ticket, cost === undefined ? ticket.nanoUsd : nanoFromUsd(cost));
-    }
+    if (ticket === undefined) return undefined;
+    const nanoUsd = chargedFor(made, this.#request, end) ?? ticket.nanoUsd;
+    this.#spending.settle(ticket, nanoUsd);
+    return nanoUsd;
   }
 
   /** Gives back what no call came to use. */

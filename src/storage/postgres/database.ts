@@ -1,7 +1,7 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
-import { type Statement, type StatementName, statementsOf } from './statements.ts';
+import type { Statement, StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -9,19 +9,18 @@ export type Values = Readonly<Record<string, unknown>>;
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Something that runs statements: on its own, or as a part of a transaction. */
-export interface Session {
+export interface Session<Name extends string = StatementName> {
   /** Gives the number of rows that were changed. */
-  run(name: StatementName, values?: Values): Promise<number>;
-  all(name: StatementName, values?: Values): Promise<readonly Row[]>;
-  first(name: StatementName, values?: Values): Promise<Row | undefined>;
+  run(name: Name, values?: Values): Promise<number>;
+  all(name: Name, values?: Values): Promise<readonly Row[]>;
+  first(name: Name, values?: Values): Promise<Row | undefined>;
 }
 
 /** What a {@link PostgresDatabase} is made of. */
-export interface DatabaseOptions {
+export interface DatabaseOptions<Name extends string> {
+  readonly statements: Readonly<Record<Name, Statement>>;
   /** Gives the pool; called once. */
   readonly openPool: () => Promise<PostgresPool>;
-  /** As it appears in statements. */
-  readonly schema: string;
   readonly statementTimeoutMs: number;
   readonly connectTimeoutMs: number;
   /** Ends the pool when the database is closed. */
@@ -44,31 +43,29 @@ const GRACE_MS = 1_000;
  * A schema of a PostgreSQL database. Nothing waits for ever, not even for a server that is gone without a word; what
  * others came in between of is tried again; and a connection that is in an unknown state is thrown away.
  */
-export class PostgresDatabase implements Session {
-  readonly #options: DatabaseOptions;
-  readonly #statements: Readonly<Record<StatementName, Statement>>;
+export class PostgresDatabase<Name extends string = StatementName> implements Session<Name> {
+  readonly #options: DatabaseOptions<Name>;
   #pool: Promise<PostgresPool> | undefined;
   #closed = false;
 
-  constructor(options: DatabaseOptions) {
+  constructor(options: DatabaseOptions<Name>) {
     this.#options = options;
-    this.#statements = statementsOf(options.schema);
   }
 
-  run(name: StatementName, values?: Values): Promise<number> {
+  run(name: Name, values?: Values): Promise<number> {
     return this.#persist((client) => this.#session(client).run(name, values));
   }
 
-  all(name: StatementName, values?: Values): Promise<readonly Row[]> {
+  all(name: Name, values?: Values): Promise<readonly Row[]> {
     return this.#persist((client) => this.#session(client).all(name, values));
   }
 
-  first(name: StatementName, values?: Values): Promise<Row | undefined> {
+  first(name: Name, values?: Values): Promise<Row | undefined> {
     return this.#persist((client) => this.#session(client).first(name, values));
   }
 
   /** Does everything in it or nothing. What it does may be done again, so it must change nothing but the database. */
-  transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value> {
+  transaction<Value>(work: (session: Session<Name>) => Promise<Value>): Promise<Value> {
     return this.script(async (query) => work(this.#sessionOf(query)));
   }
 
@@ -99,15 +96,15 @@ export class PostgresDatabase implements Session {
     if (this.#options.endsPool) await (await pool)?.end?.();
   }
 
-  #session(client: PostgresClient): Session {
+  #session(client: PostgresClient): Session<Name> {
     return this.#sessionOf((text, values) =>
       inTime(client.query(text, values), this.#options.statementTimeoutMs + GRACE_MS),
     );
   }
 
-  #sessionOf(query: Query): Session {
-    const ask = (name: StatementName, values: Values = {}): ReturnType<Query> => {
-      const { text, names } = this.#statements[name];
+  #sessionOf(query: Query): Session<Name> {
+    const ask = (name: Name, values: Values = {}): ReturnType<Query> => {
+      const { text, names } = this.#options.statements[name];
       return query(
         text,
         names.map((one) => values[one]),

@@ -4,8 +4,10 @@ import { anything, checkShape, flag, kind, type OptionShape } from '../../platfo
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
+import { filesOf } from './files.ts';
 import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
+import { statementsOf } from './statements.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -16,13 +18,19 @@ const MIGRATION_TIMEOUT_MS = 60_000;
  *
  * @throws {@link StorageError} when the tables are newer than this version, or not what their version says.
  */
-async function migrate(database: PostgresDatabase, schema: string, allowed: boolean): Promise<void> {
+export async function migrate<Name extends string>(
+  database: PostgresDatabase<Name>,
+  schema: string,
+  allowed: boolean,
+  own: PostgresTables = BATCH_TABLES,
+): Promise<void> {
   const tables = quoted(schema);
-  const migrations = migrationsOf(tables);
+  const { columns } = own;
+  const migrations = own.migrationsOf(tables);
   const latest = migrations.length;
   const version = await database.script(async (query) => {
     const found = await versionOf(query, schema);
-    if (found >= latest) await expectUsable(query, schema, latest, found);
+    if (found >= latest) await expectUsable(query, schema, columns, latest, found);
     return found;
   });
   if (version >= latest) return;
@@ -41,12 +49,12 @@ async function migrate(database: PostgresDatabase, schema: string, allowed: bool
       await query(statements);
       await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
     }
-    await expectUsable(query, schema, latest, Math.max(from, latest));
+    await expectUsable(query, schema, columns, latest, Math.max(from, latest));
   }, MIGRATION_TIMEOUT_MS);
 }
 
 /** The name of a schema as it appears in statements, where some plain names mean something else. */
-function quoted(schema: string): string {
+export function quoted(schema: string): string {
   return `"${schema}"`;
 }
 
@@ -71,7 +79,13 @@ async function versionOf(query: Query, schema: string): Promise<number> {
   return Number(rows[0]?.['version'] ?? 0);
 }
 
-async function expectUsable(query: Query, schema: string, latest: number, version: number): Promise<void> {
+async function expectUsable(
+  query: Query,
+  schema: string,
+  columns: PostgresTables['columns'],
+  latest: number,
+  version: number,
+): Promise<void> {
   if (version > latest) {
     throw new StorageError(
       'schema_too_new',
@@ -88,8 +102,8 @@ async function expectUsable(query: Query, schema: string, latest: number, versio
     [schema],
   );
   const known = new Set(rows.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
-  const missing = Object.entries(COLUMNS)
-    .flatMap(([table, columns]) => columns.split(' ').map((column) => `${table}.${column}`))
+  const missing = Object.entries(columns)
+    .flatMap(([table, names]) => names.split(' ').map((column) => `${table}.${column}`))
     .filter((column) => !known.has(column));
   if (missing.length > 0) {
     throw new StorageError(
@@ -105,9 +119,20 @@ interface Migration {
   readonly statements: string;
 }
 
+/** What a schema holds. */
+export interface PostgresTables {
+  /** The tables in a schema, as steps from each version to the next. */
+  readonly migrationsOf: (schema: string) => readonly Migration[];
+  /** Columns that must be there for the statements of this version to work, by table. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
 /** The tables in a schema, as steps from each version to the next. A step that was released is never changed. */
 function migrationsOf(schema: string): readonly Migration[] {
-  return [{ version: 1, statements: firstTables(schema) }];
+  return [
+    { version: 1, statements: firstTables(schema) },
+    { version: 2, statements: fileTables(schema) },
+  ];
 }
 
 /** Columns that must be there for the statements of this version to work. */
@@ -116,11 +141,15 @@ const COLUMNS: Readonly<Record<string, string>> = {
   items: 'account batch_id position custom_id custom_key body attempts token lease_until failed outcome',
   tasks: 'account batch_id effect run_at lease_until attempts token memo',
   keys: 'account key_digest fingerprint batch_id expires_at',
+  files: 'account id stage created_at delete_at touched_at record',
+  file_pieces: 'account file_id piece content',
 };
 
 // Names compare byte by byte whatever the language of the database is. Bodies are text and not jsonb, which changes
 // numbers and refuses NUL. Names that a user may make as long as he likes are looked up by their digest, because an
 // index has no room for them.
+const BATCH_TABLES: PostgresTables = { migrationsOf, columns: COLUMNS };
+
 function firstTables(schema: string): string {
   const name = 'text COLLATE "C" NOT NULL';
   return `
@@ -168,6 +197,31 @@ function firstTables(schema: string): string {
   `;
 }
 
+// Pieces are stored as they are: packing them would take longer than writing them.
+function fileTables(schema: string): string {
+  const name = 'text COLLATE "C" NOT NULL';
+  return `
+    CREATE INDEX batches_running ON ${schema}.batches (status) WHERE stage = 'batch' AND status = 'in_progress';
+
+    CREATE TABLE ${schema}.files (
+      account ${name}, id ${name},
+      stage text NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),
+      created_at bigint, delete_at bigint, touched_at bigint NOT NULL, record text,
+      PRIMARY KEY (account, id)
+    );
+    CREATE INDEX files_newest ON ${schema}.files (account, created_at, id) WHERE stage = 'file';
+    CREATE INDEX files_over ON ${schema}.files (delete_at) WHERE stage = 'file';
+    CREATE INDEX files_unfinished ON ${schema}.files (touched_at) WHERE stage <> 'file';
+
+    CREATE TABLE ${schema}.file_pieces (
+      account ${name}, file_id ${name}, piece integer NOT NULL, content bytea NOT NULL,
+      PRIMARY KEY (account, file_id, piece),
+      FOREIGN KEY (account, file_id) REFERENCES ${schema}.files (account, id)
+    );
+    ALTER TABLE ${schema}.file_pieces ALTER COLUMN content SET STORAGE EXTERNAL;
+  `;
+}
+
 /** Options of {@link postgresStorage}. Either `pool` or `connectionString` says where the database is. */
 export interface PostgresStorageOptions {
   /** A `Pool` of the package `pg`, or something like it. Stays open when the storage is closed. */
@@ -199,30 +253,35 @@ export interface PostgresStorageOptions {
  */
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
-  checkOptions(options);
+  checkOptions(options, 'postgresStorage');
   const { pool, connectionString = '', schema = 'signalbox', connections = 10, migrate: allowed = true } = options;
   const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000 } = options;
   const database = new PostgresDatabase({
     openPool: () =>
       pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    schema: quoted(schema),
+    statements: statementsOf(quoted(schema)),
     statementTimeoutMs,
     connectTimeoutMs,
     endsPool: pool === undefined,
   });
+  const files = filesOf(database);
+  const tasks = tasksOf(database);
   return {
     durable: true,
+    files,
     open: () => migrate(database, schema, allowed),
     now: async () => storedNumber(await database.first('now'), 'now'),
     ...draftsOf(database),
     ...recordsOf(database),
     ...itemsOf(database),
-    ...tasksOf(database),
+    ...tasks,
+    sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => database.close(),
   };
 }
 
-const OPTIONS: OptionShape<PostgresStorageOptions> = {
+/** Kinds of the options of {@link postgresStorage}. */
+export const OPTIONS: OptionShape<PostgresStorageOptions> = {
   pool: anything,
   connectionString: kind('a text', (value) => typeof value === 'string'),
   schema: kind('a text', (value) => typeof value === 'string'),
@@ -232,11 +291,12 @@ const OPTIONS: OptionShape<PostgresStorageOptions> = {
   connectTimeoutMs: anything,
 };
 
-function checkOptions(options: PostgresStorageOptions): void {
+/** Finds what is wrong with where a database is said to be. */
+export function checkOptions(options: PostgresStorageOptions, name: string): void {
   const { pool, connectionString, schema } = options;
   const problems: ConfigProblem[] = [];
   if ((pool === undefined) === (connectionString === undefined)) {
-    problems.push({ path: 'postgresStorage', problem: 'needs either `pool` or `connectionString`' });
+    problems.push({ path: name, problem: 'needs either `pool` or `connectionString`' });
   }
   if (connectionString !== undefined && !/^postgres(?:ql)?:\/\//.test(connectionString)) {
     problems.push({ path: 'connectionString', problem: 'must begin with postgres://' });

@@ -4,12 +4,23 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import { retry } from '../../platform/retry.ts';
-import { APPLICATION_ID, MIGRATIONS, type StatementName, STATEMENTS } from './statements.ts';
+import type { StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
 /** A row that was read. */
 export type Row = Readonly<Record<string, Sqlite.SQLOutputValue>>;
+
+/** What a file holds. */
+export interface SqliteTables<Name extends string> {
+  /** In words. */
+  readonly keeps: string;
+  /** What makes the tables, as steps from each version to the next. */
+  readonly migrations: readonly string[];
+  /** Marks a file as ours, so that the data of another program is never touched. */
+  readonly applicationId: number;
+  readonly statements: Readonly<Record<Name, string>>;
+}
 
 /** Milliseconds that SQLite itself may wait for another process; it blocks everything meanwhile. */
 const BLOCKING_WAIT_MS = 5;
@@ -24,17 +35,19 @@ const CHECK_UP_TO_BYTES = 32_000_000;
  * One file, opened. SQLite works while everything else waits, so whatever may take long is cut into slices, and a file
  * that another process holds is waited for without blocking.
  */
-export class SqliteConnection {
+export class SqliteConnection<Name extends string = StatementName> {
   readonly file: string;
   readonly #busyTimeoutMs: number;
-  readonly #prepared = new Map<StatementName, Sqlite.StatementSync>();
+  readonly #tables: SqliteTables<Name>;
+  readonly #prepared = new Map<Name, Sqlite.StatementSync>();
   #database: Sqlite.DatabaseSync | undefined;
   #opening: Promise<void> | undefined;
   #inode: number | undefined;
 
-  constructor(file: string, busyTimeoutMs: number) {
+  constructor(file: string, busyTimeoutMs: number, tables: SqliteTables<Name>) {
     this.file = file;
     this.#busyTimeoutMs = busyTimeoutMs;
+    this.#tables = tables;
   }
 
   /** @throws {@link StorageError} */
@@ -56,15 +69,15 @@ export class SqliteConnection {
   }
 
   /** Runs a statement; gives the number of rows that it changed. */
-  run(name: StatementName, values: Values = {}): number {
+  run(name: Name, values: Values = {}): number {
     return Number(this.#statement(name).run(values).changes);
   }
 
-  all(name: StatementName, values: Values = {}): readonly Row[] {
+  all(name: Name, values: Values = {}): readonly Row[] {
     return this.#statement(name).all(values);
   }
 
-  first(name: StatementName, values: Values = {}): Row | undefined {
+  first(name: Name, values: Values = {}): Row | undefined {
     return this.#statement(name).get(values);
   }
 
@@ -126,7 +139,7 @@ export class SqliteConnection {
     this.#database = database;
     await this.#patiently(() => {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}; PRAGMA foreign_keys = ON`);
-      migrate(database, this.file);
+      migrate(database, this.file, this.#tables);
     });
     await this.#patiently(() => {
       const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() ?? {};
@@ -148,7 +161,7 @@ export class SqliteConnection {
         throw new StorageError('corrupt', `The file "${this.file}" is damaged; move it away and restore a copy of it.`);
       }
     }
-    for (const [name, text] of Object.entries(STATEMENTS)) {
+    for (const [name, text] of Object.entries<string>(this.#tables.statements)) {
       try {
         database.prepare(text);
       } catch (error) {
@@ -175,10 +188,10 @@ export class SqliteConnection {
     throw new StorageError('not_open', `The file "${this.file}" is not open; call open() first.`);
   }
 
-  #statement(name: StatementName): Sqlite.StatementSync {
+  #statement(name: Name): Sqlite.StatementSync {
     const known = this.#prepared.get(name);
     if (known !== undefined) return known;
-    const statement = this.#opened().prepare(STATEMENTS[name]);
+    const statement = this.#opened().prepare(this.#tables.statements[name]);
     this.#prepared.set(name, statement);
     return statement;
   }
@@ -263,13 +276,14 @@ function sqliteFailure(error: unknown, file: string): unknown {
  *
  * @throws {@link StorageError} when the file is newer than this version, or belongs to another program.
  */
-function migrate(database: DatabaseSync, file: string): void {
+function migrate(database: DatabaseSync, file: string, tables: SqliteTables<string>): void {
+  const { migrations, applicationId } = tables;
   database.exec('BEGIN IMMEDIATE');
   try {
-    const version = versionOf(database, file);
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    if (version < MIGRATIONS.length) {
-      database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
+    const version = versionOf(database, file, tables);
+    for (const step of migrations.slice(version)) database.exec(step);
+    if (version < migrations.length) {
+      database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`);
     }
     database.exec('COMMIT');
   } catch (error) {
@@ -279,20 +293,24 @@ function migrate(database: DatabaseSync, file: string): void {
 }
 
 /** The version of the tables; 0 for an empty file. */
-function versionOf(database: DatabaseSync, file: string): number {
+function versionOf(
+  database: DatabaseSync,
+  file: string,
+  { migrations, applicationId, keeps }: SqliteTables<string>,
+): number {
   const version = pragma(database, 'user_version');
   const owner = pragma(database, 'application_id');
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables'];
-  if (owner !== APPLICATION_ID && (tables !== 0 || version !== 0 || owner !== 0)) {
+  if (owner !== applicationId && (tables !== 0 || version !== 0 || owner !== 0)) {
     throw new StorageError(
       'not_ours',
-      `The file "${file}" is the database of another program; name a file that is Signalbox's own.`,
+      `The file "${file}" is the database of another program, or holds something else of Signalbox; name a file for ${keeps} alone.`,
     );
   }
-  if (version > MIGRATIONS.length) {
+  if (version > migrations.length) {
     throw new StorageError(
       'schema_too_new',
-      `The file "${file}" has tables of version ${version}, and this version of Signalbox knows ${MIGRATIONS.length}; ` +
+      `The file "${file}" has tables of version ${version}, and this version of Signalbox knows ${migrations.length}; ` +
         'install the newer version again.',
     );
   }

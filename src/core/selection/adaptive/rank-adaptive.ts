@@ -44,7 +44,7 @@ export function rankAdaptively(
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compareCosts(weighed, policy);
-  const drawn = draw(weighed, sessionOf(request), world.roll);
+  const drawn = draw(weighed, sessionDraw(request), world.roll);
   const ordered = weighed.filter((one) => one !== drawn).sort(byPlaceAndValue);
   return [...(drawn === undefined ? [] : [drawn]), ...ordered].map((one) => ({
     endpoint: one.endpoint,
@@ -53,9 +53,12 @@ export function rankAdaptively(
   }));
 }
 
-/** Sessions of accounts are their own. */
-function sessionOf({ account, session: { key } }: RoutedRequest): string | undefined {
-  return key === undefined ? undefined : `${account.id}\n${key}`;
+/** The number by which a named session draws its endpoints. Sessions of accounts are their own. */
+export function sessionDraw({
+  account,
+  session: { key, draw },
+}: Pick<RoutedRequest, 'account' | 'session'>): number | undefined {
+  return draw ?? (key === undefined ? undefined : drawOf(`${account.id}\n${key}`));
 }
 
 const NEXT = 'next by expected cost and health';
@@ -128,7 +131,7 @@ function isRefused({ admission }: Weighed): boolean {
   return admission?.ok === false;
 }
 
-function draw(weighed: readonly Weighed[], session: string | undefined, roll: number): Weighed | undefined {
+function draw(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
   if (session !== undefined) return rendezvous(weighed, session);
   let left = roll;
   let last: Weighed | undefined;
@@ -142,7 +145,7 @@ function draw(weighed: readonly Weighed[], session: string | undefined, roll: nu
 }
 
 /** Each endpoint draws a time to wait, the shorter the larger its share; who is first serves. */
-function rendezvous(weighed: readonly Weighed[], session: string): Weighed | undefined {
+function rendezvous(weighed: readonly Weighed[], session: number): Weighed | undefined {
   let first: Weighed | undefined;
   let soonest = Infinity;
   for (const one of weighed) {
@@ -161,15 +164,26 @@ function figuresOf({ costUsd, warmth, health, slowness, admission, share }: Weig
   return { expectedCostUsd: costUsd, warmth, health, slowness, headroom: admission?.headroom ?? 1, share };
 }
 
-/** A number above 0 and at most 1 that a session has at an endpoint: the same in every instance and at any time. */
-export function chanceOf(session: string, endpoint: string): number {
-  // FNV-1a, and a finish that spreads its low bits (Murmur3).
+/** A 32-bit number that stands for a session in {@link chanceOf}; the session cannot be read from it. */
+export function drawOf(session: string): number {
+  // FNV-1a.
   let hash = 0x811c9dc5;
   for (let index = 0; index < session.length; index += 1)
     hash = Math.imul(hash ^ session.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+/**
+ * A number above 0 and at most 1 that a session has at an endpoint: the same in every instance and at any time.
+ *
+ * @param draw - Of the session; see {@link drawOf}.
+ */
+export function chanceOf(draw: number, endpoint: string): number {
+  let hash = draw;
   for (let index = 0; index < endpoint.length; index += 1) {
     hash = Math.imul(hash ^ endpoint.charCodeAt(index), 0x01000193);
   }
+  // A finish that spreads its low bits (Murmur3).
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (((hash ^ (hash >>> 16)) >>> 0) + 1) / 2 ** 32;

@@ -1,0 +1,134 @@
+import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { createRouter } from '../index.ts';
+import { type Command, CommandError, type CommandIo } from './command.ts';
+import { loadConfig } from './load-config.ts';
+
+const USAGE = `[options]
+
+Writes the records of a ledger, one per line: what was decided about each request, what became of it and what it cost.
+Reads the ledger of a server, page by page, with a management key; or, with --config, the store that the option
+ledger of a configuration names.
+
+  --format <form>  jsonl, or csv for spreadsheets. Default: jsonl
+  --out <path>     File to write. Default: print
+  --account <id>   Only requests of this account
+  --from <ms>      Only requests from this time on, in milliseconds since 1970
+  --to <ms>        Only requests before this time
+  --config <path>  Read the store of this configuration, and not a server
+  --url <address>  Base URL of the server, for example http://localhost:3000/v1. Default: SIGNALBOX_URL
+                   The key is taken from SIGNALBOX_API_KEY; it is no option, so that it is not in the list of
+                   processes.`;
+
+/** Records that are asked for at a time. */
+const PAGE = 1_000;
+/** Milliseconds in which a server answers with a page. */
+const TIMEOUT_MS = 60_000;
+
+/** Lines of a page, without the head of CSV, and where the next one begins. */
+interface Page {
+  readonly head: string | undefined;
+  readonly lines: string;
+  readonly next: string | undefined;
+}
+
+type PageReader = (query: URLSearchParams) => Promise<Page>;
+
+/** `signalbox ledger export`: writes what a ledger has kept. */
+export const ledgerExport: Command = {
+  name: 'ledger export',
+  summary: 'Write the records of a ledger as JSON lines or CSV',
+  usage: USAGE,
+  async run(args, io) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: Object.fromEntries(
+        ['format', 'out', 'account', 'from', 'to', 'config', 'url'].map((name) => [name, { type: 'string' as const }]),
+      ),
+    });
+    const { format = 'jsonl', out, config, url, ...filters } = values as Readonly<Record<string, string | undefined>>;
+    if (format !== 'jsonl' && format !== 'csv')
+      throw new CommandError(`--format must be jsonl or csv, not "${format}".`);
+    const query = new URLSearchParams({ format, limit: String(PAGE) });
+    for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.set(name, value);
+    const { read, close } = config === undefined ? serverReader(url, io) : await storeReader(config, io);
+    const target = out === undefined ? undefined : createWriteStream(resolve(io.folder, out));
+    try {
+      let isFirst = true;
+      for (;;) {
+        const { head, lines, next } = await read(query);
+        const text = isFirst && head !== undefined ? head + lines : lines;
+        isFirst = false;
+        if (target === undefined) {
+          if (text !== '') io.print(text.replace(/\r?\n$/, ''));
+        } else if (!target.write(text)) await once(target, 'drain');
+        if (next === undefined) return 0;
+        query.set('after', next);
+      }
+    } finally {
+      target?.end();
+      if (target !== undefined) await finished(target);
+      await close();
+    }
+  },
+};
+
+/** Splits a page of CSV from its head. */
+function pageOf(text: string, format: string | null, next: string | undefined): Page {
+  if (format !== 'csv') return { head: undefined, lines: text, next };
+  const end = text.indexOf('\n') + 1;
+  return { head: text.slice(0, end), lines: text.slice(end), next };
+}
+
+function serverReader(option: string | undefined, io: CommandIo): { read: PageReader; close: () => Promise<void> } {
+  const base = option ?? io.environment['SIGNALBOX_URL'];
+  if (base === undefined || !URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) {
+    throw new CommandError(
+      `Give --config, or --url or SIGNALBOX_URL as the base URL of a server, as http://localhost:3000/v1.`,
+    );
+  }
+  const key = io.environment['SIGNALBOX_API_KEY'] ?? '';
+  const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
+  const read: PageReader = async (query) => {
+    let response: Response;
+    let text: string;
+    try {
+      const address = `${base.replace(/\/+$/, '')}/ledger?${query.toString()}`;
+      response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      text = await response.text();
+    } catch (error) {
+      const { cause } = error as { readonly cause?: unknown };
+      const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(error);
+      throw new CommandError(`${base} cannot be reached: ${reason}`);
+    }
+    if (!response.ok) throw new CommandError(`The server answered ${response.status}: ${text.slice(0, 300)}`);
+    return pageOf(text, query.get('format'), response.headers.get('x-next-cursor') ?? undefined);
+  };
+  return { read, close: () => Promise.resolve() };
+}
+
+async function storeReader(path: string, io: CommandIo): Promise<{ read: PageReader; close: () => Promise<void> }> {
+  const { config } = await loadConfig(io, path);
+  const router = createRouter(config);
+  const { ledger } = router;
+  if (ledger === undefined) throw new CommandError(`${path} has no option ledger, so there is nothing to export.`);
+  const { CSV_HEAD, csvLine } = await import('../core/ledger/csv.ts');
+  const number = (query: URLSearchParams, name: string): number | undefined =>
+    query.has(name) ? Number(query.get(name)) : undefined;
+  const read: PageReader = async (query) => {
+    const { records, next } = await ledger.read({
+      limit: PAGE,
+      after: query.get('after') ?? undefined,
+      account: query.get('account') ?? undefined,
+      from: number(query, 'from'),
+      to: number(query, 'to'),
+    });
+    const isCsv = query.get('format') === 'csv';
+    const lines = records.map((record) => (isCsv ? `${csvLine(record)}\r\n` : `${JSON.stringify(record)}\n`)).join('');
+    return { head: isCsv ? `${CSV_HEAD}\r\n` : undefined, lines, next };
+  };
+  return { read, close: () => router.close() };
+}

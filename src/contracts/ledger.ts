@@ -1,0 +1,128 @@
+import type { LedgerRecord } from './ledger-record.ts';
+
+export type {
+  LedgerFormat,
+  LedgerRecord,
+  LedgerUsage,
+  LedgerCandidate,
+  LedgerExclusion,
+  SeenEndpoint,
+  SeenPercentiles,
+  SeenAdmission,
+  SeenTools,
+  LedgerAttempt,
+  LedgerPlugin,
+  LedgerTool,
+  LedgerDecision,
+  LedgerPreferences,
+  LedgerTarget,
+} from './ledger-record.ts';
+
+/**
+ * What was decided about requests, what became of them and what they cost. One {@link LedgerRecord} for each request
+ * that was understood; requests that were refused before that (401, 403, a body that is not valid, an unknown model, the
+ * account's own rate limit) decided nothing, cost nothing and are not recorded.
+ *
+ * Served over HTTP, below the base path of a mount:
+ * - `GET /generation?id=gen-…`: one generation in the shape of the hosted service (gaps 10), for its own account or with
+ *   the scope `management`; anybody else gets the same 404 as for an unknown id.
+ * - `GET /ledger?after=&limit=&order=&format=jsonl|csv` and the filters of {@link LedgerFilter} (`account`, `model`,
+ *   `provider`, `endpoint`, `error`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
+ *   as they are here. The header `X-Next-Cursor` tells where to go on; it is absent on the last page.
+ * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the scope
+ *   `management`: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
+ */
+export interface Ledger {
+  /**
+   * Keeps records. Called with batches, one call at a time and never while a request waits. A record that is there
+   * already, by its id, stays as it is: a batch that failed may come again.
+   */
+  append(records: readonly LedgerRecord[]): void | Promise<void>;
+  /** Records in the order in which they came, page by page. */
+  read(query?: LedgerQuery): LedgerPage | Promise<LedgerPage>;
+  /** One record by its generation id; undefined when it is not known, or not any more. */
+  one(id: string): LedgerRecord | undefined | Promise<LedgerRecord | undefined>;
+  /** What requests cost, by one of their properties: exact sums, the dearest first, days in order. */
+  costs(query: LedgerCostQuery): readonly LedgerCost[] | Promise<readonly LedgerCost[]>;
+  /** Lets go of files and connections. */
+  close?(): void | Promise<void>;
+  /**
+   * How many records it keeps at most, in the memory of this process. A router then hands records over when somebody
+   * reads, so that nothing is written out for nobody. Absent for stores that others read, or that last.
+   */
+  readonly keeps?: number | undefined;
+}
+
+/** Which records to read. Everything that is given must hold. */
+export interface LedgerFilter {
+  readonly account?: string | undefined;
+  /** Id of the model that answered, or was asked last. */
+  readonly model?: string | undefined;
+  /** Slug of the provider that answered, or was asked last. */
+  readonly provider?: string | undefined;
+  /** Id of the endpoint that answered, or was asked last. */
+  readonly endpoint?: string | undefined;
+  /** `any`: every request that failed; otherwise an `error_type`. */
+  readonly error?: string | undefined;
+  /** A tag that the record has, with this value. */
+  readonly tag?: readonly [name: string, value: string] | undefined;
+  /** Milliseconds since 1970, included. */
+  readonly from?: number | undefined;
+  /** Milliseconds since 1970, excluded. */
+  readonly to?: number | undefined;
+}
+
+/** Which page of which records. */
+export interface LedgerQuery extends LedgerFilter {
+  /** Cursor of the page before. Default: from the beginning, or from the end where the latest come first. */
+  readonly after?: string | undefined;
+  /** Records of a page at most. Default 100. */
+  readonly limit?: number | undefined;
+  /** Default `oldest`. */
+  readonly order?: 'oldest' | 'latest' | undefined;
+}
+
+/** A page of records. */
+export interface LedgerPage {
+  readonly records: readonly LedgerRecord[];
+  /** Where the next page begins. Absent when there was nothing more at the time of the question. */
+  readonly next?: string | undefined;
+  /** Cursor behind the last record of this page, for those who wait for new ones. Absent for an empty page. */
+  readonly last?: string | undefined;
+}
+
+/** By what costs are summed. */
+export type LedgerCostKey = 'model' | 'account' | 'tag' | 'day' | 'provider' | 'endpoint';
+
+/** Which costs, and by what. */
+export interface LedgerCostQuery {
+  readonly by: LedgerCostKey;
+  /** Name of the tag to sum by; with `by: 'tag'` only, and then required. */
+  readonly tag?: string | undefined;
+  readonly account?: string | undefined;
+  /** Milliseconds since 1970, included. Default: everything that is kept. */
+  readonly from?: number | undefined;
+  /** Milliseconds since 1970, excluded. */
+  readonly to?: number | undefined;
+}
+
+/**
+ * What requests cost. By model, provider or endpoint each upstream call counts where it was made; what tools and plugins
+ * paid for services counts under the key `services`. So the sums of all keys are the same, whatever they are by.
+ */
+export interface LedgerCost {
+  /** The account, the tag's value (empty for requests without it), the day in UTC such as `2026-11-22`, and so on. */
+  readonly key: string;
+  /** Requests that were answered there or, by account, tag and day, that came. */
+  readonly requests: number;
+  /** Those of them that failed. */
+  readonly failed: number;
+  /** Upstream calls. */
+  readonly attempts: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  /** Tokens of the prompts that came from a provider's cache. */
+  readonly cached_tokens: number;
+  /** Whole nano-dollars (10⁻⁹ USD). */
+  readonly cost_nano_usd: number;
+}

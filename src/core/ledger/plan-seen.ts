@@ -1,0 +1,70 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Admission } from '../fallback/health.ts';
+import type { RoutedRequest } from '../normalize/normalized-request.ts';
+import { areComparable } from '../selection/exacto.ts';
+import type { World } from '../selection/performance.ts';
+import { planRoute } from '../selection/plan-route.ts';
+import { hasThresholds } from '../selection/rank.ts';
+import type { RoutePlan } from '../selection/route-plan.ts';
+import { type SeenState, stateOf } from './seen-endpoint.ts';
+
+/**
+ * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
+ * are known of an endpoint there are only those numbers here that a decision looks at.
+ */
+export interface SeenWorld {
+  readonly world: Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens'>;
+  /** What was known of each endpoint that was compared. Without those that were never called. */
+  readonly states: readonly SeenState[];
+  /** Answers to whether an endpoint may be called that were more than a plain yes. */
+  readonly admissions: readonly SeenAnswer[];
+}
+
+interface SeenAnswer {
+  readonly endpoint: string;
+  readonly warm: boolean;
+  readonly admission: Admission;
+}
+
+/** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
+export function planSeen(request: RoutedRequest, world: World): RoutePlan {
+  const admissions: SeenAnswer[] = [];
+  const { admission: ask } = world;
+  const watched =
+    ask === undefined
+      ? world
+      : {
+          ...world,
+          admission: (endpoint: Endpoint, warm: boolean): Admission => {
+            const admission = ask(endpoint, warm);
+            if (!isPlain(admission)) admissions.push({ endpoint: endpoint.id, warm, admission });
+            return admission;
+          },
+        };
+  const plan = planRoute(request, watched);
+  const { now, roll, served, usualAnswerTokens } = world;
+  const isExact = looksAtMeasures(request, world);
+  const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
+  const states: SeenState[] = [];
+  const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
+    const record = world.record(endpoint);
+    if (record !== undefined) states.push(stateOf(endpoint, record, { now, isExact, comparesTools }));
+  };
+  for (const step of plan.steps) note(step);
+  for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
+  return { ...plan, seen: { world: { now, roll, served, usualAnswerTokens }, states, admissions } };
+}
+
+/** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */
+function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, { strategy }: World): boolean {
+  const isSorted = preferences.sort !== undefined || serviceTier !== undefined || hasThresholds(preferences);
+  return isSorted || strategy !== 'adaptive' || targets.some(({ sort }) => sort !== undefined);
+}
+
+function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
+  return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
+}
+
+function isPlain(admission: Admission): boolean {
+  return admission.ok && admission.probe !== true && admission.headroom === undefined;
+}

@@ -1,0 +1,216 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
+import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
+import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
+import {
+  countsOf,
+  type EndpointPerformance,
+  type EndpointRecord,
+  latencyOf,
+  type PercentileValues,
+  throughputOf,
+} from '../selection/performance.ts';
+import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
+
+/**
+ * What a decision saw of an endpoint, as a few numbers, and back again. The records of the live router hold thousands of
+ * counts; a decision only ever looks at what is here. {@link recordOf} builds a record that gives the same answers: a
+ * replay then calls the same functions as the live path, and none of them knows which it is.
+ *
+ * In a replay it is always 0 o'clock: what happened before has a negative time.
+ */
+
+const HALF_HOUR_MS = 1_800_000;
+const TWO_HOURS_MS = 7_200_000;
+/** In the last half hour, but not in the last five minutes; and in the last two hours, but not in the last half. */
+const EARLIER_MS = -600_000;
+const LONG_AGO_MS = -3_600_000;
+const BUCKETS_PER_DOUBLING = 8;
+const BUCKETS = 160;
+
+/** What a decision looked at of an endpoint that was called before. */
+export interface SeenState extends Measures {
+  readonly endpoint: string;
+  readonly condition: EndpointHealth['condition'];
+  readonly lateness: number;
+  /** Monotonic milliseconds. */
+  readonly lateAt: number;
+  readonly tools: SeenTools | undefined;
+}
+
+interface Measures {
+  readonly latency: SeenPercentiles | undefined;
+  readonly throughput: SeenPercentiles | undefined;
+  readonly stability: 0 | 1 | 2;
+}
+
+/** Adding up thousands of counts takes longer than a decision; where it looked at none, those of a second ago will do. */
+const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
+const MEASURED_FOR_MS = 1_000;
+
+/**
+ * What a decision looks at of what is known of an endpoint.
+ *
+ * @param when - `isExact`: the decision may hang on measures; `comparesTools`: and on how tool calls turned out.
+ */
+export function stateOf(
+  endpoint: Endpoint,
+  { health, speed, performance }: EndpointRecord,
+  { now, isExact, comparesTools }: { readonly now: number; readonly isExact: boolean; readonly comparesTools: boolean },
+): SeenState {
+  let measures = isExact ? undefined : MEASURED.get(endpoint);
+  if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
+    measures = {
+      at: now,
+      latency: bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS)),
+      throughput: bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS)),
+      stability: stabilityOf(health, now),
+    };
+    MEASURED.set(endpoint, measures);
+  }
+  return {
+    endpoint: endpoint.id,
+    condition: health.condition,
+    lateness: speed?.lateness ?? 0,
+    lateAt: speed?.at ?? 0,
+    latency: measures.latency,
+    throughput: measures.throughput,
+    stability: measures.stability,
+    tools: comparesTools ? toolsOf(performance, now) : undefined,
+  };
+}
+
+/** Writes down what a decision saw of an endpoint. Undefined where it is as with one of which nothing bad is known. */
+export function seenEndpoint(
+  state: SeenState | undefined,
+  answers: readonly { readonly warm: boolean; readonly admission: Admission }[],
+  now: number,
+): SeenEndpoint | undefined {
+  const cold = answers.find(({ warm }) => !warm)?.admission;
+  const warm = answers.find((one) => one.warm)?.admission;
+  const asked = {
+    ...(cold === undefined ? {} : { cold: seenAdmission(cold) }),
+    ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
+  };
+  if (state === undefined) return answers.length === 0 ? undefined : asked;
+  const { condition, lateness, lateAt, latency, throughput, tools, stability } = state;
+  const seen: SeenEndpoint = {
+    ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
+    ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
+    ...asked,
+    ...(latency === undefined ? {} : { latency }),
+    ...(throughput === undefined ? {} : { throughput }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(stability === 0 ? {} : { stability }),
+  };
+  return Object.keys(seen).length === 0 ? undefined : seen;
+}
+
+function seenAdmission(admission: Admission): SeenAdmission {
+  const { ok, headroom } = admission;
+  const free = headroom === undefined ? {} : { headroom };
+  if (ok) return { ok, ...(admission.probe === true ? { probe: true } : {}), ...free };
+  const { cause, waitMs, asked } = admission;
+  return { ok, cause, wait_ms: waitMs, ...(asked === true ? { asked } : {}), ...free };
+}
+
+function bucketsOf(values: PercentileValues | undefined): SeenPercentiles | undefined {
+  return values && [bucketOf(values.p50), bucketOf(values.p75), bucketOf(values.p90), bucketOf(values.p99)];
+}
+
+/** Values are known by their buckets, so nothing is lost. */
+function bucketOf(value: number): number {
+  return Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
+}
+
+function toolsOf(performance: EndpointPerformance, now: number): SeenTools {
+  const recent = countsOf(performance, now, HALF_HOUR_MS);
+  const longer = countsOf(performance, now, TWO_HOURS_MS);
+  const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
+  return {
+    requests: recent.requests,
+    tool_requests: longer.toolRequests,
+    bad_tool_calls: longer.badToolCalls,
+    ...(median === undefined ? {} : { throughput: bucketOf(median) }),
+  };
+}
+
+/** A record that answers as the one did from which this was written; see above. */
+export function recordOf(seen: SeenEndpoint): EndpointRecord {
+  return new RestoredRecord(seen);
+}
+
+/** Measures are only restored for decisions that look at them. */
+class RestoredRecord implements EndpointRecord {
+  readonly health: EndpointHealth;
+  readonly speed: EndpointRecord['speed'];
+  readonly #seen: SeenEndpoint;
+  #performance: EndpointPerformance | undefined;
+
+  constructor(seen: SeenEndpoint) {
+    const { condition, lateness, stability } = seen;
+    this.#seen = seen;
+    const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
+    this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
+    this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
+  }
+
+  get performance(): EndpointPerformance {
+    this.#performance ??= performanceOf(this.#seen);
+    return this.#performance;
+  }
+}
+
+function healthWith([value, ageMs]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs } };
+}
+
+/** Histories that are judged to be below par, and out of order. */
+const STABILITIES: Readonly<Record<1 | 2, Partial<EndpointHealth>>> = {
+  1: { halfHour: [{ start: 0, succeeded: 90, failed: 10 }] },
+  2: { consecutiveFailures: 2, lastFailureAt: 0 },
+};
+
+function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPerformance {
+  const recent = { ...EMPTY_SLICE, start: 0, latency: histogramOf(latency), throughput: histogramOf(throughput) };
+  if (tools === undefined) return { slices: [recent] };
+  const { requests, tool_requests: toolRequests, bad_tool_calls: badToolCalls, throughput: median } = tools;
+  const earlier = {
+    ...EMPTY_SLICE,
+    start: EARLIER_MS,
+    requests,
+    // So many that the few of the last five minutes do not move the median.
+    throughput: median === undefined ? EMPTY : { first: median, counts: [1e6] },
+  };
+  return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
+}
+
+/** Counts of buckets, from the first on. */
+type Buckets = EndpointPerformance['slices'][number]['latency'];
+
+const EMPTY: Buckets = { first: 0, counts: [] };
+const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
+
+/** A hundred values with these percentiles. */
+function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
+  if (percentiles === undefined) return EMPTY;
+  const counts = Array.from({ length: BUCKETS }, () => 0);
+  for (const [index, count] of COUNTS.entries()) {
+    const bucket = percentiles[index] ?? 0;
+    counts[bucket] = (counts[bucket] ?? 0) + count;
+  }
+  return { first: 0, counts };
+}
+
+/** Up to the median, from there to the 75th percentile, to the 90th and beyond. */
+const COUNTS = [50, 25, 15, 10] as const;
+
+/** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
+export function admissionOf({ cold, warm }: SeenEndpoint, isWarm: boolean): Admission {
+  const seen = isWarm ? (warm ?? cold) : (cold ?? warm);
+  if (seen === undefined) return ADMITTED;
+  const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;
+  return ok ? { ok, probe, headroom } : { ok, cause, waitMs, asked, headroom };
+}
+
+const ADMITTED: Admission = { ok: true };

@@ -1,0 +1,113 @@
+import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerRecord } from '../../contracts/ledger.ts';
+import { dayOf } from './civil-time.ts';
+import { matchesFilter, tagOf } from './record-filter.ts';
+
+/** What one record adds to one key. */
+export type CostLine = LedgerCost;
+
+/** Key of what plugins and tools paid for services, where sums are by model, provider or endpoint. */
+export const SERVICES = 'services';
+
+type Counts = { -readonly [Name in keyof Omit<LedgerCost, 'key'>]: number };
+
+/**
+ * What a record adds to sums by endpoint: a line for each endpoint that was called, and one for services. The answer
+ * counts as a request of the endpoint that gave it, a failure as one of the endpoint that was asked last; where nobody
+ * was, it counts under the empty key.
+ */
+export function linesByEndpoint(record: LedgerRecord): readonly CostLine[] {
+  const lines = new Map<string, Counts>();
+  const line = (key: string): Counts => {
+    const known = lines.get(key) ?? { ...NOTHING };
+    lines.set(key, known);
+    return known;
+  };
+  for (const { endpoint, usage, cost_nano_usd: cost = 0 } of record.attempts) {
+    const counts = line(endpoint);
+    counts.attempts += 1;
+    counts.prompt_tokens += usage?.prompt_tokens ?? 0;
+    counts.completion_tokens += usage?.completion_tokens ?? 0;
+    counts.cached_tokens += usage?.cached_tokens ?? 0;
+    counts.cost_nano_usd += cost;
+  }
+  const end = line(record.endpoint ?? '');
+  end.requests += 1;
+  if (record.error_type !== undefined) end.failed += 1;
+  const services = record.cost_nano_usd - record.attempts.reduce((sum, { cost_nano_usd: cost = 0 }) => sum + cost, 0);
+  if (services !== 0) line(SERVICES).cost_nano_usd += services;
+  return [...lines].map(([key, counts]) => ({ key, ...counts }));
+}
+
+const NOTHING: Counts = {
+  requests: 0,
+  failed: 0,
+  attempts: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cached_tokens: 0,
+  cost_nano_usd: 0,
+};
+
+/** Costs of records by one of their properties. */
+export function sumCosts(records: Iterable<LedgerRecord>, query: LedgerCostQuery): readonly LedgerCost[] {
+  const lines: CostLine[] = [];
+  const { by, account, from, to } = query;
+  for (const record of records) {
+    if (!matchesFilter(record, { account, from, to })) continue;
+    for (const line of linesByEndpoint(record)) lines.push({ ...line, key: keyOfLine(line.key, record, query) });
+  }
+  return inOrder(addLines(lines), by);
+}
+
+function keyOfLine(endpoint: string, record: LedgerRecord, { by, tag = '' }: LedgerCostQuery): string {
+  switch (by) {
+    case 'account':
+      return record.account;
+    case 'tag':
+      return tagOf(record, tag) ?? '';
+    case 'day':
+      return dayOf(record.at);
+    case 'endpoint':
+    case 'model':
+    case 'provider':
+      return partOfEndpoint(endpoint, by, record.account);
+  }
+}
+
+/**
+ * Endpoint, model or provider of an endpoint's id.
+ *
+ * @param account - Whose request it was: the endpoints of its own keys end in its name.
+ */
+export function partOfEndpoint(endpoint: string, part: 'endpoint' | 'model' | 'provider', account: string): string {
+  const at = endpoint.indexOf('#');
+  if (part === 'endpoint' || at < 0) return endpoint;
+  const [provider = ''] = endpoint.slice(0, at).split('/');
+  if (part === 'provider') return provider;
+  const own = `@${account}`;
+  const model = endpoint.slice(at + 1, endpoint.endsWith(own) ? -own.length : undefined);
+  // A second endpoint of the same name is numbered.
+  return model.replace(/#\d+$/, '');
+}
+
+/** Lines of the same key as one. */
+export function addLines(lines: Iterable<CostLine>): readonly LedgerCost[] {
+  const sums = new Map<string, Counts>();
+  for (const { key, ...line } of lines) {
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { ...line });
+    else for (const name of NAMES) sum[name] += line[name];
+  }
+  return [...sums].map(([key, counts]) => ({ key, ...counts }));
+}
+
+const NAMES = Object.keys(NOTHING) as readonly (keyof Counts)[];
+
+/** The dearest first, days in order; equal ones by their keys, so that the same records always give the same list. */
+export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readonly LedgerCost[] {
+  const byKey = (left: LedgerCost, right: LedgerCost): number =>
+    left.key < right.key ? -1 : Number(left.key > right.key);
+  return [...costs].sort((left, right) =>
+    by === 'day' ? byKey(left, right) : right.cost_nano_usd - left.cost_nano_usd || byKey(left, right),
+  );
+}

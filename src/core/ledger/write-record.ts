@@ -1,0 +1,201 @@
+import { nanoFromUsd } from '../../catalog/cost.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type {
+  LedgerAttempt,
+  LedgerCandidate,
+  LedgerExclusion,
+  LedgerPlugin,
+  LedgerRecord,
+  LedgerTool,
+  LedgerUsage,
+} from '../../contracts/ledger.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
+import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
+import type { DraftedWork, RequestDraft } from './draft.ts';
+import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
+
+/** What a record depends on besides its draft. */
+export interface RecordContext {
+  /** Names of members of `metadata` that are kept. */
+  readonly tags: readonly string[];
+  /** What stands for the session's id. */
+  readonly session: string | undefined;
+}
+
+/** Writes the record of a request. Pure: the same draft always gives the same record. */
+export function writeRecord(draft: RequestDraft, context: RecordContext): LedgerRecord {
+  const { request, plan, attempts, works, answer, error, startedAt } = draft;
+  const last = attempts.at(-1)?.step.endpoint;
+  const endpoint = answer?.endpoint ?? last;
+  const notes = noteOf(draft);
+  const plugins = works.flatMap((work) => (work.kind === 'plugin' ? [writePlugin(work, startedAt)] : []));
+  const tools = works.flatMap((work) => (work.kind === 'tool' ? [writeTool(work, startedAt)] : []));
+  const usage = usageOfAnswer(draft);
+  const ownKeyNanoUsd = attempts.reduce((sum, attempt) => sum + ownKeyCost(attempt), 0);
+  return {
+    version: 1,
+    id: request.id,
+    at: Math.round(draft.at),
+    duration_ms: since(startedAt, draft.endedAt),
+    ...(answer === undefined ? {} : { first_token_ms: since(startedAt, answer.firstTokenAt) }),
+    account: request.account.id,
+    ...(request.parent === undefined ? {} : { parent: request.parent }),
+    ...(request.id.startsWith('gen-batch-') ? { batch: true } : {}),
+    ...tagsOf(request.metadata, context.tags),
+    ...(context.session === undefined ? {} : { session: context.session }),
+    format: request.operation === 'embeddings' ? 'embeddings' : (request.format ?? 'chat'),
+    operation: request.operation,
+    stream: request.stream,
+    requested: request.requested,
+    strategy: strategyOf(plan, answer?.endpoint),
+    status: error?.status ?? 200,
+    ...(error === undefined ? {} : { error_type: error.errorType }),
+    ...(error?.committed === true ? { committed: true } : {}),
+    ...(answer === undefined || answer.finishReason === null ? {} : { finish_reason: answer.finishReason }),
+    ...(answer?.nativeFinishReason === undefined ? {} : { native_finish_reason: answer.nativeFinishReason }),
+    // Where a plugin or the response cache answered, nobody was called.
+    ...(last === undefined || endpoint === undefined ? {} : { endpoint: endpoint.id }),
+    ...(endpoint === undefined ? {} : { provider: endpoint.provider, model: endpoint.model }),
+    ...(endpoint?.byok === undefined ? {} : { own_key: true }),
+    ...(usage === undefined ? {} : { usage }),
+    cost_nano_usd:
+      attempts.reduce((sum, { chargedNanoUsd = 0 }) => sum + chargedNanoUsd, 0) +
+      works.reduce((sum, { cost_nano_usd: cost = 0 }) => sum + cost, 0),
+    ...(ownKeyNanoUsd === 0 ? {} : { own_key_cost_nano_usd: ownKeyNanoUsd }),
+    ...(draft.cache === undefined ? {} : { cache: draft.cache }),
+    candidates: plan.steps.map((step) => writeCandidate(step, notes)),
+    excluded: plan.rejected.map((rejection) => writeExclusion(rejection, notes)),
+    attempts: attempts.map((attempt, index) => writeAttempt(attempt, index, startedAt)),
+    ...(plugins.length === 0 ? {} : { plugins }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...decisionOf(draft),
+  };
+}
+
+/** Milliseconds with one decimal: more is noise. */
+function since(startedAt: number, at: number): number {
+  return Math.max(0, Math.round((at - startedAt) * 10) / 10);
+}
+
+function tagsOf(
+  metadata: Readonly<Record<string, string>> | undefined,
+  names: readonly string[],
+): Pick<LedgerRecord, 'tags'> {
+  if (metadata === undefined) return {};
+  const tags = names.flatMap((name) => {
+    const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return tags.length === 0 ? {} : { tags: Object.fromEntries(tags) };
+}
+
+function strategyOf({ steps }: RoutePlan, answered: Endpoint | undefined): string {
+  const step = steps.find(({ endpoint }) => endpoint === answered) ?? steps[0];
+  return step?.strategy ?? 'direct';
+}
+
+/** What the models of the request itself used, in all turns. */
+function usageOfAnswer({ attempts, answer }: RequestDraft): LedgerUsage | undefined {
+  const used = attempts.flatMap(({ outcome, usage }) => (outcome.ok && usage !== undefined ? [usage] : []));
+  if (used.length === 0) return answer === undefined || attempts.length > 0 ? undefined : writeUsage(answer.usage);
+  return used.map(writeUsage).reduce(addUsage);
+}
+
+function addUsage(left: LedgerUsage, right: LedgerUsage): LedgerUsage {
+  const sum = (name: 'cached_tokens' | 'cache_write_tokens' | 'reasoning_tokens'): number =>
+    (left[name] ?? 0) + (right[name] ?? 0);
+  const [cached, written, reasoning] = [sum('cached_tokens'), sum('cache_write_tokens'), sum('reasoning_tokens')];
+  return {
+    prompt_tokens: left.prompt_tokens + right.prompt_tokens,
+    completion_tokens: left.completion_tokens + right.completion_tokens,
+    ...(cached === 0 ? {} : { cached_tokens: cached }),
+    ...(written === 0 ? {} : { cache_write_tokens: written }),
+    ...(reasoning === 0 ? {} : { reasoning_tokens: reasoning }),
+    ...(left.estimated === true || right.estimated === true ? { estimated: true } : {}),
+  };
+}
+
+function writeUsage(usage: Usage): LedgerUsage {
+  const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage.prompt_tokens_details ?? {};
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  return {
+    prompt_tokens: usage.prompt_tokens,
+    completion_tokens: usage.completion_tokens,
+    ...(cached === 0 ? {} : { cached_tokens: cached }),
+    ...(written === 0 ? {} : { cache_write_tokens: written }),
+    ...(reasoning === 0 ? {} : { reasoning_tokens: reasoning }),
+    ...(usage.estimated === true ? { estimated: true } : {}),
+  };
+}
+
+/** What its provider charges the account itself. */
+function ownKeyCost({ step, usage }: Attempt): number {
+  const usd = step.endpoint.byok === undefined ? undefined : usage?.cost_details?.upstream_inference_cost;
+  return typeof usd === 'number' ? nanoFromUsd(usd) : 0;
+}
+
+function writeCandidate({ endpoint, target, why, figures }: PlanStep, notes: SeenNotes): LedgerCandidate {
+  const seen = notes(endpoint);
+  return {
+    endpoint: endpoint.id,
+    ...(target === 0 ? {} : { target }),
+    why,
+    ...(figures === undefined
+      ? {}
+      : {
+          ...(figures.expectedCostUsd === undefined
+            ? {}
+            : { expected_cost_nano_usd: nanoFromUsd(figures.expectedCostUsd) }),
+          warmth: rounded(figures.warmth),
+          health: rounded(figures.health),
+          slowness: rounded(figures.slowness),
+          headroom: rounded(figures.headroom),
+          share: rounded(figures.share),
+        }),
+    ...(seen === undefined ? {} : { seen }),
+  };
+}
+
+/** As `router_metadata` has them. */
+function rounded(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
+}
+
+function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNotes): LedgerExclusion {
+  const seen = notes(endpoint);
+  return {
+    endpoint: endpoint.id,
+    reason,
+    ...(detail === undefined ? {} : { detail }),
+    ...(seen === undefined ? {} : { seen }),
+  };
+}
+
+function writeAttempt(attempt: Attempt, index: number, startedAt: number): LedgerAttempt {
+  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0 } = attempt;
+  return {
+    number: index + 1,
+    endpoint: step.endpoint.id,
+    ...(hedge === true ? { hedge } : {}),
+    start_ms: since(startedAt, attempt.startedAt),
+    ...(firstTokenAt === undefined ? {} : { first_token_ms: since(startedAt, firstTokenAt) }),
+    end_ms: since(startedAt, attempt.endedAt),
+    outcome: outcome.ok ? 'ok' : outcome.failure.kind,
+    status: outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status),
+    ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
+    ...(chargedNanoUsd === 0 ? {} : { cost_nano_usd: chargedNanoUsd }),
+  };
+}
+
+function writePlugin(work: Extract<DraftedWork, { kind: 'plugin' }>, startedAt: number): LedgerPlugin {
+  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...told } = work;
+  const times = { start_ms: since(startedAt, from), end_ms: since(startedAt, endedAt) };
+  return { ...told, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
+}
+
+function writeTool(work: Extract<DraftedWork, { kind: 'tool' }>, startedAt: number): LedgerTool {
+  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...told } = work;
+  const times = { start_ms: since(startedAt, from), end_ms: since(startedAt, endedAt) };
+  return { ...told, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
+}

@@ -1,0 +1,256 @@
+import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../contracts/ledger.ts';
+import { drafted, type DraftedAnswer, type DraftedWork, type RequestDraft } from '../../core/ledger/draft.ts';
+import type { DecisionContext } from '../../core/ledger/write-decision.ts';
+import type { RecordContext } from '../../core/ledger/write-record.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { knownPromptTokens } from '../../core/normalize/token-estimate.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
+import { hmacSha256 } from '../../platform/hash.ts';
+import { valueWithin } from '../../platform/wait.ts';
+import type { RouterError } from '../../protocol/router-error.ts';
+import { type EventHub, warn } from '../chat/events.ts';
+import type { Recorded } from '../chat/settle.ts';
+
+/** What a router's ledger is made with. */
+export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
+  readonly store: Ledger;
+  /** Records that wait to be written at most; more are dropped. */
+  readonly bufferRecords: number;
+  /** Milliseconds for which records are collected before they are written together. */
+  readonly flushMs: number;
+  /** Secret of the hashes that stand for sessions. */
+  readonly secret: string;
+  readonly environment: Environment;
+  readonly events: EventHub;
+}
+
+/** The ledger of a router, as its owner reads it: what was written, and what waits to be written. */
+export type ReadableLedger = {
+  readonly [Name in 'read' | 'one' | 'costs']: (
+    ...query: Parameters<Ledger[Name]>
+  ) => Promise<Awaited<ReturnType<Ledger[Name]>>>;
+};
+
+/** Records that are written together. */
+const BATCH = 500;
+/** Milliseconds after which a store that does not answer counts as one that failed. */
+const STORE_WAIT_MS = 10_000;
+/** Milliseconds between two tries to write to a store that failed; they double up to the second. */
+const RETRY_MS: readonly [number, number] = [1_000, 30_000];
+/** Tries to write the rest when the router closes. */
+const LAST_TRIES = 3;
+/** Requests with plugins or tools that may be under way; what is beyond was never ended. */
+const MOST_OPEN = 10_000;
+const NO_WORKS: readonly DraftedWork[] = [];
+
+/**
+ * Notes what became of requests, and hands it to a store later. Noting copies some references and nothing else; records
+ * are written out when nobody waits for it: in batches, or, where a store only keeps them in memory, when somebody reads.
+ */
+export class RequestLedger implements ReadableLedger {
+  readonly #options: RequestLedgerOptions;
+  /** Notes that are not written out yet, the oldest first; a ring where the store keeps only so many. */
+  #drafts: RequestDraft[] = [];
+  /** Where the oldest is in a ring that is full. */
+  #oldest = 0;
+  /** Hooks and tool calls of requests under way. */
+  readonly #works = new Map<string, DraftedWork[]>();
+  /** Written out, and refused by the store: they come again. */
+  #pending: readonly LedgerRecord[] = [];
+  #timer: Timer | undefined;
+  #writing: Promise<boolean> | undefined;
+  #failures = 0;
+  #dropped = 0;
+  #isClosed = false;
+
+  constructor(options: RequestLedgerOptions) {
+    this.#options = options;
+  }
+
+  /** Records that were dropped since the router began, because the store was too slow or away. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Notes that a request was answered. */
+  answered(facts: DecisionContext, execution: Recorded, answer: DraftedAnswer): void {
+    this.#add(facts, execution, { answer });
+  }
+
+  /** Notes that a request failed, or that its caller disconnected. */
+  failed(
+    facts: DecisionContext,
+    execution: Recorded,
+    { status, errorType }: Pick<RouterError, 'status' | 'errorType'>,
+    committed: boolean,
+  ): void {
+    this.#add(facts, execution, { error: { status, errorType, committed } });
+  }
+
+  /** Notes a hook of a plugin or a call of a server tool. */
+  worked(request: string, work: DraftedWork): void {
+    const known = this.#works.get(request);
+    if (known !== undefined) known.push(work);
+    else {
+      const [eldest] = this.#works.keys();
+      if (this.#works.size >= MOST_OPEN && eldest !== undefined) this.#works.delete(eldest);
+      this.#works.set(request, [work]);
+    }
+  }
+
+  async read(query?: LedgerQuery): Promise<Awaited<ReturnType<Ledger['read']>>> {
+    await this.flush();
+    return this.#options.store.read(query);
+  }
+
+  async one(id: string): Promise<LedgerRecord | undefined> {
+    await this.flush();
+    return this.#options.store.one(id);
+  }
+
+  async costs(query: LedgerCostQuery): Promise<Awaited<ReturnType<Ledger['costs']>>> {
+    await this.flush();
+    return this.#options.store.costs(query);
+  }
+
+  /** Writes what waits. False when the store failed; it is tried again later. */
+  async flush(): Promise<boolean> {
+    for (;;) {
+      if (this.#drafts.length === 0 && this.#pending.length === 0) return true;
+      this.#writing ??= this.#writeBatch().finally(() => (this.#writing = undefined));
+      if (!(await this.#writing)) return false;
+    }
+  }
+
+  /** Writes what waits, as long as the store takes it, and lets go of the store. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#clearTimer();
+    for (let tries = 0; tries < LAST_TRIES; tries += 1) if (await this.flush()) break;
+    this.#drop(this.#drafts.length + this.#pending.length);
+    await this.#options.store.close?.();
+  }
+
+  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error'>): void {
+    const { request, plan, attempts, startedAt, report } = execution;
+    const { environment } = this.#options;
+    const endedAt = environment.now();
+    const works = this.#works.get(request.id);
+    if (works !== undefined) this.#works.delete(request.id);
+    this.#keep({
+      at: environment.wallClock() - (endedAt - startedAt),
+      startedAt,
+      endedAt,
+      facts,
+      request: drafted(request, knownLength(request)),
+      plan,
+      attempts,
+      works: works ?? NO_WORKS,
+      cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
+      answer: end.answer,
+      error: end.error,
+    });
+  }
+
+  #keep(draft: RequestDraft): void {
+    const { store, bufferRecords, flushMs } = this.#options;
+    if (store.keeps !== undefined) {
+      // The store would forget the oldest itself.
+      if (this.#drafts.length < store.keeps) this.#drafts.push(draft);
+      else {
+        this.#drafts[this.#oldest] = draft;
+        this.#oldest = (this.#oldest + 1) % this.#drafts.length;
+      }
+      return;
+    }
+    if (this.#drafts.length >= bufferRecords) return this.#drop(1);
+    this.#drafts.push(draft);
+    if (!this.#isClosed) this.#schedule(flushMs);
+  }
+
+  #schedule(ms: number): void {
+    this.#timer ??= this.#options.environment.setTimer(() => {
+      this.#timer = undefined;
+      void this.flush();
+    }, ms);
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== undefined) this.#options.environment.clearTimer(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #take(): readonly RequestDraft[] {
+    const drafts =
+      this.#oldest === 0 ? this.#drafts : [...this.#drafts.slice(this.#oldest), ...this.#drafts.slice(0, this.#oldest)];
+    this.#oldest = 0;
+    this.#drafts = drafts.slice(BATCH);
+    return drafts.length <= BATCH ? drafts : drafts.slice(0, BATCH);
+  }
+
+  async #writeBatch(): Promise<boolean> {
+    const { store, environment, events } = this.#options;
+    const records = this.#pending.length > 0 ? this.#pending : await this.#written(this.#take());
+    this.#pending = records;
+    try {
+      const kept = await valueWithin(
+        environment,
+        Promise.resolve(store.append(records)).then(() => true),
+        STORE_WAIT_MS,
+      );
+      if (kept !== true) throw new RangeError('the store did not answer');
+      this.#pending = [];
+      this.#failures = 0;
+      if (this.#drafts.length > 0 && store.keeps === undefined && !this.#isClosed) this.#schedule(0);
+      return true;
+    } catch {
+      this.#failures += 1;
+      if (this.#failures === 1) {
+        warn(events, {
+          code: 'ledger',
+          message: 'The ledger cannot be written now; its records wait, and requests go on',
+        });
+      }
+      const [first, most] = RETRY_MS;
+      if (!this.#isClosed) this.#schedule(Math.min(most, first * 2 ** (this.#failures - 1)));
+      return false;
+    }
+  }
+
+  /** What writes records is loaded by the first of them. */
+  async #written(drafts: readonly RequestDraft[]): Promise<readonly LedgerRecord[]> {
+    const { tags } = this.#options;
+    const { writeRecord } = await import('../../core/ledger/write-record.ts');
+    const records: LedgerRecord[] = [];
+    for (const draft of drafts) {
+      const found = this.#session(draft);
+      const session = found instanceof Promise ? await found : found;
+      records.push(writeRecord(draft, { tags, session }));
+    }
+    return records;
+  }
+
+  /** A keyed hash: the same for all requests of a session of an account, and nothing that anybody could look up. */
+  #session({ request: { session, account } }: RequestDraft): string | undefined | Promise<string> {
+    if (session.id === undefined) return undefined;
+    const hash = hmacSha256(this.#options.secret, `session\0${account.id}\0${session.id}`);
+    return hash instanceof Promise ? hash.then(shortHash) : shortHash(hash);
+  }
+
+  #drop(count: number): void {
+    if (count === 0) return;
+    if (this.#dropped === 0) {
+      const message = 'Records of the ledger were dropped, because its store was too slow or away; requests went on';
+      warn(this.#options.events, { code: 'ledger_dropped', message });
+    }
+    this.#dropped += count;
+  }
+}
+
+function shortHash(hex: string): string {
+  return `s_${hex.slice(0, 20)}`;
+}
+
+function knownLength(request: RoutedRequest): number | undefined {
+  return knownPromptTokens((request as { readonly messages?: Parameters<typeof knownPromptTokens>[0] }).messages);
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Ledger } from '../../src/contracts/ledger.ts';
+import { memoryLedger } from '../../src/storage/memory-ledger.ts';
+import { postgresLedger } from '../../src/storage/postgres/postgres-ledger.ts';
+import { sqliteLedger } from '../../src/storage/sqlite/sqlite-ledger.ts';
+import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
+import { ledgerChecks } from '../support/ledger-checks.ts';
+import { ledgerRecord, NOON } from '../support/ledger-records.ts';
+import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { findPostgres } from '../support/servers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const DAY_MS = 86_400_000;
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+async function using(ledger: Ledger, run: (ledger: Ledger) => Promise<void>): Promise<void> {
+  try {
+    await run(ledger);
+  } finally {
+    await ledger.close?.();
+  }
+}
+
+describe('a ledger in memory', () => {
+  it.each(ledgerChecks)('$name', ({ run }) => using(memoryLedger(), run));
+
+  it('keeps the last records only', async () => {
+    const ledger = memoryLedger(3);
+    await ledger.append(Array.from({ length: 5 }, (_, index) => ledgerRecord({ id: `gen-${index}` })));
+    await ledger.append([ledgerRecord({ id: 'gen-5' })]);
+    expect((await ledger.read()).records.map(({ id }) => id)).toEqual(['gen-3', 'gen-4', 'gen-5']);
+    expect(await ledger.one('gen-2')).toBeUndefined();
+  });
+});
+
+describe('a ledger in a file', () => {
+  let files = 0;
+  const file = (): string => folder.file(`ledger-${(files += 1)}.db`);
+  const now = (): number => NOON;
+
+  it.each(ledgerChecks)('$name', ({ run }) => using(sqliteLedger({ file: file(), now }), run));
+
+  it('is there after the process has ended, and forgets what is too old', async () => {
+    const path = file();
+    let time = NOON;
+    const open = (): Ledger => sqliteLedger({ file: path, keepDays: 7, now: () => time });
+    await using(open(), async (ledger) => ledger.append([ledgerRecord({ id: 'gen-1' })]));
+    time += 6 * DAY_MS;
+    await using(open(), async (ledger) => {
+      await ledger.append([ledgerRecord({ id: 'gen-2', at: time })]);
+      expect((await ledger.read()).records.map(({ id }) => id)).toEqual(['gen-1', 'gen-2']);
+      time += 2 * DAY_MS;
+      await ledger.append([ledgerRecord({ id: 'gen-3', at: time })]);
+      expect((await ledger.read()).records.map(({ id }) => id)).toEqual(['gen-2', 'gen-3']);
+      expect((await ledger.costs({ by: 'account' }))[0]?.requests).toBe(2);
+    });
+  });
+
+  it('does not mistake a file of batches for its own', async () => {
+    const path = file();
+    const batches = sqliteStorage({ file: path });
+    await batches.open();
+    await batches.close();
+    await using(sqliteLedger({ file: path }), (ledger) =>
+      expect(Promise.resolve(ledger.read())).rejects.toThrow('name a file for the ledger alone'),
+    );
+  });
+});
+
+const program = findPostgres();
+
+describe.runIf(program !== undefined)('a ledger in PostgreSQL', () => {
+  let server: Postgres;
+  let schemas = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const open = (schema: string): Ledger =>
+    postgresLedger({ connectionString: server.connectionString, schema, keepDays: Infinity });
+  const fresh = (): Ledger => open(`ledger_${(schemas += 1)}`);
+
+  it.each(ledgerChecks)('$name', ({ run }) => using(fresh(), run));
+
+  it('is written by several processes at once, and nobody who reads on misses a record', async () => {
+    const schema = `ledger_${(schemas += 1)}`;
+    const writers = Array.from({ length: 4 }, () => open(schema));
+    const seen: string[] = [];
+    let after: string | undefined;
+    const readOn = async (reader: Ledger): Promise<void> => {
+      const page = await reader.read({ limit: 1_000, after });
+      seen.push(...page.records.map(({ id }) => id));
+      after = page.last ?? after;
+    };
+    await using(open(schema), async (reader) => {
+      const writing = writers.flatMap((writer, who) =>
+        Array.from({ length: 10 }, (_, index) =>
+          writer.append([0, 1, 2].map((part) => ledgerRecord({ id: `gen-${who}-${index}-${part}` }))),
+        ),
+      );
+      const done = Promise.all(writing);
+      for (let index = 0; index < 20; index += 1) await readOn(reader);
+      await done;
+      await readOn(reader);
+    });
+    for (const writer of writers) await writer.close?.();
+    expect(new Set(seen).size).toBe(120);
+  });
+});
