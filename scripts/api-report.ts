@@ -87,7 +87,7 @@ try {
       },
     });
     if (apiReportChanged) changed.push(name);
-    undocumented.push(...withoutComment(name));
+    if (!writesModels) undocumented.push(...withoutComment(name));
   }
   if (!writesModels) console.log(`${configs.length} reports, ${changed.length} ${checks ? 'out of date' : 'changed'}`);
   if (checks && changed.length > 0) {
