@@ -21,6 +21,8 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'hedge',
     'rules',
     'stickyTtlMs',
+    'reasoningOriginMs',
+    'cacheMarks',
     'timeouts',
     'fallback',
     'retryBudget',
@@ -151,6 +153,8 @@ function commentOf(table: OptionTable, name: string, words: ReadonlyMap<OptionTa
 function innerTable(kind: Kind, path: string): { readonly table: OptionTable; readonly path: string } | undefined {
   if (kind.is === 'section' || kind.is === 'object') return { table: kind.options, path };
   if (kind.is === 'list') return innerTable(kind.of.kind, `${path}[]`);
+  // A switch that may also be an object: what the object holds.
+  if (kind.is === 'either') return innerTable(kind.other.kind, path) ?? innerTable(kind.one.kind, path);
   return kind.is === 'map' ? innerTable(kind.of.kind, `${path}.*`) : undefined;
 }
 

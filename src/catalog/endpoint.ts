@@ -127,11 +127,11 @@ export interface EndpointDeclaration {
   readonly scores?: Readonly<Record<string, number>> | undefined;
   /** How many prompts each of the scores was measured on. Default: unknown. */
   readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
-  /** Requests per minute that this process sends at most. Default: no limit but what the endpoint refuses. */
+  /** Requests per minute that are sent at most, by all instances that share their state. Default: no limit but what the endpoint refuses. */
   readonly rpm?: number | undefined;
-  /** Tokens per minute, of prompts and answers together, that this process sends at most. Default: no limit. */
+  /** Tokens per minute, of prompts and answers together, that are sent at most, by all instances that share their state. Default: no limit. */
   readonly tpm?: number | undefined;
-  /** Calls that this process has open there at most. Default: no limit. */
+  /** Calls that are open there at most, by all instances that share their state. Default: no limit. */
   readonly concurrency?: number | undefined;
   /** Time limits in milliseconds, before those of the provider and of the router. Default: none of its own. */
   readonly timeouts?: CallTimeouts | undefined;

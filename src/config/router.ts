@@ -288,6 +288,16 @@ export const ROUTER = {
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
   stickyTtlMs: option.ms({ default: 600_000 }),
+  /**
+   * Whether prompts that an account repeats are marked for the caches of providers that cache nothing without marks.
+   * Requests with marks of their own are left as they are. Default true.
+   */
+  cacheMarks: option.flag({ default: true }),
+  /**
+   * Time for which the state store keeps who made encrypted reasoning: only they can read it, so conversations go back
+   * there. Default 86,400,000 (1 day).
+   */
+  reasoningOriginMs: option.ms({ default: 86_400_000 }),
   /** Comments on quiet streams. */
   keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
   /** Where small shared state lives. Default: the memory of this process. */

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
 import type { UpstreamEmbeddings, UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
+import type { ReportedLimits } from '../core/selection/adaptive/allowance.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 
 /** One upstream call, as a provider gets it. */
@@ -44,7 +45,14 @@ export interface CallProgress {
   readonly connected: () => void;
   /** The body that goes to the provider, for `debug.echo_upstream_body`. No headers and no keys. */
   readonly sending: (body: () => JsonValue) => void;
+  /**
+   * What the provider says in an answer about the requests and tokens that it will still take. Then it is not asked for
+   * more before there is room again. Absent where nobody wants to know.
+   */
+  readonly limits?: ((limits: ReportedLimits) => void) | undefined;
 }
+
+export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/allowance.ts';
 
 /**
  * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the
@@ -55,6 +63,11 @@ export interface CallProgress {
 export interface Provider<Model extends string = string> extends CatalogProvider {
   /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
   readonly timeouts?: CallTimeouts | undefined;
+  /**
+   * True when the provider caches of a prompt only what marks tell it to (`cache_control`). The router then sets marks by
+   * itself where an account repeats a prompt. Default false.
+   */
+  readonly cacheMarks?: boolean | undefined;
   /** Only for the type system: carries the model ids. */
   readonly modelIds?: readonly Model[];
   /**

@@ -12,7 +12,7 @@ export interface Logger {
 /**
  * Listeners that log what a router does: `createRouter({ on: logSink(pino()) })`.
  *
- * - `debug`: a request begins, an attempt succeeds, a plugin or server tool ends well
+ * - `debug`: a request begins, an attempt succeeds or is given up for a faster one, a plugin or server tool ends well
  * - `info`: a request is answered, is refused with a status below 500, or loses its caller; a batch changes
  * - `warn`: an attempt, plugin or tool fails, an endpoint is left alone, the router warns, a webhook is given up
  * - `error`: a request fails with a status from 500 on
@@ -25,10 +25,12 @@ export function logSink(logger: Logger): RouterListeners {
     request({ request }) {
       logger.debug({ ...aboutRequest(request), stream: request.stream }, 'request began');
     },
-    attempt({ request, attempt, provider, model, endpoint, durationMs, firstTokenMs, failure, usage }) {
+    attempt(event) {
+      const { request, attempt, hedge, provider, model, endpoint, durationMs, firstTokenMs, failure, usage } = event;
       const details = {
         ...aboutRequest(request),
         attempt,
+        ...(hedge === true ? { hedge } : {}),
         provider,
         model,
         endpoint,
@@ -38,6 +40,9 @@ export function logSink(logger: Logger): RouterListeners {
       };
       if (failure === undefined) return logger.debug(details, 'attempt succeeded');
       const { kind, status, retryAfterMs } = failure;
+      // Another call of the request was faster: nothing went wrong.
+      if (kind === 'superseded')
+        return logger.debug({ ...details, givenUpCost: event.givenUpCost }, 'attempt given up');
       const level = kind === 'aborted' ? 'debug' : 'warn';
       logger[level]({ ...details, failure: kind, upstreamStatus: status, retryAfterMs }, 'attempt failed');
     },

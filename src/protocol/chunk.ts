@@ -122,6 +122,11 @@ export interface CostDetails {
   readonly upstream_inference_prompt_cost?: number;
   readonly upstream_inference_completions_cost?: number;
   readonly server_tool_cost?: number;
+  /**
+   * What calls may have cost that were cancelled because another call of the request answered first. Beside `cost`, which
+   * is that of the answer.
+   */
+  readonly given_up_cost?: number;
 }
 
 /** Calls of server tools in this request. */

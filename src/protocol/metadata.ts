@@ -67,6 +67,8 @@ export interface RouterMetadata {
     readonly status: number;
     /** The call was made although an earlier one had not failed: that one was late, or its endpoint silent. */
     readonly hedge?: boolean;
+    /** Encrypted reasoning of the conversation was left out of the call, because another provider made it. */
+    readonly reasoning_removed?: boolean;
     /** The call was cancelled because the other one answered first. */
     readonly given_up?: boolean;
     /** US dollars that a call which was given up may have cost, beside the cost of the answer. */

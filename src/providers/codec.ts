@@ -42,6 +42,8 @@ export interface Codec {
   errorShape?(body: unknown): ErrorShape | undefined;
   /** Parameters that this wire has no words for. Requests that must have one of them are kept away. Default: none. */
   readonly unsupported?: readonly ParameterName[] | undefined;
+  /** Whether servers of this wire cache only what is marked. Default false. */
+  readonly cacheMarks?: boolean | undefined;
   /** How the tokens of a prompt are counted; left out for wires that cannot. */
   readonly tokenCount?: TokenCountCodec | undefined;
   /** How embeddings are asked for; left out for wires that have none. */

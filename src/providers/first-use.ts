@@ -5,7 +5,7 @@ import type { NativeBatches } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
 
 /** A codec that the first call loads, with what a router must know before. A program names more providers than it calls. */
-export interface CodecOnFirstUse extends Pick<Codec, 'unsupported'> {
+export interface CodecOnFirstUse extends Pick<Codec, 'unsupported' | 'cacheMarks'> {
   /** Whether it writes embeddings, too. */
   readonly hasEmbeddings: boolean;
   readonly load: () => Promise<Codec>;

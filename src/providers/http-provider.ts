@@ -25,6 +25,7 @@ import type {
 } from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
+import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
@@ -118,7 +119,10 @@ export function httpProvider<const Model extends string = string>(
         verbatim: request.verbatim,
       });
       const read = ({ response, context }: ApiExchange): Promise<ProviderReply> =>
-        response.then((one) => readReply(one, codec, request, context), failedBy);
+        response.then((one) => {
+          tellLimits(one, context, call);
+          return readReply(one, codec, request, context);
+        }, failedBy);
       return posted instanceof Promise ? posted.then(read, failedBy) : read(posted);
     } catch (error) {
       return Promise.resolve(failedBy(error));
@@ -136,6 +140,7 @@ export function httpProvider<const Model extends string = string>(
         const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
         const { response: answered, context } = await post(call, codec, sending);
         const response = await answered;
+        tellLimits(response, context, call);
         const failed = await readFailedStatus(response, context);
         if (failed !== undefined) return failedReply(failed);
         const decoded = embeddings.decode(await readText(response), context);
@@ -244,6 +249,7 @@ export function httpProvider<const Model extends string = string>(
     readsFiles,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
+    cacheMarks: options.codec.cacheMarks,
     chat,
     check,
     countTokens,
@@ -263,6 +269,12 @@ function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs
 function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
   if (!('load' in codec)) return codec;
   throw new TypeError('where the codec is loaded on first use, `batches` must be, too');
+}
+
+/** Tells what an answer says about what the provider will still take. */
+function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
+  const told = progress.limits && reportedLimits((field) => response.header(field), wallClock);
+  if (told !== undefined) progress.limits?.(told);
 }
 
 /** Reads a response. Whatever goes wrong is a failure, never thrown. */

@@ -1,18 +1,9 @@
 import { durationMs, MAX_RETRY_AFTER_MS, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { ErrorShape } from './error-shape.ts';
+import { resetOfUsedUpMs } from './limit-headers.ts';
 
 /** Statuses with which a provider says that it has had enough for now; others have no reason to say when. */
 const BUSY = new Set([429, 498, 503, 529]);
-
-/** Dimensions that providers limit, as OpenAI and Anthropic name them in their headers. */
-const LIMITS = [
-  ['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
-  ['x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
-  ['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-requests-reset'],
-  ['anthropic-ratelimit-tokens-remaining', 'anthropic-ratelimit-tokens-reset'],
-  ['anthropic-ratelimit-input-tokens-remaining', 'anthropic-ratelimit-input-tokens-reset'],
-  ['anthropic-ratelimit-output-tokens-remaining', 'anthropic-ratelimit-output-tokens-reset'],
-] as const;
 
 /** A provider that wants its callers to slow down does not mean for a second. */
 const SLOW_DOWN_MS = 60_000;
@@ -39,17 +30,9 @@ export function retryHintMs(
   if (!BUSY.has(status)) return told;
   // The delay that comes with a used-up day says nothing about when the next one begins.
   if (shape.quotas?.some((quota) => /PerDay/i.test(quota)) === true) return untilNextDayMs(wallClock);
-  const hint = told ?? durationMs(shape.retryDelay) ?? resetMs(header, wallClock) ?? waitInWords(shape.message);
+  const hint = told ?? durationMs(shape.retryDelay) ?? resetOfUsedUpMs(header, wallClock) ?? waitInWords(shape.message);
   if (!/slow_down|ramp_limit|acceleration/i.test(`${shape.code ?? ''} ${shape.type ?? ''}`)) return hint;
   return Math.max(hint ?? 0, SLOW_DOWN_MS);
-}
-
-/** The last reset among the limits that are used up. */
-function resetMs(header: (name: string) => string | undefined, wallClock: number): number | undefined {
-  const waits = LIMITS.filter(([remaining]) => header(remaining)?.trim() === '0')
-    .map(([, reset]) => durationMs(header(reset)?.trim()) ?? untilMs(header(reset), wallClock))
-    .filter((wait) => wait !== undefined);
-  return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
 /** Google's quotas of a day begin anew at midnight on the American west coast. */
@@ -61,12 +44,6 @@ function untilNextDayMs(wallClock: number): number {
 
 const TIME_OF_DAY = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 const DAY_SECONDS = 86_400;
-
-/** Until a time as Anthropic writes it: `2026-11-20T10:00:00Z`. */
-function untilMs(time: string | undefined, wallClock: number): number | undefined {
-  if (time === undefined || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/.test(time)) return undefined;
-  return retryAfterMs({ 'retry-after-ms': String(Math.max(0, Date.parse(time) - wallClock)) }, wallClock);
-}
 
 const IN_WORDS =
   /(?:try|retry) (?:again )?(?:in|after) (?:((?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]))+)|(\d{1,9}(?:\.\d{1,9})?) (second|minute))/i;

@@ -8,9 +8,12 @@ import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
+import { KnownOrigins } from '../runtime/chat/known-origins.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
+import { SharedLimits } from '../runtime/chat/shared-limits.ts';
 import { StickySessions } from '../runtime/chat/sticky-sessions.ts';
 import { boundedMap } from '../storage/memory.ts';
 import { sameOption } from '../config/option.ts';
@@ -77,6 +80,21 @@ export function buildServices(
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,
+    sharedLimits:
+      before?.sharedLimits ?? (config.sharesState ? new SharedLimits(config.state, environment) : undefined),
+    origins:
+      same('reasoningOriginMs') && before
+        ? before.origins
+        : new KnownOrigins(
+            config.sharesState ? config.state : undefined,
+            boundedMap(MAX_RECORDS),
+            config.reasoningOriginMs,
+            environment,
+          ),
+    prefixes:
+      same('cacheMarks', 'adaptive') && before
+        ? before.prefixes
+        : new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.cacheMarks ? config.adaptive.cacheMs : 0, environment),
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
       new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
@@ -88,7 +106,7 @@ export function buildServices(
     ledger:
       before?.ledger ??
       (config.ledger &&
-        new RequestLedger({ ...config.ledger, secret: config.identitySecret.reveal(), environment, events })),
+        new RequestLedger({ ...config.ledger, secret: () => config.identitySecret.reveal(), environment, events })),
     responses:
       running?.config.usage === config.usage && before
         ? before.responses

@@ -123,7 +123,17 @@ export class ChatService {
     const start = (): MaybePromise<Execution> =>
       andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
-    return andThen(started, (execution) => ({ request, execution, caller }));
+    return andThen(started, (one) => andThen(this.#kept(one), (execution) => ({ request, execution, caller })));
+  }
+
+  /** Lets a program keep prompts and answers that asked for it; what does that is loaded by the first of them. */
+  #kept(execution: Execution): MaybePromise<Execution> {
+    const { ledger, events } = this.#services;
+    const content = ledger?.content;
+    if (content === undefined) return execution;
+    return import('../runtime/ledger/kept-content.ts').then(({ keepContent }) =>
+      keepContent(execution, content, events),
+    );
   }
 
   /**

@@ -5,6 +5,8 @@ import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { RouterConfig } from '../../src/config/router.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
+import { logSink } from '../../src/observe/log-sink.ts';
+import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { type Bench, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 
@@ -46,7 +48,14 @@ async function late(bench: Bench, stream: boolean, body: Partial<ChatRequest> = 
 describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   it('gets a second one beside it, and the loser is cancelled and told of', async () => {
     const attempts: unknown[] = [];
+    const lines: unknown[] = [];
+    const usages: unknown[] = [];
     const bench = twoEndpoints();
+    bench.router.on('result', ({ usage: told }) => usages.push(told.cost_details));
+    const write = (details: object, message: string): void => void lines.push([message, details]);
+    for (const [name, listener] of Object.entries(logSink({ debug: write, info: write, warn: write, error: write }))) {
+      bench.router.on(name as 'attempt', listener as (event: AttemptEvent) => void);
+    }
     bench.router.on('attempt', ({ provider, hedge, failure, givenUpCost }) => {
       attempts.push([provider, hedge, failure?.kind, givenUpCost !== undefined && givenUpCost > 0]);
     });
@@ -62,6 +71,13 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
       ['cheap', undefined, 'superseded', true],
       ['dear', true, undefined, false],
     ]);
+    expect(usages.at(-1)).toMatchObject({ given_up_cost: expect.any(Number) as number });
+    expect(usages.at(-2)).not.toHaveProperty('given_up_cost');
+    expect(lines).toContainEqual([
+      'attempt given up',
+      expect.objectContaining({ givenUpCost: expect.any(Number) as number }),
+    ]);
+    expect(lines).toContainEqual(['attempt succeeded', expect.objectContaining({ hedge: true })]);
     expect(bench.environment.pendingTimers).toBe(0);
   });
 

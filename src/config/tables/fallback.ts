@@ -44,10 +44,17 @@ export const BREAKER = {
   inARowUnwell: option.whole(1, { default: 2 }),
   /** Health below which an endpoint counts as unwell for that. Default 0.75. */
   unwellBelow: option.share({ default: 0.75 }),
-  /** How many times as long as the one before an opening lasts. Default 1.7. */
-  growth: option.amount({ default: 1.7 }),
+  /** How many times as long as the one before an opening lasts. Default 1.2. */
+  growth: option.amount({ default: 1.2 }),
   /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
   jitter: option.share({ default: 0.2 }),
+  /**
+   * Time until the first call that is let through although an endpoint is left alone, because nothing else is left of a
+   * request; twice as long before each further one that fails. Default 1,000.
+   */
+  lastResortMs: option.ms({ default: 1_000 }),
+  /** Longest time between two such calls. Default 10,000. */
+  mostLastResortMs: option.ms({ default: 10_000 }),
 } satisfies OptionTable;
 
 /** When a breaker opens and for how long. */

@@ -69,6 +69,10 @@ export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
 export const PACER = {
   /** Share of the rate that remains after a refusal. Default 0.95. */
   afterRefusal: option.share({ default: 0.95 }),
+  /** Slowest rate in calls per second: an endpoint that refuses everything is still asked now and then. Default 1. */
+  slowestPerSecond: option.number(aboveNothing, { default: 1 }),
+  /** Time for which an endpoint is left alone after a 429 that says nothing about when to come back. Default 1,000. */
+  refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
   /** Share of the rate up to which requests are sent whose prompt is not in the endpoint's cache. Default 0.75. */
@@ -81,6 +85,11 @@ export const PACER = {
   retriesPerRequest: option.amount({ default: 0.1 }),
   /** Such retries that may be saved up. Default 20. */
   mostRetries: option.amount({ default: 20 }),
+  /**
+   * Time for which a provider is believed that says with an answer what it will still take (`x-ratelimit-*`); 0 does
+   * not look at it. Default 60,000.
+   */
+  reportedMs: option.ms({ default: 60_000 }),
   /** Longest addition to a Retry-After, as a share of it, so that instances do not return together. Default 0.5. */
   retryAfterJitter: option.share({ default: 0.5 }),
 } satisfies OptionTable;
@@ -90,7 +99,7 @@ export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export const SILENCE = {
-  /** Logarithm of the likelihood of so much silence below which it is no chance any more. Default -9: 1 in 8,000. */
+  /** Logarithm of the likelihood of so much silence below which it is no chance any more: 1 in 8,000. Default -9. */
   threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -9 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
@@ -114,7 +123,7 @@ export const HEDGE = {
   probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
   /** Share of the expected cost of all requests that hedges may cost. Those of silent endpoints are free. Default 0.012. */
   share: option.share({ default: 0.012 }),
-  /** Requests' worth of that share that may be saved up. Default 2,000: 24 hedges. */
+  /** Requests' worth of that share that may be saved up, which are 24 hedges. Default 2,000. */
   savedRequests: option.whole(1, { default: 2_000 }),
 } satisfies OptionTable;
 

@@ -70,8 +70,12 @@ export interface HealthPolicy {
   readonly forgetting?: ForgettingPolicy | undefined;
   /** Longest addition to the Retry-After of a 429, as a share of it. Default 0. */
   readonly retryAfterJitter?: number | undefined;
+  /** Milliseconds for which an endpoint is left alone after a 429 without a time. Default 1,000. */
+  readonly refusalMs?: number | undefined;
   /** Milliseconds between two calls that are let through as a last resort, at first. Default 1,000. */
   readonly lastResortMs?: number | undefined;
+  /** The same at most. Default 10,000. */
+  readonly mostLastResortMs?: number | undefined;
 }
 
 /** How one call ended, for {@link observe}. */
@@ -277,7 +281,11 @@ function withLastResort(health: EndpointHealth, policy: HealthPolicy, now: numbe
 function lastResortAfter({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): LastResort {
   const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
   if (lastResort?.isUnderWay !== true) return { at: now, spacingMs: firstMs, isUnderWay: false };
-  return { at: now, spacingMs: Math.min(MOST_LAST_RESORT_MS, lastResort.spacingMs * 2), isUnderWay: false };
+  return {
+    at: now,
+    spacingMs: Math.min(policy.mostLastResortMs ?? MOST_LAST_RESORT_MS, lastResort.spacingMs * 2),
+    isUnderWay: false,
+  };
 }
 
 /** How the endpoint stands, for ordering. */
@@ -316,7 +324,8 @@ function cooldownAfter(
   now: number,
 ): Cooldown | undefined {
   const { kind, retryAfterMs } = failure;
-  const wanted = retryAfterMs ?? FAILURE_RULES[kind].cooldownMs;
+  const usual = kind === 'rate_limited' ? policy.refusalMs : undefined;
+  const wanted = retryAfterMs ?? usual ?? FAILURE_RULES[kind].cooldownMs;
   if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
   const jitter = retryAfterMs === undefined || kind !== 'rate_limited' ? 0 : roll * (policy.retryAfterJitter ?? 0);
   const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);

@@ -28,7 +28,8 @@ export function conversationKey(messages: readonly Message[]): string {
   return `prefix:${hashText(sampleOf(instructions))}${hashText(sampleOf(opening))}`;
 }
 
-function isInstruction(message: Message): boolean {
+/** Whether a message says how to answer, and not what to. */
+export function isInstruction(message: Message): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 

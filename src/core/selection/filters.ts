@@ -78,32 +78,42 @@ type Filter = (
  * The hard filters in the order in which they are asked (gaps 3.4). The order matters when nobody is left: the
  * endpoint that came furthest tells the caller what the last obstacle was.
  */
-const FILTERS: readonly Filter[] = [
-  allowedModels,
-  allowedProviders,
-  dataPolicy,
-  distillable,
-  quantization,
-  maxPrice,
-  serviceTier,
-  dialect,
-  modalities,
-  dimensions,
-  tools,
-  mandatoryReasoning,
-  requiredParameters,
-  outputLimit,
-  contextLength,
+const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequest) => boolean])[] = [
+  [allowedModels, ({ preferences: { denied, models } }) => denied !== undefined || models !== undefined],
+  [allowedProviders, ({ preferences: { only, ignore } }) => only.length > 0 || ignore.length > 0],
+  [dataPolicy, ({ preferences }) => preferences.denyDataCollection || preferences.zeroDataRetention],
+  [distillable, ({ preferences }) => preferences.distillableOnly],
+  [quantization, ({ preferences }) => preferences.quantizations !== undefined],
+  [maxPrice, ({ preferences }) => preferences.maxPrice !== undefined],
+  [serviceTier, () => true],
+  [dialect, ({ native }) => native?.requiredBy !== undefined],
+  [modalities, () => true],
+  [dimensions, ({ needs }) => needs.parameters.includes('dimensions')],
+  [tools, ({ needs }) => needs.tools],
+  [mandatoryReasoning, ({ reasoning }) => reasoning?.effort === 'none'],
+  [requiredParameters, ({ preferences }) => preferences.requireParameters],
+  [outputLimit, ({ needs }) => needs.outputTokens !== undefined],
+  [contextLength, () => true],
 ];
 
-/** The first rule that an endpoint breaks, and how far it came; undefined when it qualifies. */
+/** The filters that may leave an endpoint out for this request, in their order: most ask for nothing that matters. */
+export function filtersFor(request: RoutedRequest): readonly Filter[] {
+  return FILTERS.filter(([, matters]) => matters(request)).map(([filter]) => filter);
+}
+
+/**
+ * The first rule that an endpoint breaks, and how far it came; undefined when it qualifies.
+ *
+ * @param filters - Those of {@link filtersFor}, where many endpoints are asked about.
+ */
 export function firstExclusion(
   endpoint: Endpoint,
   request: RoutedRequest,
   policy: SelectionPolicy,
   target: ModelTarget,
+  filters: readonly Filter[] = filtersFor(request),
 ): Exclusion | undefined {
-  for (const filter of FILTERS) {
+  for (const filter of filters) {
     const exclusion = filter(endpoint, request, policy, target);
     if (exclusion !== undefined) return exclusion;
   }
@@ -220,6 +230,7 @@ function serviceTier(
   _policy: SelectionPolicy,
   target: ModelTarget,
 ): Exclusion | undefined {
+  if (wanted === undefined && endpoint.tier === 'default') return undefined;
   const excluded: Exclusion = { reason: 'service_tier', detail: endpoint.tier };
   if (wanted === 'flex' && target.endpoints.some((one) => one.tier === 'flex')) {
     return endpoint.tier === 'flex' ? undefined : excluded;

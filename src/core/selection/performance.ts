@@ -1,3 +1,4 @@
+import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { TokenCalibration } from '../normalize/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
@@ -182,6 +183,8 @@ export interface World {
   readonly record: (endpoint: Endpoint) => EndpointRecord | undefined;
   /** Endpoint that the session sticks to. */
   readonly sticky?: string | undefined;
+  /** Who made the encrypted reasoning of the conversation, the latest last; undefined where there is none. */
+  readonly origins?: ReasoningOrigins | undefined;
   /** Endpoints that served the session, the latest first. */
   readonly served?: ServedBy | undefined;
   /**

@@ -4,10 +4,18 @@ import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
 import { areOfPolicy } from '../normalize/preset.ts';
-import { type PlanStep, type Rejection, type RoutePlan, wholePromptsFirst, isShortened } from './route-plan.ts';
+import {
+  type PlanStep,
+  type Rejection,
+  type RoutePlan,
+  readersFirst,
+  wholePromptsFirst,
+  isShortened,
+} from './route-plan.ts';
 import type { World, SelectionPolicy } from './performance.ts';
-import { firstExclusion, preferCapable } from './filters.ts';
+import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
 import type { Account } from '../account.ts';
+import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
 /**
@@ -19,15 +27,31 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const candidates = request.targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
   const steps = request.preferences.sortWithinModel
     ? fittingFirst(
-        request.targets.flatMap((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
+        joined(
+          request.targets.map((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
+        ),
         request,
         world,
       )
     : rankTogether(request, candidates, world);
   const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
   const { requested, applied } = request;
-  const kept = withinFallbacks(planned, request, rejected);
-  return applied === undefined ? { requested, steps: kept, rejected } : { requested, applied, steps: kept, rejected };
+  const { origins } = world;
+  const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
+  const kept = withinFallbacks(readable, request, rejected);
+  return {
+    requested,
+    ...(applied === undefined ? {} : { applied }),
+    steps: kept,
+    rejected,
+    ...(origins === undefined ? {} : { origins }),
+  };
+}
+
+/** All lists as one; a single one is not copied. */
+function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const [only] = lists;
+  return only !== undefined && lists.length === 1 ? only : lists.flat();
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -68,8 +92,16 @@ function rankTarget(
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
     : rankEndpoints(endpoints, request, world, sort);
-  const steps = ranked.map((one) => ({ ...one, target: index, ...choice }));
-  return tightContextsLast(target.shortened === undefined ? steps : wholePromptsFirst(steps, request), request);
+  const { strategy, refusedTogether } = choice;
+  const steps = ranked.map(({ endpoint, why, figures }): PlanStep => {
+    const step = { endpoint, why, figures, target: index, strategy };
+    return refusedTogether === undefined ? step : { ...step, refusedTogether };
+  });
+  return tightContextsLast(
+    target.shortened === undefined ? steps : wholePromptsFirst(steps, request),
+    request,
+    world.record,
+  );
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -98,7 +130,7 @@ function rankTogether(
     return { ...one, target: index, ...choice };
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
-  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request);
+  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request, world.record);
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
@@ -166,15 +198,23 @@ export function usableTargets(
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly UsableTarget[] {
+  const filters = filtersFor(request);
   const passed = targets.map((target) =>
     accountEndpoints(target.endpoints, request.account).filter((endpoint) => {
-      const exclusion = firstExclusion(endpoint, request, policy, target);
+      const exclusion = firstExclusion(endpoint, request, policy, target, filters);
       if (exclusion !== undefined) rejected.push({ endpoint, ...exclusion });
       return exclusion === undefined;
     }),
   );
-  const all = passed.flat();
-  const capable = new Set(preferCapable(all, request, policy));
+  const all = joined(passed);
+  const preferred = preferCapable(all, request, policy);
+  if (preferred.length === all.length) {
+    return targets.flatMap((target, index) => {
+      const endpoints = passed[index] ?? [];
+      return endpoints.length === 0 ? [] : [{ target, endpoints }];
+    });
+  }
+  const capable = new Set(preferred);
   for (const endpoint of all) {
     if (!capable.has(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
   }
@@ -304,17 +344,22 @@ function accountEndpoints(endpoints: readonly Endpoint[], account: Account): rea
  * certainly too long is left out (gaps 3.4), so they stay for the case that the estimate was too high. Providers that
  * the request orders by name keep their order.
  */
-export function tightContextsLast(steps: readonly PlanStep[], request: RoutedRequest): readonly PlanStep[] {
+export function tightContextsLast(
+  steps: readonly PlanStep[],
+  request: RoutedRequest,
+  record: World['record'] = () => undefined,
+): readonly PlanStep[] {
   const { targets, needs, preferences } = request;
   if (preferences.order.length > 0) return steps;
   // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
   const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
   if (steps.every(({ endpoint }) => most <= limitOf(endpoint))) return steps;
-  const prompt = likelyPromptTokens(request);
-  const whole = prompt + (needs.outputTokens ?? 0);
+  const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
-    if (whole <= contextLength && prompt <= maxPromptTokens) return false;
+    // In tokens as this endpoint has counted them so far.
+    const prompt = calibrated(likely, record(endpoint)?.tokens);
+    if (prompt + (needs.outputTokens ?? 0) <= contextLength && prompt <= maxPromptTokens) return false;
     const target = targets[index];
     return target === undefined || !isShortened(target, endpoint);
   };

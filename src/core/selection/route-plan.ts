@@ -1,4 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { World } from './performance.ts';
+import { originOf, type ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SeenWorld } from '../ledger/plan-seen.ts';
 import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
@@ -77,6 +79,8 @@ export interface RoutePlan {
   readonly rejected: readonly Rejection[];
   /** What the decision saw of the world. Absent unless a ledger keeps it. */
   readonly seen?: SeenWorld | undefined;
+  /** Who made the encrypted reasoning of the conversation: other endpoints get it without. Absent where there is none. */
+  readonly origins?: ReasoningOrigins | undefined;
 }
 
 /** True for an endpoint that a plugin will shorten the prompt for. The own keys of an account share that. */
@@ -99,4 +103,24 @@ export function wholePromptsFirst(
   const told = steps.map((step) => (isShort(step) ? { ...step, why: `${step.why}, with a shortened prompt` } : step));
   if (preferences.order.length > 0) return told;
   return [...told.filter((step) => !isShort(step)), ...told.filter(isShort)];
+}
+
+/**
+ * Moves the endpoints that can read the latest encrypted reasoning of the conversation before those that cannot.
+ * Providers that the request orders by name keep their order, and who must not be called now its place.
+ */
+export function readersFirst(
+  steps: readonly PlanStep[],
+  { preferences }: RoutedRequest,
+  origins: ReasoningOrigins,
+  admission: World['admission'],
+): readonly PlanStep[] {
+  const latest = [...origins.values()].at(-1);
+  if (latest === undefined || preferences.order.length > 0) return steps;
+  const reads = ({ endpoint }: PlanStep): boolean =>
+    originOf(endpoint) === latest && admission?.(endpoint, true).ok !== false;
+  const readers = steps
+    .filter(reads)
+    .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
+  return readers.length === 0 ? steps : [...readers, ...steps.filter((step) => !reads(step))];
 }

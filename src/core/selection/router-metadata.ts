@@ -1,4 +1,5 @@
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
+import { hasForeignReasoning } from '../normalize/reasoning-origin.ts';
 import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, RoutePlan } from './route-plan.ts';
 
@@ -35,7 +36,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
         ...(figures === undefined ? {} : { decision: describeDecision(figures) }),
       })),
     },
-    ...(attempts.length === 0 ? {} : { attempts: attempts.map(describeAttempt) }),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((attempt) => describeAttempt(attempt, plan)) }),
     ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
     ...(pipeline.length === 0 ? {} : { pipeline }),
     ...(plan.applied && { applied: plan.applied }),
@@ -58,7 +59,10 @@ function rounded(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
 
-function describeAttempt({ step, outcome, hedge, costUsd }: Attempt): NonNullable<RouterMetadata['attempts']>[number] {
+function describeAttempt(
+  { step, outcome, hedge, costUsd }: Attempt,
+  { origins }: RoutePlan,
+): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
   const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
   return {
@@ -66,6 +70,7 @@ function describeAttempt({ step, outcome, hedge, costUsd }: Attempt): NonNullabl
     model: step.endpoint.model,
     status,
     ...(hedge === true ? { hedge } : {}),
+    ...(origins !== undefined && hasForeignReasoning(origins, step.endpoint) ? { reasoning_removed: true } : {}),
     ...(isGivenUp ? { given_up: true, ...(costUsd === undefined ? {} : { cost: costUsd }) } : {}),
   };
 }

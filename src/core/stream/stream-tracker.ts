@@ -2,6 +2,8 @@ import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import { quarterTokens } from '../normalize/token-estimate.ts';
+import { sealOf } from '../normalize/reasoning-origin.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { type FactsPiece, type FinishPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
 
 /** How a stream came to its end. */
@@ -25,6 +27,7 @@ export class StreamTracker {
   /** Quarters of a token in everything the model wrote. */
   #quarters = 0;
   #images = 0;
+  #seals: string[] | undefined;
 
   /** Looks at a piece that is not plain text; that goes to {@link StreamTracker.countText}. */
   observe(piece: Exclude<StreamPiece, string>): void {
@@ -33,6 +36,7 @@ export class StreamTracker {
         if (piece.delta.tool_calls?.length) (this.#toolCalls ??= new Set()).add(piece.index);
         this.#quarters += quartersOf(piece.delta);
         this.#images += piece.delta.images?.length ?? 0;
+        if (piece.delta.reasoning_details?.length) this.#noteSeals(piece.delta.reasoning_details);
         break;
       case 'finish':
         this.#finishes ??= new Map();
@@ -53,6 +57,18 @@ export class StreamTracker {
       case 'native':
         break;
     }
+  }
+
+  #noteSeals(details: readonly ReasoningDetail[]): void {
+    for (const detail of details) {
+      const seal = sealOf(detail);
+      if (seal !== undefined) (this.#seals ??= []).push(seal);
+    }
+  }
+
+  /** What was encrypted or signed in the reasoning; undefined where nothing was. */
+  get seals(): readonly string[] | undefined {
+    return this.#seals;
   }
 
   /** Counts plain text that went by, escaped as it appears in its piece. */

@@ -60,6 +60,13 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   };
 }
 
+/** A settlement that also has what calls may have cost which were given up for this one. */
+export function withGivenUp(settlement: Settlement, givenUpUsd: number): Settlement {
+  if (givenUpUsd <= 0) return settlement;
+  const { usage } = settlement;
+  return { ...settlement, usage: { ...usage, cost_details: { ...usage.cost_details, given_up_cost: givenUpUsd } } };
+}
+
 /** A provider's own searches count in both members that tell of them (gaps 5.4). */
 function withSearchDetails<Counted extends Usage>(usage: Counted): Counted {
   const searches = usage.server_tool_use?.web_search_requests;

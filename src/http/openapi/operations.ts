@@ -1,6 +1,3 @@
-import { BATCH_STATUSES } from '../../protocol/batch.ts';
-import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
-import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
 import type { Operation } from '../routes.ts';

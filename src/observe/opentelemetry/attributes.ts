@@ -37,7 +37,7 @@ export function requestAttributes({ request, parameters }: RequestEvent): Attrib
 }
 
 /** What is known of an upstream call when it begins. */
-export function attemptAttributes({ request, attempt, provider, model, endpoint }: AttemptFacts): Attributes {
+export function attemptAttributes({ request, attempt, hedge, provider, model, endpoint }: AttemptFacts): Attributes {
   return {
     'gen_ai.operation.name': request.operation,
     'gen_ai.provider.name': conventionalProvider(provider),
@@ -45,6 +45,7 @@ export function attemptAttributes({ request, attempt, provider, model, endpoint 
     'gen_ai.request.stream': request.stream,
     'signalbox.request': request.id,
     'signalbox.attempt': attempt,
+    'signalbox.hedge': hedge,
     'signalbox.endpoint': endpoint,
   };
 }

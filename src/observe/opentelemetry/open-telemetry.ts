@@ -208,7 +208,7 @@ class RequestSpans {
     if (this.#propagate) event.carry(traceContextOfSpan(span.spanContext()));
   }
 
-  #attemptEnds({ request, attempt, model, firstTokenMs, failure, usage }: AttemptEvent): void {
+  #attemptEnds({ request, attempt, model, firstTokenMs, failure, usage, givenUpCost }: AttemptEvent): void {
     const span = taken(this.#open.get(request.id)?.attempts, attempt);
     if (span === undefined) return;
     if (usage !== undefined) span.setAttributes(usageAttributes(usage, request.operation));
@@ -219,7 +219,10 @@ class RequestSpans {
       span.setAttributes({ 'error.type': failure.kind, 'http.response.status_code': failure.status });
       // Not the failure's message: a provider of somebody else's may have put anything there.
       const message = failure.status === undefined ? failure.kind : `${failure.status} ${failure.kind}`;
-      if (failure.kind !== 'aborted') span.setStatus({ code: SpanStatusCode.ERROR, message });
+      if (givenUpCost !== undefined) span.setAttribute('signalbox.given_up_cost_usd', givenUpCost);
+      // Neither a client that left nor another call that was faster is an error of this one.
+      if (failure.kind !== 'aborted' && failure.kind !== 'superseded')
+        span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     span.end();
   }

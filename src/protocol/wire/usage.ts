@@ -19,6 +19,7 @@ export const costDetailsSchema = wireObject<CostDetails>(
     upstream_inference_prompt_cost: amount,
     upstream_inference_completions_cost: amount,
     server_tool_cost: amount,
+    given_up_cost: amount,
   },
 );
 

@@ -145,6 +145,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     });
   }
 
+  const cacheMarks = [...declarations.values()].some(({ model }) => familyOf(model).cacheMark !== undefined);
   const canEmbed = [...declarations.values()].some(({ model }) => isEmbeddingModel(model));
   return {
     slug,
@@ -153,6 +154,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     dataCollection: options.dataCollection,
     zeroDataRetention: options.zeroDataRetention,
     timeouts: options.timeouts,
+    cacheMarks,
     chat,
     ...(canEmbed ? { embed } : {}),
     async close() {

@@ -101,7 +101,9 @@ async function findBatch(calls: BatchApi, lookup: NativeLookup): Promise<NativeR
     const reply = await calls.json(lookup, { method: 'GET', path });
     if (!reply.ok) return reply;
     const listed = read.objects(reply.value['data']);
-    const young = listed.filter(({ created_at: at }) => !(Date.parse(String(at)) < lookup.createdAt - SKEW_MS));
+    const young = listed.filter(
+      ({ created_at: at }) => !(Date.parse(read.text(at) ?? '') < lookup.createdAt - SKEW_MS),
+    );
     for (const batch of young) {
       const id = read.text(batch['id']);
       if (id === undefined || sizeOf(batch) !== lookup.total) continue;

@@ -57,6 +57,7 @@ export function anthropic<const Models extends ModelTable = never>(
     readsFiles: true,
     codec: {
       unsupported: NO_WORDS,
+      cacheMarks: true,
       hasEmbeddings: false,
       load: async () => (await import('./codec.ts')).messagesCodec(betas),
     },

@@ -31,6 +31,7 @@ export function openaiCompatible<const Models extends ModelTable>(
       readsFiles: dialect.readsFiles,
       codec: {
         unsupported: dialect.unsupported,
+        cacheMarks: dialect.cacheMarks === 'cache_control',
         hasEmbeddings: true,
         load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect),
       },

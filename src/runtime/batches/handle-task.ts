@@ -116,7 +116,7 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   const providers = new Set<string | undefined>();
   const fileBytes = { output: 0, errors: 0 };
   const page = new PageSize(FIRST_PAGE);
-  let read = 0;
+  let readBytes = 0;
   for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
     outcomes = await store.outcomes(task.account, task.batchId, after, page.limit);
     if (outcomes.length === 0) break;
@@ -127,8 +127,8 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
       if (response !== undefined) providers.add(providerOf(response.body));
     }
     const { output, errors } = fileBytes;
-    page.came(outcomes.length, output + errors - read);
-    read = output + errors;
+    page.came(outcomes.length, output + errors - readBytes);
+    readBytes = output + errors;
     await failPoint('finalize.reading');
   }
   // Its requests may have gone one by one, and yet all to the same provider.

@@ -2,11 +2,12 @@ import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
 import type { TraceContext } from '../../core/trace-context.ts';
-import type { Provider } from '../../contracts/provider.ts';
+import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface Reported {
   /** The tier in which the provider says it served. */
   readonly serviceTier?: string | null | undefined;
   readonly outputImages?: number | undefined;
+  /** What was encrypted or signed in its reasoning; undefined where nothing was. */
+  readonly seals?: readonly string[] | undefined;
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
 }
@@ -85,4 +88,12 @@ export interface Dialing<Request> {
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
+  readonly onLimits: CallProgress['limits'];
+}
+
+/** How requests of one kind are asked for, and paid. */
+export interface AttemptKind<Request, Call, Result> {
+  readonly dial: (dialing: Dialing<Request>) => Call;
+  /** What an answer used and cost, as far as it was read. */
+  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }

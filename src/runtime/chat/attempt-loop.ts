@@ -1,4 +1,4 @@
-import type { AttemptCall, AttemptedCall, CallEnd, CallResult, Dialing } from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, AttemptKind, CallEnd, CallResult } from './attempt-call.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
@@ -6,11 +6,12 @@ import { coolingError, finalError } from '../../core/fallback/final-error.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { calibrated } from '../../core/normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
@@ -19,6 +20,7 @@ import type { Answer } from './execution.ts';
 import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/reservation.ts';
 import { accountOf, learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
@@ -31,13 +33,6 @@ export interface AttemptLoopOptions<Request> {
   readonly attemptsBefore?: number | undefined;
   /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
   readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
-}
-
-/** How requests of one kind are asked for, and paid. */
-export interface AttemptKind<Request, Call, Result> {
-  readonly dial: (dialing: Dialing<Request>) => Call;
-  /** What an answer used and cost, as far as it was read. */
-  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }
 
 /**
@@ -62,6 +57,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #reservation: Reservation | undefined;
   /** What a call costs that is made beside another one. */
   readonly #hedgeReservations = new Map<Call, Reservation>();
+  /** Places of calls at endpoints with declared limits. */
+  readonly #places: RequestPlaces<Call>;
   /** Endpoint at which a place was promised. */
   #promised: string | undefined;
   #waitedForPlaceMs = 0;
@@ -84,6 +81,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
+    this.#places = new RequestPlaces(services, this.#likelyTokens);
     this.#hedging = new Hedging({
       services,
       request,
@@ -105,8 +103,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   /**
-   * Asks the core what to do, and does it: tries one endpoint after the other until one answers. When that answer failed, and was settled so, before anything
-   * of it was shown, this may be called again and goes on with the next.
+   * Asks the core what to do, and does it: tries one endpoint after the other until one answers. When that answer
+   * failed, and was settled so, before anything of it was shown, this may be called again and goes on with the next.
    *
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
@@ -128,6 +126,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
         if (waited) await this.#wait(move);
         else if (!this.#isPrepared(step)) await this.#prepare(step);
         else if (!this.#isPaid(step)) await this.#reserve(step);
+        else if (!this.#places.covers(step.endpoint)) await this.#places.takeNext(step.endpoint);
         else answer = await this.#attempt(step);
       }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
@@ -136,6 +135,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return answer;
     } catch (error) {
       this.#reservation?.release();
+      this.#places.releaseNext();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
@@ -164,7 +164,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** The answer of a call: what its reader needs of it, and what ends it. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
     const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => this.#kind.bill(made);
+    const bill = (): Settlement => withGivenUp(this.#kind.bill(made), this.#givenUpUsd());
     const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
     return {
       endpoint,
@@ -201,12 +201,23 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       ...accountOf(this.#services, this.request, made, end, reserved),
     };
     this.#attempts.push(ended);
+    this.#places.end(
+      made.call,
+      made.endpoint,
+      made.startedAt,
+      'facts' in end ? end.facts.usage.total_tokens : undefined,
+    );
     settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
     if ('facts' in end) {
       const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
       learnTokens(this.#services, sent, made.endpoint, end.facts.usage);
     }
     return ended;
+  }
+
+  /** What calls may have cost that were given up so far. */
+  #givenUpUsd(): number {
+    return this.#attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
   }
 
   #givenUpCost(made: AttemptedCall<Call, Result>, reason: AttemptFailure): number | undefined {
@@ -255,7 +266,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Whether an endpoint may be called for this request. */
   readonly #admission = (endpoint: Endpoint): Admission => {
     const isPromised = this.#promised === endpoint.id;
-    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(), isPromised);
+    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(endpoint), isPromised);
   };
 
   #isWarm(endpoint: Endpoint): boolean {
@@ -263,12 +274,12 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return (step?.figures?.warmth ?? 0) > 0;
   }
 
-  #likelyTokens(): number {
+  /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
+  readonly #likelyTokens = (endpoint: Endpoint): number => {
     const { promptTokens, outputTokens = 0 } = this.request.needs;
-    // Only declared limits of tokens need more than a rough number.
-    const isCounted = this.plan.steps.some(({ endpoint }) => endpoint.tpm !== undefined);
-    return (isCounted ? likelyPromptTokens(this.request) : promptTokens * 2) + outputTokens;
-  }
+    if (endpoint.tpm === undefined) return promptTokens * 2 + outputTokens;
+    return calibrated(likelyPromptTokens(this.request), this.#services.records.record(endpoint)?.tokens) + outputTokens;
+  };
 
   /** Calls per second that the endpoints of the plan take together. */
   #perSecond(): number {
@@ -282,18 +293,18 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    return this.#hedging.answer(this.#launch(step, false));
+    return this.#hedging.answer(this.#launch(step, false, this.#places.useNext()));
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, hedge: boolean): Flight<Call, Result> {
+  #launch(step: PlanStep, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
     const { environment, records, providers } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const admission = this.#admission(endpoint);
     const generation = records.started(endpoint, {
-      tokens: this.#likelyTokens(),
+      tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
     this.#promised = undefined;
@@ -307,7 +318,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       deadlineAt: this.#deadlineAt,
       traceContext: announceAttempt(this.#services, this, step, { attempt, hedge }),
       onSending: (body) => this.onSending?.(endpoint, body()),
+      onLimits: records.limitsListener(endpoint),
     });
+    this.#places.begin(call, endpoint, place);
     const silence = new Signal();
     const stopWaiting = records.waiting(endpoint, {
       startedAt,
@@ -334,11 +347,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     } catch {
       return undefined;
     }
+    const place = this.#places.covers(step.endpoint) ? undefined : await this.#places.take(step.endpoint);
     if (!isWanted() || !this.#admission(step.endpoint).ok) {
       reservation?.release();
+      place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, true);
+    const flight = this.#launch(step, true, place);
     if (reservation !== undefined) this.#hedgeReservations.set(flight.call, reservation);
     return flight;
   }

@@ -41,10 +41,10 @@ export async function answerEmbeddings(
 ): Promise<EmbeddingResult> {
   const { environment, timeouts } = services;
   const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, {
-    dial: ({ provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+    dial: ({ provider, endpoint, apiKey, traceContext, deadlineAt, ...told }) => {
       const call = { request, endpoint, apiKey, traceContext };
       const own = timeoutsOf(timeouts, provider, endpoint);
-      return new EmbeddingUpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, onSending });
+      return new EmbeddingUpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, ...told });
     },
     bill: ({ endpoint, result }) =>
       settleUsage(endpoint, result?.usage, {
@@ -121,6 +121,7 @@ interface EmbeddingUpstreamCallOptions {
   readonly provider: Provider;
   readonly call: Omit<EmbeddingCall, 'signal' | 'progress'>;
   readonly onSending: CallProgress['sending'];
+  readonly onLimits?: CallProgress['limits'];
 }
 
 /** One call of one endpoint for embeddings. It is complete or it has failed: there is no stream of vectors. */
@@ -158,11 +159,12 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   async #ask(): Promise<EmbeddingReply | undefined> {
-    const { provider, call, timeouts, onSending } = this.#options;
+    const { provider, call, timeouts, onSending, onLimits } = this.#options;
     const progress: CallProgress = {
       connecting: () => this.#watch.deadline.enter('connect', timeouts.connectMs),
       connected: () => this.#awaitAnswer(),
       sending: onSending,
+      limits: onLimits,
     };
     return provider.embed?.({ ...call, signal: this.#watch.signal, progress });
   }

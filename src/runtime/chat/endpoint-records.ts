@@ -11,12 +11,7 @@ import {
   observeStart,
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
-import {
-  headroomOf,
-  type MinuteUse,
-  useAfterSending,
-  waitForLimits,
-} from '../../core/selection/adaptive/declared-limits.ts';
+import type { ReportedLimits } from '../../core/selection/adaptive/allowance.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -44,6 +39,7 @@ import {
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
+import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
 
 /** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
@@ -64,31 +60,25 @@ export interface RecordPolicies {
   readonly silence?: SilencePolicy | false | undefined;
 }
 
-/** A call that has not answered yet. */
-export interface RunningCall {
-  readonly startedAt: number;
-  readonly kind: TimedKind;
-  /** Called once when its endpoint turns out to hang. */
-  readonly onSilence: () => void;
-}
-
-/** What changes too often to be copied each time. */
-interface Load {
-  readonly running: Set<RunningCall>;
-  calls: number;
-  use: MinuteUse;
-  lastSuccessAt: number;
-}
-
 /** How much more the times of an endpoint may vary of which only its peers are known. */
 const PEER_VARIANCE = 2;
+
+/** A call that is to be admitted. */
+interface Asked {
+  readonly warm: boolean;
+  readonly tokens: number;
+  readonly promised: boolean;
+}
+
+const WARM: Asked = { warm: true, tokens: 0, promised: false };
+const COLD: Asked = { warm: false, tokens: 0, promised: false };
 
 const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
-  #loads = new Map<string, Load>();
+  #loads = new Map<string, EndpointLoad>();
   /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
   #peers: RecordMap<EndpointSpeed>;
   readonly #policy: HealthPolicy;
@@ -144,19 +134,31 @@ export class EndpointRecords {
    */
   admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
     const record = this.#records.get(endpoint.id);
-    if (record === undefined) return ADMITTED;
-    const now = this.#environment.now();
+    return record === undefined
+      ? ADMITTED
+      : this.#admissionOf(endpoint, record, { warm, tokens, promised }, this.#environment.now());
+  };
+
+  /** Whether endpoints may be called at a time: the same, asked about many of them. */
+  admissionAt(now: number): (endpoint: Endpoint, warm: boolean) => Admission {
+    return (endpoint, warm) => {
+      const record = this.#records.get(endpoint.id);
+      return record === undefined ? ADMITTED : this.#admissionOf(endpoint, record, warm ? WARM : COLD, now);
+    };
+  }
+
+  #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok) return admitted;
-    const limits = this.#waitForLimits(endpoint, tokens, now);
+    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
-    const waitMs = Math.max(limits.waitMs, place?.waitMs ?? 0);
-    const headroom = Math.min(limits.headroom, place?.headroom ?? 1);
+    const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
+    const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
     return headroom === 1 ? admitted : { ...admitted, headroom };
-  };
+  }
 
   /** Calls per second that an endpoint takes, as far as it is known. */
   rate(endpoint: Endpoint): number {
@@ -181,11 +183,20 @@ export class EndpointRecords {
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now, now);
     this.#records.set(endpoint.id, { ...record, health, pace });
-    const load = this.#load(endpoint);
-    load.calls += 1;
-    if (isLimited(endpoint)) load.use = useAfterSending(load.use, call.tokens ?? 0, now);
+    this.#load(endpoint).started(endpoint, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
+  }
+
+  /** Notes that all instances together use the declared limits of an endpoint up. */
+  full(endpoint: Endpoint, waitMs: number): void {
+    if (!this.#records.get(endpoint.id)) this.#records.set(endpoint.id, FRESH);
+    this.#load(endpoint).full(this.#environment.now() + waitMs);
+  }
+
+  /** Notes how many tokens a call had that was sent with another estimate. */
+  used(endpoint: Endpoint, sentAt: number, estimated: number, tokens: number): void {
+    this.#load(endpoint).used(sentAt, estimated, tokens);
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
@@ -211,8 +222,7 @@ export class EndpointRecords {
       speed: this.#speedAfter(endpoint, record.speed, measurement, now),
       pace: this.#paceAfter(record, outcome, now),
     });
-    const load = this.#load(endpoint);
-    load.calls = Math.max(0, load.calls - 1);
+    this.#load(endpoint).ended();
     if (this.onCooldown !== undefined && !outcome.ok) {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
@@ -282,13 +292,11 @@ export class EndpointRecords {
     return this.#records.get(endpoint.id)?.health.breaker.state === 'open';
   }
 
-  #waitForLimits(endpoint: Endpoint, tokens: number, now: number): { waitMs: number; headroom: number } {
-    if (!isLimited(endpoint)) return UNLIMITED;
-    const { use, calls: running } = this.#load(endpoint);
-    return {
-      waitMs: waitForLimits(endpoint, use, { tokens, running }, now),
-      headroom: headroomOf(endpoint, use, running, now),
-    };
+  /** What hears what a provider says about its limits, for a call that has just been sent; undefined where it does not count. */
+  limitsListener(endpoint: Endpoint): ((limits: ReportedLimits) => void) | undefined {
+    const mostMs = this.#pacer?.reportedMs ?? 0;
+    if (mostMs === 0) return undefined;
+    return this.#load(endpoint).listener(mostMs, this.#environment.now);
   }
 
   #speedAfter(
@@ -311,10 +319,10 @@ export class EndpointRecords {
     return outcome.failure.kind === 'rate_limited' ? paceAfterRefusal(pace, this.#pacer, now) : pace;
   }
 
-  #load({ id }: Endpoint): Load {
+  #load({ id }: Endpoint): EndpointLoad {
     let load = this.#loads.get(id);
     if (load === undefined) {
-      load = { running: new Set(), calls: 0, use: [], lastSuccessAt: -Infinity };
+      load = new EndpointLoad();
       this.#loads.set(id, load);
     }
     return load;
@@ -339,10 +347,6 @@ export class EndpointRecords {
 }
 
 const UNLIMITED = { waitMs: 0, headroom: 1 };
-
-function isLimited({ rpm, tpm, concurrency }: Endpoint): boolean {
-  return rpm !== undefined || tpm !== undefined || concurrency !== undefined;
-}
 
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
 function beganWith(

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -11,7 +12,8 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
-import { type AttemptKind, AttemptLoop, type AttemptLoopOptions } from './attempt-loop.ts';
+import type { AttemptKind } from './attempt-call.ts';
+import { AttemptLoop, type AttemptLoopOptions } from './attempt-loop.ts';
 import { planOn, worldOf } from './world.ts';
 import { billAnswer } from './settle.ts';
 import type { RuntimeServices } from './services.ts';
@@ -107,11 +109,24 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     options: AttemptLoopOptions<NormalizedRequest> = {},
   ) {
     const { environment, timeouts } = services;
+    const marked = services.prefixes.markerFor(plan);
     const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
-      dial: ({ request, provider, endpoint, apiKey, traceContext, deadlineAt, onSending }) => {
+      dial: ({ request: prepared, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
+        const { origins } = plan;
+        const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
+        const request = marked(readable, provider, endpoint);
         const call = { request, endpoint, apiKey, traceContext };
         const own = timeoutsOf(timeouts, provider, endpoint);
-        return new UpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, onSending });
+        return new UpstreamCall({
+          environment,
+          timeouts: own,
+          deadlineAt,
+          signal,
+          provider,
+          call,
+          onSending,
+          onLimits,
+        });
       },
       bill: (made) => billAnswer(chat, made),
     };
@@ -134,10 +149,13 @@ export function planRequest(
 ): MaybePromise<RoutePlan> {
   const news = services.cooldowns?.refresh();
   const found = known.served ?? servedBefore(services, request);
+  const made = services.origins.find(request);
   return andThen(found, (served) =>
-    // Both were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
+    // All were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
     andThen(services.sticky.isSlow ? undefined : news, () =>
-      planOn(services, request, worldOf(services, { request, served, roll: known.roll })),
+      andThen(made, (origins) =>
+        planOn(services, request, worldOf(services, { request, served, origins, roll: known.roll })),
+      ),
     ),
   );
 }

@@ -20,9 +20,12 @@ import type { Rates } from '../limits/rates.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
+import type { KnownOrigins } from './known-origins.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
+import type { RepeatedPrefixes } from './repeated-prefixes.ts';
+import type { SharedLimits } from './shared-limits.ts';
 import type { SharedPacing } from './shared-pacing.ts';
 import type { Timeouts } from './call-watch.ts';
 
@@ -44,6 +47,11 @@ export interface RuntimeServices {
   readonly records: EndpointRecords;
   /** Absent where state is not shared. */
   readonly cooldowns: SharedCooldowns | undefined;
+  /** Absent where state is not shared. */
+  readonly sharedLimits: SharedLimits | undefined;
+  /** Who made encrypted reasoning. */
+  readonly origins: KnownOrigins;
+  readonly prefixes: RepeatedPrefixes;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;

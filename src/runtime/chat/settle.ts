@@ -43,6 +43,8 @@ export function settleAttempt(
   const { generation, endpoint } = answer;
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
+  const seals = facts && answer.call.reported.seals;
+  if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
   if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
   else {
     const roll = services.environment.random();

@@ -1,4 +1,5 @@
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
+import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -21,6 +22,7 @@ export interface UpstreamCallOptions {
   readonly provider: Provider;
   readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
   readonly onSending: CallProgress['sending'];
+  readonly onLimits?: CallProgress['limits'];
 }
 
 /** Ways of failing that mean nothing after the end of an answer. */
@@ -49,6 +51,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** Native pieces before the commit: the caller gets them with the first content. */
   #natives: StreamPiece[] | undefined;
   #silentReads = 0;
+  /** What was encrypted in an answer that came whole. */
+  #seals: readonly string[] | undefined;
   /** Pieces that said nothing, before the commit. */
   #silentPieces = 0;
   /** True while the provider is waited for in the middle of its answer. */
@@ -63,8 +67,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images, likelyTokens } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
+    const { usage, facts, images, likelyTokens, seals } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens, seals: this.#seals ?? seals };
   }
 
   /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
@@ -142,7 +146,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
   #ask(): unknown {
-    const { call, provider, onSending, timeouts } = this.#options;
+    const { call, provider, onSending, onLimits, timeouts } = this.#options;
     let told = false;
     const progress: CallProgress = {
       connecting: () => {
@@ -154,6 +158,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
         this.#awaitAnswer();
       },
       sending: onSending,
+      limits: onLimits,
     };
     const reply = provider.chat({ ...call, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.
@@ -229,6 +234,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   #whole(result: UpstreamResult): CallResult {
     this.close();
+    this.#seals = sealsOfResult(result);
     return isWithheld(result) ? { type: 'whole', result, withheld: true } : { type: 'whole', result };
   }
 
@@ -308,6 +314,11 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
 /** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
 function unreadable(): readonly StreamPiece[] {
   return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+}
+
+function sealsOfResult({ choices }: UpstreamResult): readonly string[] | undefined {
+  const details = choices.flatMap(({ message }) => message.reasoning_details ?? []);
+  return details.length === 0 ? undefined : details.map(sealOf).filter((seal) => seal !== undefined);
 }
 
 /** Whether a content filter kept all of an answer back (gaps 4.2). */

@@ -1,3 +1,4 @@
+import type { ReasoningOrigins } from '../../core/normalize/reasoning-origin.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import type { World } from '../../core/selection/performance.ts';
@@ -13,18 +14,21 @@ export interface KnownOfRequest {
   readonly request?: RoutedRequest | undefined;
   readonly served?: ServedBy | undefined;
   readonly roll?: number | undefined;
+  readonly origins?: ReasoningOrigins | undefined;
 }
 
 /** The world as it is now, for planning. */
-export function worldOf(services: RuntimeServices, { request, served, roll }: KnownOfRequest = {}): World {
+export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
   const { environment, records, selection, strategy, adaptive, answerLengths } = services;
+  const now = environment.now();
   return {
     record: records.record,
     sticky: served?.[0]?.endpoint,
     served,
-    admission: records.admission,
+    origins,
+    admission: records.admissionAt(now),
     usualAnswerTokens: request && answerLengths.usual(request.account.id, request.targets[0]?.model),
-    now: environment.now(),
+    now,
     roll: roll ?? environment.random(),
     policy: selection,
     strategy,

@@ -9,6 +9,7 @@ import { hmacSha256 } from '../../platform/hash.ts';
 import { valueWithin } from '../../platform/wait.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
+import type { ContentOptions } from './kept-content.ts';
 import type { Recorded } from '../chat/settle.ts';
 
 /** What a router's ledger is made with. */
@@ -18,10 +19,12 @@ export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly bufferRecords: number;
   /** Milliseconds for which records are collected before they are written together. */
   readonly flushMs: number;
-  /** Secret of the hashes that stand for sessions. */
-  readonly secret: string;
+  /** Gives the secret of the hashes that stand for sessions, which may have to be drawn first. */
+  readonly secret: () => string;
   readonly environment: Environment;
   readonly events: EventHub;
+  /** Who keeps prompts and answers. Undefined: nobody. */
+  readonly content?: ContentOptions | undefined;
 }
 
 /** The ledger of a router, as its owner reads it: what was written, and what waits to be written. */
@@ -65,6 +68,11 @@ export class RequestLedger implements ReadableLedger {
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
+  }
+
+  /** Who keeps prompts and answers, if anybody does. */
+  get content(): ContentOptions | undefined {
+    return this.#options.content;
   }
 
   /** Records that were dropped since the router began, because the store was too slow or away. */
@@ -233,7 +241,7 @@ export class RequestLedger implements ReadableLedger {
   /** A keyed hash: the same for all requests of a session of an account, and nothing that anybody could look up. */
   #session({ request: { session, account } }: RequestDraft): string | undefined | Promise<string> {
     if (session.id === undefined) return undefined;
-    const hash = hmacSha256(this.#options.secret, `session\0${account.id}\0${session.id}`);
+    const hash = hmacSha256(this.#options.secret(), `session\0${account.id}\0${session.id}`);
     return hash instanceof Promise ? hash.then(shortHash) : shortHash(hash);
   }
 

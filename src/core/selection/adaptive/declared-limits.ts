@@ -32,6 +32,20 @@ export function useAfterSending(use: MinuteUse, tokens: number, now: number): Mi
   return [...use.filter((one) => one.second > second - MINUTE_SECONDS), { second, calls: 1, tokens }];
 }
 
+/** Whether anything is declared. */
+export function isLimited({ rpm, tpm, concurrency }: DeclaredLimits): boolean {
+  return rpm !== undefined || tpm !== undefined || concurrency !== undefined;
+}
+
+/** Folds in how many tokens a call had that was counted with another number. */
+export function useAfterAnswer(use: MinuteUse, sentAt: number, counted: number, used: number): MinuteUse {
+  const second = Math.floor(sentAt / 1_000);
+  const index = use.findIndex((one) => one.second === second);
+  const found = use[index];
+  if (found === undefined) return use;
+  return use.with(index, { ...found, tokens: Math.max(0, found.tokens + used - counted) });
+}
+
 /** Milliseconds until the declared limits of an endpoint have room for a call of so many tokens; 0 for now. */
 export function waitForLimits(
   limits: DeclaredLimits,

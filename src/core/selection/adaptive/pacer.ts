@@ -36,8 +36,6 @@ export interface Place {
 export const FREE_PACE: Pace = { rate: Infinity, sent: [] };
 
 const SECOND_MS = 1_000;
-/** Slowest rate: an endpoint that refuses everything is still asked now and then. */
-const SLOWEST = 1;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
 
 /** Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. */
@@ -67,12 +65,12 @@ export function paceAfterSending({ rate, sent, counted }: Pace, at: number, now:
 export function paceAfterRefusal({ rate, sent, counted }: Pace, policy: PacerPolicy, now: number): Pace {
   if (rate !== Infinity) {
     const known = Math.min(rate, sentSince(sent, now - SECOND_MS));
-    return { rate: Math.max(SLOWEST, policy.afterRefusal * known), sent };
+    return { rate: Math.max(policy.slowestPerSecond, policy.afterRefusal * known), sent };
   }
   const calls = Math.round(callsOf(counted, now));
   // When each of them went out was not kept; from here on it is.
   const spread = Array.from({ length: calls }, (_, index) => now - SECOND_MS + ((index + 1) * SECOND_MS) / calls);
-  return { rate: Math.max(SLOWEST, policy.afterRefusal * calls), sent: spread };
+  return { rate: Math.max(policy.slowestPerSecond, policy.afterRefusal * calls), sent: spread };
 }
 
 function countedAfter(counted: Counted | undefined, at: number): Counted {

@@ -1,5 +1,4 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { Admission } from '../../fallback/health.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
 import { requestRates, cachedTokens, expectedCost, type ExpectedTokens, warmthOf } from './expected-cost.ts';
 import type { DecisionFigures } from '../route-plan.ts';
@@ -14,16 +13,14 @@ export interface AdaptivelyRanked {
   readonly figures: DecisionFigures;
 }
 
+/** An endpoint under comparison. Its figures are filled in as they become known, because a plan may have hundreds. */
 interface Weighed {
   readonly endpoint: Endpoint;
-  readonly costUsd: number | undefined;
-  readonly warmth: number;
-  readonly health: number;
-  readonly slowness: number;
-  readonly admission: Admission | undefined;
+  readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
+  /** True for one that must not be called now. */
+  readonly isRefused: boolean;
   /** Cost over health: what endpoints are compared by. */
   value: number;
-  share: number;
 }
 
 /**
@@ -45,12 +42,16 @@ export function rankAdaptively(
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compareCosts(weighed, policy);
   const drawn = draw(weighed, sessionDraw(request), world.roll);
-  const ordered = weighed.filter((one) => one !== drawn).sort(byPlaceAndValue);
-  return [...(drawn === undefined ? [] : [drawn]), ...ordered].map((one) => ({
-    endpoint: one.endpoint,
-    why: one === drawn ? whyFirst(one, endpoints.length) : isRefused(one) ? 'no call is let through now' : NEXT,
-    figures: figuresOf(one),
-  }));
+  const ranked: AdaptivelyRanked[] = [];
+  if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
+  for (const one of weighed.sort(byPlaceAndValue)) {
+    if (one !== drawn) ranked.push(rankedAs(one, one.isRefused ? 'no call is let through now' : NEXT));
+  }
+  return ranked;
+}
+
+function rankedAs({ endpoint, figures }: Weighed, why: string): AdaptivelyRanked {
+  return { endpoint, why, figures };
 }
 
 /** The number by which a named session draws its endpoints. Sessions of accounts are their own. */
@@ -65,7 +66,7 @@ const NEXT = 'next by expected cost and health';
 
 function whyFirst(one: Weighed, count: number): string {
   if (count === 1) return 'only endpoint';
-  return one.warmth > 0 ? 'drawn by expected cost and health: the prompt is cached there' : DRAWN;
+  return one.figures.warmth > 0 ? 'drawn by expected cost and health: the prompt is cached there' : DRAWN;
 }
 
 const DRAWN = 'drawn by expected cost and health';
@@ -82,21 +83,20 @@ function weigh(
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
+  const unknownCachedRate = request.session.key === undefined ? 1 : policy.unknownCachedRate;
   return {
     endpoint,
-    costUsd: expectedCost(
-      requestRates(endpoint, request),
-      expected,
-      cached,
-      request.session.key === undefined ? 1 : policy.unknownCachedRate,
-    ),
-    warmth: warmthOf(cached, expected.prompt),
-    // Whoever comes when an endpoint may be tried again finds out whether it is back.
-    health: admission?.ok === true && admission.probe === true ? Math.max(health, policy.afterProbe) : health,
-    slowness,
-    admission,
+    figures: {
+      expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
+      warmth: warmthOf(cached, expected.prompt),
+      // Whoever comes when an endpoint may be tried again finds out whether it is back.
+      health: admission?.ok === true && admission.probe === true ? Math.max(health, policy.afterProbe) : health,
+      slowness,
+      headroom: admission?.headroom ?? 1,
+      share: 0,
+    },
+    isRefused: admission?.ok === false,
     value: 0,
-    share: 0,
   };
 }
 
@@ -111,34 +111,46 @@ const NEXT_TO_NOTHING = 1e-6;
 
 /** An unknown price counts as the dearest known one. */
 function compareCosts(weighed: readonly Weighed[], policy: AdaptivePolicy): void {
-  const dearest = weighed.reduce((most, { costUsd = 0 }) => Math.max(most, costUsd), 0) || 1;
+  let dearest = 0;
+  for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
+  if (dearest === 0) dearest = 1;
   let best = Infinity;
   for (const one of weighed) {
-    const cost = Math.max(one.costUsd ?? dearest, dearest * NEXT_TO_NOTHING);
-    one.value = cost / Math.max(one.health, Number.EPSILON) ** policy.healthWeight;
-    if (one.value < best && !isRefused(one)) best = one.value;
+    const { expectedCostUsd = dearest, health } = one.figures;
+    const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
+    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), policy.healthWeight);
+    if (one.value < best && !one.isRefused) best = one.value;
   }
   let total = 0;
   for (const one of weighed) {
-    if (isRefused(one)) continue;
-    one.share = (best / one.value) ** policy.sharpness;
-    total += one.share;
+    if (one.isRefused) continue;
+    const share = power(best / one.value, policy.sharpness);
+    one.figures.share = share;
+    total += share;
   }
-  for (const one of weighed) if (one.share > 0) one.share /= total;
+  for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
 }
 
-function isRefused({ admission }: Weighed): boolean {
-  return admission?.ok === false;
+/** A power; of the usual whole exponents by multiplying, which is many times as fast. */
+function power(base: number, exponent: number): number {
+  if (!Number.isInteger(exponent) || exponent < 0 || exponent > MOST_MULTIPLIED) return base ** exponent;
+  let result = 1;
+  for (let left = exponent, factor = base; left > 0; left >>= 1, factor *= factor)
+    if ((left & 1) === 1) result *= factor;
+  return result;
 }
+
+const MOST_MULTIPLIED = 64;
 
 function draw(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
   if (session !== undefined) return rendezvous(weighed, session);
   let left = roll;
   let last: Weighed | undefined;
   for (const one of weighed) {
-    if (one.share === 0) continue;
+    const { share } = one.figures;
+    if (share === 0) continue;
     last = one;
-    left -= one.share;
+    left -= share;
     if (left < 0) return one;
   }
   return last;
@@ -149,28 +161,28 @@ function rendezvous(weighed: readonly Weighed[], session: number): Weighed | und
   let first: Weighed | undefined;
   let soonest = Infinity;
   for (const one of weighed) {
-    if (one.share === 0) continue;
-    const time = -Math.log(chanceOf(session, one.endpoint.id)) / one.share;
+    const { share } = one.figures;
+    // A share this small is never drawn.
+    if (share < NEVER_DRAWN) continue;
+    const chance = spread(hashed(session, one.endpoint.id));
+    // −ln x is at least 1 − x, so most need no logarithm.
+    if (1 - chance >= soonest * share) continue;
+    const time = -Math.log(chance) / share;
     if (time < soonest) [first, soonest] = [one, time];
   }
   return first;
 }
 
-function byPlaceAndValue(left: Weighed, right: Weighed): number {
-  return Number(isRefused(left)) - Number(isRefused(right)) || left.value - right.value || 0;
-}
+const NEVER_DRAWN = 1e-12;
 
-function figuresOf({ costUsd, warmth, health, slowness, admission, share }: Weighed): DecisionFigures {
-  return { expectedCostUsd: costUsd, warmth, health, slowness, headroom: admission?.headroom ?? 1, share };
+function byPlaceAndValue(left: Weighed, right: Weighed): number {
+  if (left.isRefused !== right.isRefused) return left.isRefused ? 1 : -1;
+  return left.value - right.value || 0;
 }
 
 /** A 32-bit number that stands for a session in {@link chanceOf}; the session cannot be read from it. */
 export function drawOf(session: string): number {
-  // FNV-1a.
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < session.length; index += 1)
-    hash = Math.imul(hash ^ session.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
+  return hashed(FNV_OFFSET, session) >>> 0;
 }
 
 /**
@@ -179,12 +191,21 @@ export function drawOf(session: string): number {
  * @param draw - Of the session; see {@link drawOf}.
  */
 export function chanceOf(draw: number, endpoint: string): number {
-  let hash = draw;
-  for (let index = 0; index < endpoint.length; index += 1) {
-    hash = Math.imul(hash ^ endpoint.charCodeAt(index), 0x01000193);
-  }
-  // A finish that spreads its low bits (Murmur3).
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return spread(hashed(draw, endpoint));
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+
+/** Goes on with a hash: FNV-1a. */
+function hashed(begun: number, text: string): number {
+  let hash = begun;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/** Spreads the low bits of a hash, as Murmur3 does at its end. */
+function spread(begun: number): number {
+  let hash = Math.imul(begun ^ (begun >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (((hash ^ (hash >>> 16)) >>> 0) + 1) / 2 ** 32;
 }

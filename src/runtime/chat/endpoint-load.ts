@@ -1,0 +1,109 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import {
+  type Allowance,
+  allowanceAfterSending,
+  allowanceLeft,
+  allowanceOf,
+  type ReportedLimits,
+  waitForAllowance,
+} from '../../core/selection/adaptive/allowance.ts';
+import {
+  headroomOf,
+  isLimited,
+  type MinuteUse,
+  useAfterAnswer,
+  useAfterSending,
+  waitForLimits,
+} from '../../core/selection/adaptive/declared-limits.ts';
+import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
+
+/** A call that has not answered yet. */
+export interface RunningCall {
+  readonly startedAt: number;
+  readonly kind: TimedKind;
+  /** Called once when its endpoint turns out to hang. */
+  readonly onSilence: () => void;
+}
+
+/** Whether declared and reported limits have room for a call. */
+interface Room {
+  /** 0: now. */
+  readonly waitMs: number;
+  /** Share of the limits that is free. */
+  readonly headroom: number;
+}
+
+const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
+
+/** What is under way at an endpoint, and what was sent lately. Changes with each call, so it is not copied each time. */
+export class EndpointLoad {
+  readonly running = new Set<RunningCall>();
+  /** Monotonic milliseconds. */
+  lastSuccessAt = -Infinity;
+  #calls = 0;
+  #use: MinuteUse = [];
+  /** Calls and tokens that were ever sent. */
+  #sent = 0;
+  #sentTokens = 0;
+  /** What the endpoint said that it will still take. */
+  #requests: Allowance | undefined;
+  #tokens: Allowance | undefined;
+  /** Until when other instances leave no room in the declared limits. */
+  #fullUntil = -Infinity;
+
+  /** Whether there is room for a call of so many tokens. */
+  room(endpoint: Endpoint, tokens: number, now: number): Room {
+    const reported =
+      this.#requests === undefined && this.#tokens === undefined ? UNLIMITED : this.#reported(tokens, now);
+    if (!isLimited(endpoint)) return reported;
+    const call = { tokens, running: this.#calls };
+    const waitMs = Math.max(reported.waitMs, this.#fullUntil - now, waitForLimits(endpoint, this.#use, call, now));
+    return { waitMs, headroom: Math.min(reported.headroom, headroomOf(endpoint, this.#use, this.#calls, now)) };
+  }
+
+  /** Notes that a call goes out. */
+  started(endpoint: Endpoint, tokens: number, now: number): void {
+    this.#calls += 1;
+    this.#sent += 1;
+    this.#sentTokens += tokens;
+    this.#requests = allowanceAfterSending(this.#requests, 1);
+    this.#tokens = allowanceAfterSending(this.#tokens, tokens);
+    if (isLimited(endpoint)) this.#use = useAfterSending(this.#use, tokens, now);
+  }
+
+  /** Notes that a call has ended. */
+  ended(): void {
+    this.#calls = Math.max(0, this.#calls - 1);
+  }
+
+  /** Notes how many tokens a call had that was sent with another estimate. */
+  used(sentAt: number, estimated: number, tokens: number): void {
+    this.#use = useAfterAnswer(this.#use, sentAt, estimated, tokens);
+  }
+
+  /** Notes that all instances together use the declared limits up. */
+  full(until: number): void {
+    this.#fullUntil = until;
+  }
+
+  /**
+   * What hears of the limits that a provider reports with the answer to a call that has just been sent.
+   *
+   * @param mostMs - How long a report is believed.
+   */
+  listener(mostMs: number, now: () => number): (limits: ReportedLimits) => void {
+    const sent = this.#sent;
+    const sentTokens = this.#sentTokens;
+    return ({ requests, tokens }) => {
+      if (requests !== undefined) this.#requests = allowanceOf(requests, this.#sent - sent, mostMs, now());
+      if (tokens !== undefined) this.#tokens = allowanceOf(tokens, this.#sentTokens - sentTokens, mostMs, now());
+    };
+  }
+
+  #reported(tokens: number, now: number): Room {
+    return {
+      waitMs: Math.max(waitForAllowance(this.#requests, 1, now), waitForAllowance(this.#tokens, tokens, now)),
+      headroom: Math.min(allowanceLeft(this.#requests, now), allowanceLeft(this.#tokens, now)),
+    };
+  }
+}

@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  simulateTraffic,
+  type SimulatedEndpoint,
+  type TrafficReport,
+  type TrafficWorld,
+} from '../../src/entries/testing.ts';
+import { createRouter } from '../../src/index.ts';
+import { condition, sceneOf } from '../support/decisions.ts';
+
+const RUNS = 6;
+
+/** Endpoints that differ in everything, with outages at random. */
+const world: fc.Arbitrary<TrafficWorld> = fc
+  .record({
+    seed: fc.nat(1_000_000),
+    share: fc.constantFrom(0, 0.1, 0.3),
+    endpoints: fc.array(
+      fc.record({
+        usd: fc.double({ min: 0.1, max: 3, noNaN: true }),
+        medianMs: fc.integer({ min: 100, max: 1_500 }),
+        spread: fc.double({ min: 0.1, max: 0.8, noNaN: true }),
+        perSecond: fc.option(fc.integer({ min: 1, max: 6 })),
+      }),
+      { minLength: 2, maxLength: 5 },
+    ),
+  })
+  .map(({ seed, share, endpoints }) => ({
+    seed,
+    endpoints: endpoints.map(({ usd, medianMs, spread, perSecond }, index): SimulatedEndpoint => ({
+      name: `e${index}`,
+      price: { prompt: usd, completion: 4 * usd },
+      latency: { medianMs, spread },
+      ...(perSecond === null ? {} : { rate: { perSecond } }),
+    })),
+    traffic: { requests: 250, perSecond: 3, streaming: 0.5 },
+    outages: { share, meanMs: 20_000 },
+  }));
+
+/** What was seen of the calls of one simulation. */
+interface Seen {
+  readonly report: TrafficReport;
+  /** Numbers of hedges, by request. */
+  readonly hedges: ReadonlyMap<string, number>;
+  readonly providers: ReadonlySet<string>;
+  /** Requests that got a further call after their answer had begun. */
+  readonly late: readonly string[];
+}
+
+type Options = NonNullable<Parameters<typeof createRouter>[0]>;
+
+async function simulated(given: TrafficWorld, options: Partial<Options> = {}, preferences: object = {}): Promise<Seen> {
+  const hedges = new Map<string, number>();
+  const providers = new Set<string>();
+  const begun = new Set<string>();
+  const late: string[] = [];
+  const report = await simulateTraffic(given, (setup) => {
+    const router = createRouter({ on: { warning: () => {} }, ...setup, ...options });
+    router.on('attempt_start', ({ request, hedge, provider }) => {
+      providers.add(provider);
+      if (begun.has(request.id)) late.push(request.id);
+      if (hedge === true) hedges.set(request.id, (hedges.get(request.id) ?? 0) + 1);
+    });
+    const asking = <Body extends object>(body: Body): Body => ({ ...body, provider: preferences });
+    return {
+      chat: (body, call) => router.chat(asking(body), call),
+      async *stream(body, call) {
+        for await (const chunk of router.stream(asking(body), call)) {
+          begun.add(chunk.id);
+          yield chunk;
+        }
+      },
+    };
+  });
+  return { report, hedges, providers, late };
+}
+
+describe('in whatever world', () => {
+  it('a request has at most one hedge, and none once its answer has begun', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (given) => {
+        const { hedges, late } = await simulated(given);
+        expect([...hedges.values()].every((count) => count === 1)).toBe(true);
+        expect(late).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('there is no hedge where fallbacks are not allowed, and nobody is called who is ignored', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (given) => {
+        const { hedges, providers } = await simulated(given, {}, { allow_fallbacks: false, ignore: ['e1'] });
+        expect(hedges.size).toBe(0);
+        expect(providers.has('e1')).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('a budget is never exceeded, hedges and cancelled calls included', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, fc.double({ min: 0.01, max: 0.2, noNaN: true }), async (given, limitUsd) => {
+        const { report } = await simulated(given, { budgets: { default: { limitUsd } } });
+        expect(report.costUsd).toBeLessThanOrEqual(limitUsd);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('hedges cost no more than their share where nothing is silent', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (given) => {
+        const { report } = await simulated({ ...given, outages: { share: 0 } });
+        // The purse may be full at the start of a simulation as short as this: a hedge or two.
+        const hedgeUsd = (2 * report.costUsd) / report.requests;
+        expect(report.cancelledUsd).toBeLessThanOrEqual(0.012 * report.costUsd + hedgeUsd);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('the same world and the same roll give the same plan', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ usd: fc.double({ min: 0, max: 5, noNaN: true }), condition }), {
+          minLength: 1,
+          maxLength: 12,
+        }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.option(fc.string({ minLength: 1 })),
+        (endpoints, roll, session) => {
+          const plan = (): unknown => {
+            const scene = sceneOf(endpoints);
+            return scene.plan(session === null ? {} : { session_id: `s${session}` }, roll);
+          };
+          expect(plan()).toEqual(plan());
+        },
+      ),
+    );
+  });
+});
