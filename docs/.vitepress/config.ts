@@ -53,7 +53,7 @@ const sidebar = Object.entries(TASKS).map(([text, group]) => ({
   text,
   items: Object.entries(group)
     .filter(([page]) => page === 'api/index' || existsSync(join(DOCS, `${page}.md`)))
-    .map(([page, title]) => ({ text: title, link: `/${page.replace(/(?:index|README)$/, '')}` })),
+    .map(([page, title]) => ({ text: title, link: `/${page.replace(/index$/, '')}` })),
 }));
 
 /**
@@ -89,13 +89,12 @@ export default defineConfig({
   srcDir: join(ROOT, 'site/pages'),
   outDir: join(ROOT, 'site/html'),
   cacheDir: join(ROOT, 'site/.cache'),
-  // GitHub shows the README of a folder; on the site it is the folder's first page.
-  rewrites: { 'decisions/README.md': 'decisions/index.md' },
   // Dead links fail the build, as they do by default.
   ignoreDeadLinks: false,
   // Text such as <tool> is text, here as on a terminal.
   markdown: { html: false, config: withoutLinksToSources },
-  vite: { logLevel: 'warn' },
+  // The search index is one file, and is loaded at the first search.
+  vite: { logLevel: 'warn', build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
     search: { provider: 'local' },
     nav: [
