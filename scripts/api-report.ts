@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Writes the public surface of every door to `etc/`, so that a change of it shows in a review. With `--check` it writes
- * nothing and fails when a report no longer fits. In both cases every export must have a comment. Needs a build.
+ * nothing and fails when a report no longer fits. In both cases every export must have a comment. With
+ * `--models <folder>` it writes what `npm run docs` makes the API reference of, and no report. Needs a build.
  * Usage: npm run api | npm run check:api
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
-const checks = process.argv.includes('--check');
+const models = process.argv[process.argv.indexOf('--models') + 1];
+const writesModels = process.argv.includes('--models') && models !== undefined;
+const checks = process.argv.includes('--check') || writesModels;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
@@ -45,12 +48,12 @@ function configOf(name: string, types: string, temporary: string): ExtractorConf
       newlineKind: 'lf',
       compiler: { overrideTsconfig: { compilerOptions, files: doors().map((door) => door.types) } },
       apiReport: {
-        enabled: true,
+        enabled: !writesModels,
         reportFileName: `${name}.api.md`,
         reportFolder: join(root, 'etc'),
         reportTempFolder: temporary,
       },
-      docModel: { enabled: false },
+      docModel: { enabled: writesModels, apiJsonFilePath: join(models ?? temporary, name, 'signalbox.api.json') },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: { compilerMessageReporting: quiet, extractorMessageReporting: quiet, tsdocMessageReporting: quiet },
@@ -84,9 +87,9 @@ try {
       },
     });
     if (apiReportChanged) changed.push(name);
-    undocumented.push(...withoutComment(name));
+    if (!writesModels) undocumented.push(...withoutComment(name));
   }
-  console.log(`${configs.length} reports, ${changed.length} ${checks ? 'out of date' : 'changed'}`);
+  if (!writesModels) console.log(`${configs.length} reports, ${changed.length} ${checks ? 'out of date' : 'changed'}`);
   if (checks && changed.length > 0) {
     console.error(`The public surface of ${changed.join(', ')} changed. If that is meant: npm run api`);
     process.exitCode = 1;

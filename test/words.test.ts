@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sourceFiles } from './support/source-files.ts';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readProjectFile, sourceFiles } from './support/source-files.ts';
 
 /**
  * Words of our own where the field has others, and what to write. They cost every reader a second look. Looked for in
@@ -35,6 +37,58 @@ const EXCEPTIONS: readonly string[] = [
   'src/core/normalize/token-scan.ts: door',
 ];
 
+/** Phrases of pages which readers had to read twice. In comments, where the code is beside them, some are clear. */
+const PHRASES: readonly (readonly [found: RegExp, instead: string])[] = [
+  [/\bstands?\b(?! for)/i, 'is in, is at'],
+  [/\btells? (?:the end|who|how)\b/i, 'sends an event, shows'],
+  [/\bwhole nano-dollars\b/i, 'nano-dollars (10⁻⁹ USD), as integers'],
+  [/\b(?:CPU|words?|sentences?|messages?|bounds?) of ours\b/i, 'of the router'],
+  [/\bthe ratios count\b/i, 'compare the ratios'],
+  [/\bwhat you and callers\b/i, 'events and errors'],
+  [/\bwhere they belong\b/i, 'the name of the page'],
+  [/\bread answers whole\b/i, 'buffer the response'],
+  [/\bno endpoint for a request\b/i, 'the request excludes endpoints'],
+  [/\bleaves? (?:anybody|nobody) out\b/i, 'exclude no endpoint'],
+  [/\bwho (?:was not measured|sends slowly|would find none)\b/i, 'an endpoint, a client'],
+  [/\bswitches off \d/i, 'steps … do not apply'],
+  [/\bonce round\b/i, 'each endpoint once'],
+  [/\bonly wakes\b/i, 'only notifies'],
+];
+
+/** Prose of a page: without code, and with a table's cells as they are. */
+function proseOf(page: string): string {
+  return readProjectFile(page)
+    .replaceAll(/```[\s\S]*?```/g, '')
+    .replaceAll(/`[^`\n]*`/g, 'x');
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pages = [
+  'README.md',
+  ...readdirSync(`${root}docs`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** Words in a table of a page which are not of the page's own making. */
+const PAGE_EXCEPTIONS: readonly string[] = [];
+
+/** Lengths of the sentences of a page, in words. Tables, headings and code have no sentences. */
+function sentenceLengths(page: string): readonly number[] {
+  const lines = proseOf(page)
+    .split('\n')
+    .filter((line) => !/^(?:\||#|!|\s*$)/.test(line));
+  return lines
+    .map((line) => line.replaceAll(/\]\([^)]*\)/g, ']').replace(/^\s*(?:[-*]|\d+\.)\s+/, ''))
+    .flatMap((line) => line.split(/(?<=[.!?](?:\*\*|\))?)\s+(?=["'(*[]*[A-Zx])/))
+    .map((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length)
+    .filter((length) => length > 1);
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
 const TEXTS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
 
 const findings = sourceFiles('src', 'adapters').flatMap(({ path, text }) =>
@@ -55,5 +109,34 @@ describe('comments and messages', () => {
 
   it('have no exception that is needed no more', () => {
     expect(EXCEPTIONS.filter((one) => !findings.some(({ place }) => place === one))).toEqual([]);
+  });
+});
+
+describe('pages', () => {
+  const inPages = pages.flatMap((page) =>
+    [...WORDS, ...PHRASES].flatMap(([pattern, instead]) =>
+      [...proseOf(page).matchAll(new RegExp(pattern, 'gi'))].map(([found]) => ({
+        place: `${page}: ${found}`,
+        instead,
+      })),
+    ),
+  );
+
+  it('say things as the field says them', () => {
+    expect(pages.length).toBeGreaterThan(20);
+    const wrong = inPages.filter(({ place }) => !PAGE_EXCEPTIONS.includes(place));
+    expect(wrong.map(({ place, instead }) => `${place} (write: ${instead})`)).toEqual([]);
+  });
+
+  it('have no exception that is needed no more', () => {
+    expect(PAGE_EXCEPTIONS.filter((one) => !inPages.some(({ place }) => place === one))).toEqual([]);
+  });
+
+  it('have short sentences: half of them have at most 18 words, on each page', () => {
+    const long = pages
+      .map((page) => ({ page, words: median(sentenceLengths(page)) }))
+      .filter(({ words }) => words > 18);
+    expect(pages.flatMap(sentenceLengths).length).toBeGreaterThan(500);
+    expect(long).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { nearName } from '../protocol/near-name.ts';
 import { batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
+import { demo } from './demo.ts';
 import { explain } from './explain.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { ledgerExport } from './ledger-export.ts';
@@ -48,6 +49,7 @@ const batchesResults: Command = {
 /** All commands. A new one is a file with a {@link Command} and a line here. */
 const COMMANDS: readonly Command[] = [
   serve,
+  demo,
   check,
   explain,
   batchesSubmit,
@@ -62,6 +64,11 @@ const COMMANDS: readonly Command[] = [
   ledgerExport,
   replay,
 ];
+
+/** What the program is, for whoever calls it without arguments. */
+const ABOUT = `Signalbox is a model router: one OpenAI-compatible API in front of many model providers.
+Start it with "signalbox serve". To try it without API keys: "signalbox demo".
+`;
 
 /** Exit code of a call that could not be understood. */
 const MISUSED = 2;
@@ -107,6 +114,7 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
     );
     print(`signalbox: "${words}" is not a command${near === undefined ? '' : `; did you mean "${near}"?`}`);
   }
+  if (group === undefined) print(ABOUT);
   print('Usage: signalbox <command> [options]');
   for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
   print('Each command explains itself with --help.');

@@ -12,8 +12,10 @@ import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 import { reloadConfiguration } from './reload-configuration.ts';
 
-const DEFAULT_PORT = 8787;
-const LOCAL = '127.0.0.1';
+/** Port of a command that serves, where none is named. */
+export const DEFAULT_PORT = 8787;
+/** Address that only this machine reaches. */
+export const LOCAL = '127.0.0.1';
 /** Milliseconds that requests under way may take when the command is stopped. */
 const GRACE_MS = 10_000;
 
@@ -62,16 +64,26 @@ export const serve: Command = {
   },
 };
 
-function portOf(text: string): number {
+/**
+ * Reads a port.
+ *
+ * @throws {@link CommandError} when the text is no number that a port can have.
+ */
+export function portOf(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
   throw new CommandError(`The port must be a number from 0 to 65535, not "${text}".`);
 }
 
-async function listen(server: Server, port: number, host: string): Promise<string> {
+/**
+ * Starts to listen; gives the base URL of the API.
+ *
+ * @throws {@link CommandError} when that cannot be.
+ */
+export async function listen(server: Server, port: number, host: string): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'somebody else listens there' : error.message;
+      const reason = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
       reject(new CommandError(`Cannot listen at ${host}:${port}: ${reason}. Choose another --port or --host.`));
     });
     server.listen(port, host, resolve);
@@ -120,7 +132,8 @@ function firstModel(router: Router): string {
   return first ?? `${router.internals.config.providers[0]?.slug ?? 'provider'}/<model>`;
 }
 
-function stopped(stop: AbortSignal | undefined): Promise<void> {
+/** Resolves when the command should stop. */
+export function stopped(stop: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (stop?.aborted === true) return resolve();
     if (stop !== undefined) return stop.addEventListener('abort', () => resolve(), { once: true });
@@ -129,7 +142,7 @@ function stopped(stop: AbortSignal | undefined): Promise<void> {
 }
 
 /** Takes no new requests, lets those under way end, and then lets go of the connections to providers. */
-async function close(server: Server, router: Router): Promise<void> {
+export async function close(server: Server, router: Router): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);

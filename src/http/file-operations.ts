@@ -20,7 +20,7 @@ const FRAME_BYTES = 65_536;
 const MAX_FILENAME = 512;
 
 /**
- * Stores the file of a form (`POST /files`). It goes to the store while it comes; fields may stand before it or behind
+ * Stores the file of a form (`POST /files`). It goes to the store while it comes; fields may come before it or behind
  * it, so they are judged at the end.
  *
  * @throws {@link RouterError} 400, 403, 408, 413 or 415; then nothing is left of it.

@@ -1,7 +1,7 @@
 import type { LedgerRecord } from '../../contracts/ledger.ts';
 import { isoTime } from './civil-time.ts';
 
-/** Columns of the CSV form, and what stands in them. */
+/** Columns of the CSV form, and what they contain. */
 const COLUMNS: Readonly<Record<string, (record: LedgerRecord) => string | number | boolean | undefined>> = {
   id: ({ id }) => id,
   at: ({ at }) => isoTime(at),

@@ -56,7 +56,7 @@ export function hasForeignReasoning(origins: ReasoningOrigins, endpoint: Endpoin
   return false;
 }
 
-/** A request without the reasoning that an endpoint cannot read. What nobody knows the origin of stays. */
+/** A request without the reasoning that an endpoint cannot read. What has no known origin stays. */
 export function withoutForeignReasoning(
   request: NormalizedRequest,
   endpoint: Endpoint,

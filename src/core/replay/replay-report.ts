@@ -1,6 +1,6 @@
 import type { Interval } from './local-means.ts';
 
-/** What a replay found. Plain data, so that it can stand in a pull request. */
+/** What a replay found. Plain data, so that it can be put into a pull request. */
 export interface ReplayReport {
   /** Records that were read. */
   readonly records: number;

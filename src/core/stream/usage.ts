@@ -60,11 +60,11 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   };
 }
 
-/** A bill that also tells what calls may have cost which were given up for this one. */
-export function withGivenUp(bill: Settlement, givenUpUsd: number): Settlement {
-  if (givenUpUsd <= 0) return bill;
-  const { usage } = bill;
-  return { ...bill, usage: { ...usage, cost_details: { ...usage.cost_details, given_up_cost: givenUpUsd } } };
+/** A settlement that also has what calls may have cost which were given up for this one. */
+export function withGivenUp(settlement: Settlement, givenUpUsd: number): Settlement {
+  if (givenUpUsd <= 0) return settlement;
+  const { usage } = settlement;
+  return { ...settlement, usage: { ...usage, cost_details: { ...usage.cost_details, given_up_cost: givenUpUsd } } };
 }
 
 /** A provider's own searches count in both members that tell of them (gaps 5.4). */

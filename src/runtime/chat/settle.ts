@@ -135,7 +135,7 @@ export function accountOf(
   };
 }
 
-/** What is charged for a call that has ended, in whole nano-dollars; undefined for an answer whose price nobody knows. */
+/** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
   if ('failure' in end) return spentOnFailed(made, request, end.failure);
   const { cost } = end.facts.usage;

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vitepress';
+import { apiPage, type ApiItem } from './docs-site/api-page.ts';
+
+/**
+ * Builds `docs/` as a site with search in `site/html`, which any file server can serve. The README is its first page; the API
+ * reference is made of the comments of the exports. A dead link fails it. Needs a build. Usage: npm run docs
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const site = join(root, 'site');
+/** Pages as VitePress reads them: a copy, so that nothing generated is ever in `docs/`. */
+const pages = join(site, 'pages');
+const models = join(site, 'models');
+
+rmSync(site, { recursive: true, force: true });
+cpSync(join(root, 'docs'), pages, { recursive: true, filter: (path) => !path.endsWith('.vitepress') });
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const first = readme.replaceAll(/\]\((?!\w+:)([^)#]+)/g, (_, path: string) =>
+  path.startsWith('docs/') ? `](./${path.slice('docs/'.length)}` : `](../${path}`,
+);
+writeFileSync(join(pages, 'index.md'), first);
+
+execFileSync(process.execPath, [join(root, 'scripts/api-report.ts'), '--models', models], { stdio: 'inherit' });
+mkdirSync(join(pages, 'api'));
+const entries = readdirSync(models).toSorted((one, other) => {
+  const isMain = (name: string): number => Number(name !== 'signalbox');
+  return isMain(one) - isMain(other) || one.localeCompare(other);
+});
+for (const name of entries) {
+  const model = JSON.parse(readFileSync(join(models, name, 'signalbox.api.json'), 'utf8')) as ApiItem;
+  writeFileSync(join(pages, 'api', `${name}.md`), apiPage(specifierOf(name), model));
+}
+const list = entries.map((name) => `- [\`${specifierOf(name)}\`](${name}.md)`).join('\n');
+writeFileSync(join(pages, 'api/index.md'), `# API reference\n\nOne page per entry point of the package.\n\n${list}\n`);
+
+await build(join(root, 'docs'));
+for (const temporary of [pages, models]) rmSync(temporary, { recursive: true, force: true });
+
+function specifierOf(name: string): string {
+  return name === 'signalbox' ? name : `signalbox/${name}`;
+}
