@@ -123,7 +123,7 @@ export class ChatService {
     const start = (): MaybePromise<Execution> =>
       andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
     const execution = this.#cached(request, { body, wish: options.cache, signal: caller.signal, start });
-    return andThen(execution, (one) => ({ request, execution: one, caller }));
+    return andThen(execution, (one) => andThen(this.#kept(one), (kept) => ({ request, execution: kept, caller })));
   }
 
   /**
@@ -183,6 +183,16 @@ export class ChatService {
     const { request: own } = prepared;
     return andThen(this.#services.rates.admit(own), (request) =>
       request === own ? prepared : { ...prepared, request },
+    );
+  }
+
+  /** Lets a program keep prompts and answers that asked for it; what does that is loaded by the first of them. */
+  #kept(execution: Execution): MaybePromise<Execution> {
+    const { ledger, events } = this.#services;
+    const content = ledger?.content;
+    if (content === undefined) return execution;
+    return import('../runtime/ledger/kept-content.ts').then(({ keepContent }) =>
+      keepContent(execution, content, events),
     );
   }
 

@@ -9,6 +9,7 @@ import { hmacSha256 } from '../../platform/hash.ts';
 import { valueWithin } from '../../platform/wait.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
+import type { ContentOptions } from './kept-content.ts';
 import type { Recorded } from '../chat/settle.ts';
 
 /** What a router's ledger is made with. */
@@ -22,6 +23,8 @@ export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly secret: string;
   readonly environment: Environment;
   readonly events: EventHub;
+  /** Who keeps prompts and answers. Undefined: nobody. */
+  readonly content?: ContentOptions | undefined;
 }
 
 /** The ledger of a router, as its owner reads it: what was written, and what waits to be written. */
@@ -65,6 +68,11 @@ export class RequestLedger implements ReadableLedger {
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
+  }
+
+  /** Who keeps prompts and answers, if anybody does. */
+  get content(): ContentOptions | undefined {
+    return this.#options.content;
   }
 
   /** Records that were dropped since the router began, because the store was too slow or away. */

@@ -179,7 +179,7 @@ export class CachedExecution implements Execution {
 const NOTHING: CachedAnswer = { sourceId: '', storedAt: 0, expiresAt: 0, model: '', provider: '', choices: [] };
 
 /** A call that is read along. */
-function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
+export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
   return {
     tracker: call.tracker,
     async read() {
