@@ -41,6 +41,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: '100%',
+    setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },
     // A process and a fresh load of all modules for each file took more time than the tests in them.

@@ -4,7 +4,7 @@ import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
 
 /** Options of {@link fetchRouter}. */
 export interface FetchRouterOptions {
-  /** Path that the API stands under. Default `/v1`. */
+  /** Path that the API is under. Default `/v1`. */
   readonly basePath?: string | undefined;
   /**
    * Address of the client, where the runtime tells it. Only needed for routers without authentication, which answer

@@ -1,7 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BodyError, type HttpCall, type HttpReply, type ParsedBody, type UnreadBody } from '../src/entries/mount.ts';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import {
+  BodyError,
+  type HttpCall,
+  type HttpReply,
+  type ParsedBody,
+  PENDING,
+  type Pollable,
+  polledFrames,
+  type UnreadBody,
+} from '../src/entries/mount.ts';
 
-/** Where a request stands below the mount. */
+/** Where a request is below the mount. */
 export interface Location {
   readonly path: string;
   readonly query: string;
@@ -40,6 +49,7 @@ export function nodeCall(
     query,
     // A parser of the host has undone the compression that the header still tells of.
     header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    headerNames: () => Object.keys(request.headers),
     body: given ?? unreadBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
@@ -135,7 +145,10 @@ function collect(
       }
     };
     const onEnd = (): void => settle(undefined);
-    const onCut = (): void => settle(new BodyError('incomplete'));
+    // Every request is closed in the end, and an error is dear to make.
+    const onCut = (): void => {
+      if (!settled) settle(new BodyError('incomplete'));
+    };
     const settle = (error: Error | undefined): void => {
       if (settled) return;
       settled = true;
@@ -156,7 +169,7 @@ function collect(
   });
 }
 
-/** Milliseconds for which a body that nobody wants is still taken: a closed door would hide the answer. */
+/** Milliseconds for which a body that nobody wants is still taken: a closed connection would hide the answer. */
 const LINGER_MS = 2_000;
 
 /** Writes an answer. Headers that the host has set before stay, unless the answer sets them itself. */
@@ -200,28 +213,110 @@ function drop(request: IncomingMessage): Promise<void> {
   });
 }
 
-async function writeFrames(response: ServerResponse, reply: Extract<HttpReply, { type: 'stream' }>): Promise<void> {
+async function writeFrames(response: ServerResponse, reply: StreamReply): Promise<void> {
   if (response.destroyed || response.headersSent) {
     await reply.frames.return?.();
     return;
   }
   response.on('error', ignore);
   response.writeHead(reply.status, reply.headers);
-  const { frames, stallMs } = reply;
-  // Not by "for await", which makes three promises of every frame.
-  for (let next = await frames.next(); next.done !== true; next = await frames.next()) {
-    const frame = next.value;
-    if (response.destroyed) {
-      await frames.return?.();
-      break;
-    }
-    const encoding = encodingOf(frame);
-    // The last frame and the end in one system call.
-    if (frames.ended) return void response.end(frame, encoding);
-    if (!response.write(frame, encoding)) await drained(response, stallMs);
-  }
-  response.end();
+  await new Promise<void>((resolve, reject) => new FrameWriting(response, reply, resolve, reject).goOn());
 }
+
+type StreamReply = Extract<HttpReply, { type: 'stream' }>;
+
+/** Writes frames as they come, in the turn in which they come, and waits while the client does not read. */
+class FrameWriting {
+  readonly #response: ServerResponse;
+  readonly #reply: StreamReply;
+  readonly #source: Pollable<string | undefined>;
+  readonly #onEnd: () => void;
+  readonly #onError: (error: unknown) => void;
+  /** True where we write the framing of chunks ourselves. */
+  readonly #isFramed: boolean;
+  #isOver = false;
+  #isFull = false;
+
+  constructor(response: ServerResponse, reply: StreamReply, onEnd: () => void, onError: (error: unknown) => void) {
+    this.#response = response;
+    this.#reply = reply;
+    this.#source = polledFrames(reply.frames);
+    this.#onEnd = onEnd;
+    this.#onError = onError;
+    this.#isFramed = takeOverChunks(response);
+  }
+
+  readonly goOn = (): void => {
+    try {
+      while (!this.#isOver && !this.#isFull) {
+        const frame = this.#source.poll(this.goOn);
+        if (frame === PENDING) return;
+        this.#write(frame);
+      }
+    } catch (error) {
+      this.#isOver = true;
+      this.#onError(error);
+    }
+  };
+
+  #write(frame: string | undefined): void {
+    const response = this.#response;
+    if (frame === undefined) return this.#end();
+    if (response.destroyed) {
+      void this.#reply.frames.return?.();
+      return this.#end();
+    }
+    const isLast = this.#reply.frames.ended;
+    // The last frame and the end in one system call.
+    if (isLast) return this.#end(frame);
+    if (this.#send(frame)) return;
+    this.#isFull = true;
+    void drained(response, this.#reply.stallMs).then(this.#onDrain);
+  }
+
+  #send(frame: string): boolean {
+    const encoding = encodingOf(frame);
+    if (!this.#isFramed) return this.#response.write(frame, encoding);
+    return this.#response.write(chunkOf(frame, encoding), encoding);
+  }
+
+  readonly #onDrain = (): void => {
+    this.#isFull = false;
+    this.goOn();
+  };
+
+  #end(last = ''): void {
+    this.#isOver = true;
+    const encoding = encodingOf(last);
+    if (this.#isFramed) this.#response.end(`${last === '' ? '' : chunkOf(last, encoding)}${LAST_CHUNK}`, encoding);
+    else this.#response.end(last, encoding);
+    this.#onEnd();
+  }
+}
+
+/** The chunk without bytes that ends a body in chunks. */
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** A text as one chunk of a body in chunks. */
+function chunkOf(text: string, encoding: BufferEncoding): string {
+  const length = encoding === 'latin1' ? text.length : Buffer.byteLength(text);
+  return `${length.toString(16)}\r\n${text}\r\n`;
+}
+
+/**
+ * Takes over the framing of a body in chunks from Node, which writes four pieces for each of them where one does. Not
+ * where the host has its own way of writing, such as compression.
+ */
+function takeOverChunks(response: ServerResponse): boolean {
+  const own = response as ServerResponse & { chunkedEncoding: boolean };
+  const isPlain = WRITERS.every((name) => Reflect.get(response, name) === Reflect.get(ServerResponse.prototype, name));
+  if (!own.chunkedEncoding || !isPlain) return false;
+  own.chunkedEncoding = false;
+  return true;
+}
+
+/** What hosts replace that change what is written. */
+const WRITERS = ['write', 'end'];
 
 /** A text of ASCII alone is the same bytes in both encodings, and `latin1` is written faster. */
 function encodingOf(text: string): 'latin1' | 'utf8' {

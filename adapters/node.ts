@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { handle, type HttpCall, notFoundReply } from '../src/entries/mount.ts';
+import { handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
-  /** Path that the API stands under. Default `/v1`. */
+  /** Path that the API is under. Default `/v1`. */
   readonly basePath?: string | undefined;
 }
 
@@ -32,19 +32,8 @@ export function nodeRouter(
       else next();
     };
     if (location === undefined) return goOn();
-    answer(router, nodeCall(request, response, location), request, response, goOn).catch(() => response.destroy());
+    handle(router, nodeCall(request, response, location))
+      .then((reply) => (reply === undefined ? goOn() : writeReply(request, response, reply)))
+      .catch(() => response.destroy());
   };
-}
-
-async function answer(
-  router: Router,
-  call: HttpCall,
-  request: IncomingMessage,
-  response: ServerResponse,
-  goOn: () => void,
-): Promise<void> {
-  const reply = await handle(router, call);
-  if (reply === undefined) return goOn();
-  const written = writeReply(request, response, reply);
-  if (written !== undefined) await written;
 }

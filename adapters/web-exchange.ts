@@ -1,4 +1,12 @@
-import { BodyError, type HttpCall, type HttpReply } from '../src/entries/mount.ts';
+import {
+  BodyError,
+  type Frames,
+  type HttpCall,
+  type HttpReply,
+  PENDING,
+  type Pollable,
+  polledFrames,
+} from '../src/entries/mount.ts';
 
 /** What a Web `Request` does not tell by itself. */
 export interface WebCallOptions {
@@ -166,33 +174,76 @@ export function webResponse(request: Request, reply: HttpReply): Response {
     const empty = request.method === 'HEAD' || BODILESS.has(status);
     return new Response(empty ? null : reply.body, { status, headers });
   }
-  const { frames, stallMs } = reply;
-  const encoder = new TextEncoder();
-  let stall: Stall | undefined;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        stall?.end();
-        const { done, value } = await frames.next();
-        if (done === true || request.signal.aborted) {
-          stall?.close();
-          return controller.close();
-        }
-        controller.enqueue(encoder.encode(value));
-        stall ??= new Stall(stallMs, () => {
-          controller.error(stalledError());
-          void frames.return?.();
-        });
-        stall.begin();
-      },
-      async cancel() {
-        stall?.close();
-        await frames.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, { status, headers });
+  return new Response(new ReadableStream(new FrameSource(request, reply), PULLED), { status, headers });
+}
+
+/** Nothing is made before it is asked for. */
+const PULLED = { highWaterMark: 0 };
+const ENCODER = new TextEncoder();
+
+/** The frames of a stream as the source of a Web stream. */
+class FrameSource {
+  readonly #request: Request;
+  readonly #frames: Frames;
+  readonly #source: Pollable<string | undefined>;
+  readonly #stallMs: number;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #stall: Stall | undefined;
+  /** True while a reader waits. */
+  #isWanted = false;
+
+  constructor(request: Request, { frames, stallMs }: Extract<HttpReply, { type: 'stream' }>) {
+    this.#request = request;
+    this.#frames = frames;
+    this.#source = polledFrames(frames);
+    this.#stallMs = stallMs;
+  }
+
+  pull(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    this.#stall?.end();
+    this.#isWanted = true;
+    this.#goOn();
+  }
+
+  cancel(): void {
+    this.#isWanted = false;
+    this.#stall?.close();
+    void this.#frames.return?.();
+  }
+
+  readonly #goOn = (): void => {
+    const controller = this.#controller;
+    if (!this.#isWanted || controller === undefined) return;
+    try {
+      const frame = this.#source.poll(this.#goOn);
+      if (frame !== PENDING) this.#give(frame, controller);
+    } catch (error) {
+      this.#isWanted = false;
+      this.#stall?.close();
+      controller.error(error);
+    }
+  };
+
+  #give(frame: string | undefined, controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#isWanted = false;
+    const isLast = frame === undefined || this.#request.signal.aborted;
+    if (!isLast) {
+      this.#beginStall(controller);
+      controller.enqueue(ENCODER.encode(frame));
+      if (!this.#frames.ended) return;
+    }
+    this.#stall?.close();
+    controller.close();
+  }
+
+  #beginStall(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#stall ??= new Stall(this.#stallMs, () => {
+      controller.error(stalledError());
+      void this.#frames.return?.();
+    });
+    this.#stall.begin();
+  }
 }
 
 /** Hosts print what ends a response. It is nobody's mistake, so there is nothing to see in a stack. */

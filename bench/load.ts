@@ -53,7 +53,7 @@ function request({ agent, port }: Running, body: string): Promise<number> {
         origin: `http://127.0.0.1:${port}`,
         path: '/v1/chat/completions',
         method: 'POST',
-        headers: ['content-type', 'application/json', 'authorization', 'Bearer bench'],
+        headers: ['content-type', 'application/json', 'authorization', 'Bearer bench-key-0123456789'],
         body,
       },
       {

@@ -7,7 +7,7 @@ import { WORKLOADS } from './workloads.ts';
  */
 /** Rounds that are not counted. */
 const WARM_ROUNDS = 6;
-const SERVERS = ['pipe', 'parse', 'node', 'express', 'fastify', 'fetch'];
+const SERVERS = ['pipe', 'parse', 'node', 'express', 'fastify', 'fetch', 'production'];
 
 const options = new Map<string, string>();
 for (let index = 2; index < process.argv.length; index += 2) {

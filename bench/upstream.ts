@@ -1,6 +1,9 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 
-/** An upstream that answers at once, with a 1 kB answer or a burst of 102 events. */
+/**
+ * An upstream that answers at once, with a 1 kB answer or a burst of 102 events. A prompt that says "paced" or "slowly"
+ * gets them one by one.
+ */
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-bench',
   object: 'chat.completion',
@@ -37,11 +40,30 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const streamed = Buffer.concat(chunks).includes('"stream":true');
+    const body = Buffer.concat(chunks).toString('latin1');
+    const streamed = body.includes('"stream":true');
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
     if (!streamed) return response.end(ANSWER);
+    if (body.includes('paced')) return pace(response, PACE_MS);
+    if (body.includes('slowly')) return pace(response, SLOW_MS);
     for (const one of EVENTS) response.write(one);
     response.end();
   });
 });
+
+/** Milliseconds between two events. */
+const PACE_MS = 5;
+const SLOW_MS = 200;
+
+function pace(response: ServerResponse, everyMs: number): void {
+  let next = 0;
+  const timer = setInterval(() => {
+    response.write(EVENTS[next]);
+    next += 1;
+    if (next < EVENTS.length && !response.destroyed) return;
+    clearInterval(timer);
+    response.end();
+  }, everyMs);
+}
+
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));

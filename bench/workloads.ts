@@ -43,7 +43,7 @@ function conversation(turns: number): unknown[] {
 
 const IMAGE = `data:image/png;base64,${Buffer.alloc(750_000, 7).toString('base64')}`;
 
-/** The four workloads that the targets are set for. */
+/** The workloads that the targets are set for. */
 export const WORKLOADS: readonly Workload[] = [
   {
     name: 'whole, 1 kB answer',
@@ -76,5 +76,12 @@ export const WORKLOADS: readonly Workload[] = [
     body: whole([{ role: 'user', content: 'Tell me a story' }], { stream: true }),
     requests: 1_500,
     concurrency: 8,
+  },
+  {
+    // Half a second each: many at a time, so that a round does not take a minute.
+    name: 'paced stream, an event every 5 ms',
+    body: whole([{ role: 'user', content: 'Tell me a story, paced' }], { stream: true }),
+    requests: 96,
+    concurrency: 32,
   },
 ];

@@ -5,20 +5,29 @@ import { ENTRY_POINTS, loadedSize } from './entry-points.ts';
  * is larger than its budget. Entry points that package.json does not have are left out. Needs a build.
  * Usage: npm run check:size
  */
-const BUDGETS = [
-  { entry: 'signalbox', names: '*', kilobytes: 270 },
-  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 190 },
-  { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 40 },
+interface Budget {
+  readonly entry: string;
+  readonly names: string;
+  /** Most kilobytes, compressed. */
+  readonly kilobytes: number;
+  /** See {@link loadedSize}. */
+  readonly split?: boolean;
+}
+
+const BUDGETS: readonly Budget[] = [
+  { entry: 'signalbox', names: '*', kilobytes: 200 },
+  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 160 },
+  { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 8, split: false },
   { entry: 'signalbox/minimal', names: '{ createRouter }', kilobytes: 100 },
   { entry: 'signalbox/webhooks', names: '{ verifyWebhook }', kilobytes: 8 },
-] as const;
+];
 
 const kilo = (bytes: number): string => (bytes / 1_000).toFixed(1);
 
 const rows: Record<string, string | number>[] = [];
-for (const { entry, names, kilobytes } of BUDGETS) {
+for (const { entry, names, kilobytes, split } of BUDGETS) {
   if (!ENTRY_POINTS.some(({ specifier }) => specifier === entry)) continue;
-  const { minified, compressed } = await loadedSize(entry, names);
+  const { minified, compressed } = await loadedSize(entry, names, split);
   const fits = compressed <= kilobytes * 1_000;
   rows.push({
     import: `${names} from '${entry}'`,

@@ -46,13 +46,16 @@ export interface LoadedSize {
  * users install beside this one, do not count. Needs a build.
  *
  * @param names - An export clause such as `{ createRouter }`, or `*`.
+ * @param split - Whether the bundler splits its output, so that what is loaded on first use does not count. Without,
+ *   all is in one file. Default true; esbuild splits by what any of the resulting files uses, so a name that uses next to
+ *   nothing is charged with what the files that it never loads share.
  */
-export async function loadedSize(specifier: string, names: string): Promise<LoadedSize> {
+export async function loadedSize(specifier: string, names: string, split = true): Promise<LoadedSize> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export ${names} from '${specifier}'`, resolveDir: ROOT },
     absWorkingDir: ROOT,
     bundle: true,
-    splitting: true,
+    splitting: split,
     write: false,
     metafile: true,
     minify: true,

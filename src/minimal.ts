@@ -1,3 +1,4 @@
+import type { Alias } from './config/tables/rules.ts';
 import type { Provider } from './contracts/provider.ts';
 import { NO_LISTS } from './config/resolve-config.ts';
 import { type ConfigWith, type RouterFor, routerWith } from './router/create-router.ts';
@@ -18,7 +19,7 @@ import { type ConfigWith, type RouterFor, routerWith } from './router/create-rou
  */
 export function createRouter<
   const Providers extends readonly Provider[] = readonly Provider[],
-  const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
+  const Aliases extends Readonly<Record<string, Alias>> = {},
 >(config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
   return routerWith(NO_LISTS, config);
 }

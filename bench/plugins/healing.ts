@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Healed, heal } from '../../src/plugins/response-healing/heal.ts';
+import { heal, type Healed } from '../../src/plugins/response-healing/heal.ts';
 import { brokenAnswers } from '../../test/support/broken-answers.ts';
 import { type HealingCase, healingCases as readCases } from '../../test/support/healing-cases.ts';
 import type { PluginCase } from './plugin-case.ts';

@@ -1,8 +1,8 @@
-import { type Router, createRouter, openaiCompatible } from 'signalbox';
+import { type Router, type RouterConfig, createRouter, openaiCompatible } from 'signalbox';
 import { UPSTREAM } from './harness.ts';
 
 /** The router under test: everything switched on, one healthy endpoint and a second one behind it. */
-export function benchRouter(): Router {
+export function benchRouter(more: Pick<RouterConfig, 'authenticate' | 'rateLimits'> = {}): Router {
   const models = {
     'bench/model': {
       upstreamModel: 'upstream-model',
@@ -13,5 +13,5 @@ export function benchRouter(): Router {
     },
   } as const;
   const make = (slug: string) => openaiCompatible({ slug, baseURL: `${UPSTREAM}/v1`, apiKey: 'key', models });
-  return createRouter({ providers: [make('first'), make('second')] });
+  return createRouter({ providers: [make('first'), make('second')], ...more });
 }

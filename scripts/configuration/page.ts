@@ -19,6 +19,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'pacer',
     'silence',
     'hedge',
+    'rules',
     'stickyTtlMs',
     'timeouts',
     'fallback',

@@ -1,7 +1,14 @@
-import type { CatalogProvider } from './catalog-provider.ts';
-import { declareEndpoint, type Endpoint, type EndpointDeclaration, type EndpointOwner } from './endpoint.ts';
+import type { Alias, Split } from '../config/tables/rules.ts';
+import {
+  declareEndpoint,
+  type Endpoint,
+  type EndpointDeclaration,
+  type EndpointOwner,
+  type CatalogProvider,
+} from './endpoint.ts';
 import {
   type CatalogFacts,
+  defined,
   type EndpointFacts,
   type FactName,
   type FactOrigin,
@@ -10,7 +17,6 @@ import {
   type ModelFacts,
   NO_FACTS,
 } from './facts.ts';
-import { defined } from './defined.ts';
 import type { Model, ModelInfo } from './model.ts';
 import { isFree, linkTiers, type Price } from './price.ts';
 import { authorOf, foldSlug } from './slug.ts';
@@ -24,8 +30,8 @@ export interface Catalog {
   endpoints(model: string): readonly Endpoint[];
   /** The id under which a slug is known: itself, an alias, or a spelling that differs in case or in dots. */
   find(slug: string): string | undefined;
-  /** Models or lists of models behind the aliases of the configuration. */
-  alias(name: string): readonly string[] | undefined;
+  /** What an alias of the configuration stands for: models to fall back through, or models that share its requests. */
+  alias(name: string): readonly string[] | Split | undefined;
   /** Endpoints that cost nothing. */
   readonly freeEndpoints: readonly Endpoint[];
 }
@@ -37,7 +43,7 @@ const MAX_UNDECLARED_MODELS = 1_000;
 export function buildCatalog(
   providers: readonly CatalogProvider[],
   models: Readonly<Record<string, ModelInfo>> = {},
-  aliases: Readonly<Record<string, string | readonly string[]>> = {},
+  aliases: Readonly<Record<string, Alias>> = {},
   facts: CatalogFacts = NO_FACTS,
 ): Catalog {
   const endpointsByModel = new Map<string, readonly Endpoint[]>();
@@ -91,7 +97,10 @@ export function buildCatalog(
     providers: new Map(providers.map((provider) => [provider.slug, provider])),
     endpoints: endpointsOf,
     find,
-    alias: (name) => (Object.hasOwn(aliases, name) ? [aliases[name] ?? []].flat() : undefined),
+    alias(name) {
+      const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+      return typeof alias === 'string' ? [alias] : alias;
+    },
     freeEndpoints,
   };
 }

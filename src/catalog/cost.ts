@@ -13,7 +13,7 @@ export interface Cost {
   readonly totalNanoUsd: number;
 }
 
-/** What a line of a bill is for. */
+/** What an item of a cost breakdown is for. */
 type BilledItem =
   | 'prompt'
   | 'cache_read'
@@ -31,7 +31,7 @@ type BilledItem =
   | 'output_image'
   | 'web_search';
 
-/** A line of a bill. */
+/** An item of a cost breakdown. */
 export interface CostPart {
   readonly item: BilledItem;
   /** Tokens, images, requests or searches. */
@@ -48,33 +48,33 @@ export interface ImageCounts {
 /**
  * Prices a usage report. Every token is billed once: the parts of the prompt add up to `prompt_tokens`, those of the
  * answer to `completion_tokens`, also when a provider reports parts that overlap or exceed the whole. Undefined when
- * something was used whose price nobody knows and that has no price to stand in.
+ * something was used whose price is unknown and that has no price to are in.
  */
 export function priceUsage(rates: Rates, usage: Usage, images: ImageCounts = NO_IMAGES): Cost | undefined {
   const { prompt, completion, webSearches } = billedCounts(usage);
   if (webSearches > 0 && rates.webSearch === undefined) return undefined;
-  const bill = new Bill();
+  const sum = new CostSum();
   const write = rates.cacheWrite ?? rates.prompt;
-  bill.tokens('prompt', prompt.text, rates.prompt);
-  bill.tokens('cache_read', prompt.cached, rates.cacheRead ?? rates.prompt);
-  bill.tokens('cache_write', prompt.written, write);
-  bill.tokens('cache_write_1h', prompt.writtenForAnHour, rates.cacheWrite1h ?? write);
-  bill.tokens('prompt_audio', prompt.audio, rates.audioPrompt ?? rates.prompt);
-  bill.tokens('prompt_image', prompt.image, rates.imagePrompt ?? rates.prompt);
-  bill.tokens('prompt_video', prompt.video, rates.videoPrompt ?? rates.prompt);
-  bill.units('request', 1, rates.request);
-  bill.units('input_image', images.input, rates.image);
-  const promptNanoUsd = bill.subtotal();
-  bill.tokens('completion', completion.text, rates.completion);
-  bill.tokens('reasoning', completion.reasoning, rates.reasoning ?? rates.completion);
-  bill.tokens('completion_audio', completion.audio, rates.audioCompletion ?? rates.completion);
-  bill.tokens('completion_image', completion.image, rates.imageCompletion ?? rates.completion);
-  bill.units('output_image', images.output, rates.outputImage);
-  const completionNanoUsd = bill.subtotal();
-  bill.units('web_search', webSearches, rates.webSearch);
-  const toolsNanoUsd = bill.subtotal();
+  sum.tokens('prompt', prompt.text, rates.prompt);
+  sum.tokens('cache_read', prompt.cached, rates.cacheRead ?? rates.prompt);
+  sum.tokens('cache_write', prompt.written, write);
+  sum.tokens('cache_write_1h', prompt.writtenForAnHour, rates.cacheWrite1h ?? write);
+  sum.tokens('prompt_audio', prompt.audio, rates.audioPrompt ?? rates.prompt);
+  sum.tokens('prompt_image', prompt.image, rates.imagePrompt ?? rates.prompt);
+  sum.tokens('prompt_video', prompt.video, rates.videoPrompt ?? rates.prompt);
+  sum.units('request', 1, rates.request);
+  sum.units('input_image', images.input, rates.image);
+  const promptNanoUsd = sum.subtotal();
+  sum.tokens('completion', completion.text, rates.completion);
+  sum.tokens('reasoning', completion.reasoning, rates.reasoning ?? rates.completion);
+  sum.tokens('completion_audio', completion.audio, rates.audioCompletion ?? rates.completion);
+  sum.tokens('completion_image', completion.image, rates.imageCompletion ?? rates.completion);
+  sum.units('output_image', images.output, rates.outputImage);
+  const completionNanoUsd = sum.subtotal();
+  sum.units('web_search', webSearches, rates.webSearch);
+  const toolsNanoUsd = sum.subtotal();
   return {
-    parts: bill.parts,
+    parts: sum.parts,
     promptNanoUsd,
     completionNanoUsd,
     toolsNanoUsd,
@@ -98,7 +98,7 @@ export function nanoFromUsd(usd: number): number {
  * Rounds the sum of all lines up to a subtotal, not each line: a line gets what the rounded sum grows by. So the parts
  * add up to what the whole costs, however many lines it is split into.
  */
-class Bill {
+class CostSum {
   readonly parts: CostPart[] = [];
   /** Since the last subtotal, in pico-dollars (10⁻¹² USD). */
   #picoUsd = 0;
@@ -148,7 +148,7 @@ interface BillableCounts {
     readonly audio: number;
     readonly image: number;
   };
-  /** Searches that the provider ran; those of our own tools are not on its bill. */
+  /** Searches that the provider ran; those of our own tools are not in its charges. */
   readonly webSearches: number;
 }
 

@@ -45,9 +45,9 @@ export interface Endpoint {
   readonly contextLength?: number | undefined;
   readonly maxPromptTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** Parameters that may be sent: those that are supported, and those of which nobody knows. */
+  /** Parameters that may be sent: those that are supported, and those whose support is unknown. */
   readonly parameters?: ReadonlySet<ParameterName> | undefined;
-  /** Those of `parameters` of which nobody knows whether they are supported. */
+  /** Those of `parameters` whose support is unknown. */
   readonly unknownParameters?: ReadonlySet<ParameterName> | undefined;
   readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
   readonly inputModalities?: ReadonlySet<Modality> | undefined;
@@ -59,7 +59,7 @@ export interface Endpoint {
   /** True when the provider stores prompts or trains on them. */
   readonly dataCollection: boolean;
   readonly zeroDataRetention: boolean;
-  /** True when the model's author permits training on its text; undefined when nobody said. */
+  /** True when the model's author permits training on its text; undefined when unknown. */
   readonly distillable?: boolean | undefined;
   readonly quantization: Quantization;
   readonly moderated: boolean;
@@ -150,7 +150,7 @@ export interface CallTimeouts {
 }
 
 /**
- * A provider's own web search: `filtered` can be limited to domains or kept from them; `alone` cannot stand beside
+ * A provider's own web search: `filtered` can be limited to domains or kept from them; `alone` cannot be beside
  * functions.
  */
 export type NativeSearch = 'plain' | 'filtered' | 'alone';
@@ -241,4 +241,11 @@ function namesWith(abilities: Abilities, supported: boolean): readonly Parameter
 
 function upstreamName(provider: string, model: string): string {
   return model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+}
+
+/** A provider as the catalog sees it. */
+export interface CatalogProvider extends EndpointOwner {
+  readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
+  /** True when any model under the provider's own slug may be asked for, declared or not. */
+  readonly acceptsAnyModel?: boolean | undefined;
 }

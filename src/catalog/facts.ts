@@ -1,4 +1,3 @@
-import { defined } from './defined.ts';
 import type { EndpointDeclaration } from './endpoint.ts';
 import type { ModelInfo } from './model.ts';
 import type { Price } from './price.ts';
@@ -22,7 +21,7 @@ export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'fa
 /** Name of a fact. */
 export type FactName = keyof EndpointFacts | keyof KnownInfo;
 
-/** What is known of one vendor's offer of one model. Fields that nobody knows are absent. */
+/** What is known of one vendor's offer of one model. Fields that are unknown are absent. */
 export interface ModelFacts {
   readonly info?: KnownInfo | undefined;
   readonly endpoint?: EndpointFacts | undefined;
@@ -192,4 +191,35 @@ class OriginTable {
     this.list.push(origin);
     return this.list.length - 1;
   }
+}
+
+/** Fields of which those that are there have a value. */
+export type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** The fields that have a value: one that is there and undefined says nothing. */
+export function defined<Fields extends object>(fields: Fields | undefined): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== undefined)) as Defined<Fields>;
+}
+
+/** A catalog lock as text: one model a line, in order of name, so that two of them can be compared line by line. */
+export function formatLock({ version, origins, vendors }: CatalogFacts): string {
+  const text = byName(vendors).map(([slug, models]) => {
+    const lines = byName(models).map(([name, facts]) => `      ${JSON.stringify(name)}: ${JSON.stringify(facts)}`);
+    return `    ${JSON.stringify(slug)}: {\n${lines.join(',\n')}\n    }`;
+  });
+  const sources = origins.map((origin) => `    ${JSON.stringify(origin)}`);
+  return `{
+  "version": ${version},
+  "origins": [
+${sources.join(',\n')}
+  ],
+  "vendors": {
+${text.join(',\n')}
+  }
+}
+`;
+}
+
+function byName<Value>(table: Readonly<Record<string, Value>>): readonly (readonly [string, Value])[] {
+  return Object.entries(table).sort(([left], [right]) => (left < right ? -1 : 1));
 }

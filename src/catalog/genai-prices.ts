@@ -92,7 +92,7 @@ const RATE_OF_UNIT: Readonly<Record<string, readonly [keyof Rates, number]>> = {
 
 /**
  * The price of a model of genai-prices. Undefined when input or output has none, and when something is billed that
- * usage reports do not count, such as citations: a price without it would bill too little.
+ * usage reports do not count, such as citations: a price without it would charge too little.
  */
 function priceOfGenai(prices: JsonValue | undefined): Price | undefined {
   if (!Array.isArray(prices)) return flatPrice(prices);

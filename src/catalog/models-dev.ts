@@ -2,8 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.
 import { REASONING_EFFORTS } from '../protocol/reasoning.ts';
 import { unixSecondsOfDay } from './price-at.ts';
 import type { Abilities } from './endpoint.ts';
-import { type CatalogFacts, type EndpointFacts, factsOf, type KnownInfo, type SourcedFacts } from './facts.ts';
-import { defined } from './defined.ts';
+import { type CatalogFacts, defined, type EndpointFacts, factsOf, type KnownInfo, type SourcedFacts } from './facts.ts';
 import type { Modality } from './model.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
@@ -35,7 +34,7 @@ function modelsOf(json: unknown, id: string | undefined): readonly (readonly [st
   );
 }
 
-/** A name that can stand in a request. */
+/** A name that can be in a request. */
 function isModelName(name: string): boolean {
   return /^[\x21-\x7e]{1,256}$/.test(name);
 }
@@ -144,7 +143,7 @@ const LONG_PROMPT = 200_000;
 
 /**
  * The price of a model in the form of models.dev, in USD per million tokens; undefined when input or output has none,
- * or when something about it makes no sense: half a price would bill too little.
+ * or when something about it makes no sense: half a price would charge too little.
  */
 function priceOfModelsDev(model: JsonObject): Price | undefined {
   const price = priceOf(model['cost']);

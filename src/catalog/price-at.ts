@@ -53,7 +53,7 @@ interface Circumstances {
   readonly otherTier?: BilledTier | undefined;
 }
 
-/** The rates of a request, or undefined when nobody knows what its tier costs. */
+/** The rates of a request, or undefined when the price of its tier is unknown. */
 export function ratesAt(price: Price, circumstances: Circumstances): Rates | undefined {
   const { at, promptTokens, otherTier } = circumstances;
   const current = inForce(price, at);

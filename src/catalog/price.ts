@@ -41,7 +41,7 @@ export type BilledTier = 'default' | 'priority' | 'flex' | 'batch';
  * What an endpoint charges. Where the rates depend on the prompt's length, on the tier that served or on the time,
  * those on top are the ones for short prompts, the endpoint's own tier and the time before the first change.
  * A price that is left out is unknown, which is not the same as free: costs that need it are then unknown too,
- * except where a comment names the price that stands in.
+ * except where a comment names the price that is in.
  */
 export interface Price extends Rates {
   /** Other rates for long prompts, for the whole request. Those with the highest bound that was passed hold. */
@@ -85,7 +85,7 @@ export function isFree(price: Price | undefined): boolean {
 
 /**
  * Tells the endpoints of a model which tiers are endpoints too, so that the others are not asked for them, and what
- * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and bills
+ * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and charges
  * that one (gaps 2.7).
  */
 export function linkTiers(endpoints: readonly Endpoint[]): readonly Endpoint[] {

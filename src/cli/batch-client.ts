@@ -3,6 +3,7 @@ import { isJsonObject } from '../protocol/json.ts';
 import type { Batch } from '../protocol/batch.ts';
 import { CommandError, type CommandIo } from './command.ts';
 import * as read from '../platform/json.ts';
+import { retry } from '../platform/retry.ts';
 
 /** Lines of help about the options that all commands about batches have. */
 export const SERVER_HELP = `  --url <address>    Base URL of the server, for example http://localhost:3000/v1. Default: SIGNALBOX_URL
@@ -25,7 +26,7 @@ export interface ServerRequest {
 }
 
 /** An answer that did not come, or only part of it, or that the server cannot answer right now: later it may. */
-export class UnansweredError extends CommandError {
+class UnansweredError extends CommandError {
   /** True when the server was there and began to answer, so that its address is right. */
   readonly isReached: boolean;
   /** Milliseconds after which the server wants to be asked again. */
@@ -39,11 +40,11 @@ export class UnansweredError extends CommandError {
 }
 
 /** A server that has batches. */
-export interface BatchServer {
+interface BatchServer {
   /**
    * Asks for a batch.
    *
-   * @throws {@link UnansweredError} when the server cannot be reached, breaks off, or cannot answer right now.
+   * @throws {@link UnansweredError} when the server cannot be reached, ends early, or cannot answer right now.
    * @throws {@link CommandError} when the server answers with another error, or knows no batches.
    */
   ask(request: ServerRequest): Promise<Batch>;
@@ -96,8 +97,8 @@ export function batchServer(option: string | undefined, io: CommandIo): BatchSer
       text = await response.text();
     } catch (error) {
       if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
-      const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} broke off`;
-      throw new UnansweredError(`${what}: ${reason(error)}`, response !== undefined);
+      const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} ended early`;
+      throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
     }
     const { ok, status } = response;
     if (ok) return text;
@@ -120,7 +121,7 @@ function seconds(text: string | null): number {
 }
 
 /** What went wrong, told by what is behind it: `fetch` itself says little. */
-function reason(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }
@@ -130,4 +131,48 @@ function messageOf(text: string): string {
   const error = isJsonObject(json) ? json['error'] : undefined;
   const message = isJsonObject(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : text.slice(0, SHOWN_LENGTH);
+}
+
+/** Minutes for which a server may be away. */
+export const PATIENCE_MINUTES = 10;
+
+const PATIENCE_MS = PATIENCE_MINUTES * 60_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * A server that is asked again when it does not answer, after waits that double up to a minute. It is said once that it
+ * is away. A server that was never there is not waited for: more likely its address is wrong.
+ *
+ * @param onBack - Called when a server that was away has answered.
+ */
+export function patientServer(
+  server: BatchServer,
+  io: Pick<CommandIo, 'complain' | 'wait' | 'now'>,
+  onBack: () => void = () => {},
+): BatchServer {
+  let wasThere = false;
+  return {
+    async ask(request) {
+      let awaySince: number | undefined;
+
+      function waitAfter(error: unknown, tried: number): number | undefined {
+        if (!(error instanceof UnansweredError)) return undefined;
+        wasThere ||= error.isReached;
+        if (!wasThere) return undefined;
+        const reason = error.message.replace(/\.?$/, '.');
+        if (awaySince === undefined) io.complain(`${reason} Asking again for ${PATIENCE_MINUTES} minutes.`);
+        awaySince ??= io.now();
+        const leftMs = awaySince + PATIENCE_MS - io.now();
+        if (leftMs <= 0) throw new CommandError(`No answer for ${PATIENCE_MINUTES} minutes. ${reason}`);
+        const waitMs = Math.max(FIRST_WAIT_MS * 2 ** (tried - 1), error.retryAfterMs);
+        return Math.min(waitMs, LONGEST_WAIT_MS, leftMs);
+      }
+
+      const batch = await retry(() => server.ask(request), { waitAfter, wait: (ms) => io.wait(ms) });
+      wasThere = true;
+      if (awaySince !== undefined) onBack();
+      return batch;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
-import type { BatchesOptions } from '../config/resolve-batches.ts';
+import type { BatchesOptions } from '../config/batches.ts';
 import { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import { CommandError, type CommandIo } from './command.ts';
 import { createReadStream } from 'node:fs';

@@ -35,7 +35,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** Rows as lines whose columns stand below each other. The first row is the head. */
+/** Rows as lines whose columns are below each other. The first row is the head. */
 export function tableOf(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -1,13 +1,10 @@
 #!/usr/bin/env node
-import { batchArguments, batchServer, SERVER_HELP } from './batch-client.ts';
+import { batchArguments, batchServer, PATIENCE_MINUTES, patientServer, SERVER_HELP } from './batch-client.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
-import { PATIENCE_MINUTES, patientServer } from './patient-server.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';
-import { batchesSubmit } from './batches-submit.ts';
-import { batchesWatch } from './batches-watch.ts';
-import { catalogRefresh } from './catalog-refresh.ts';
-import { catalogShow } from './catalog-show.ts';
+import { batchesSubmit, batchesWatch } from './batches.ts';
+import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { explain } from './explain.ts';
 import { ledgerExport } from './ledger-export.ts';
@@ -19,7 +16,7 @@ import { setTimeout } from 'node:timers/promises';
 const USAGE = `<id> [options]
 
 Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
-before all of them are here: when the answer breaks off it is asked for again, for ${PATIENCE_MINUTES} minutes.
+before all of them are here: when the answer ends early it is asked for again, for ${PATIENCE_MINUTES} minutes.
 
 ${SERVER_HELP}`;
 

@@ -1,23 +1,41 @@
 import type { BudgetKeeper } from '../contracts/budget-keeper.ts';
 import type { RateLimiter } from '../contracts/rate-limiter.ts';
 import type { ResponseCacheStore } from '../contracts/response-cache.ts';
-import { computed, option, type OptionsOf, type OptionTable } from './option.ts';
-import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './tables/spending.ts';
+import { computed, fill, option, type OptionsOf, type OptionTable } from './option.ts';
+import {
+  type Budget,
+  BUDGET,
+  RATE_LIMITS,
+  type RateLimits,
+  TAGGED_BUDGETS,
+  TAGGED_RATE_LIMITS,
+  type TaggedRateLimits,
+} from './tables/spending.ts';
+import type { ConfigProblem } from '../protocol/router-error.ts';
+import { memoryResponseCache, stateResponseCache } from '../storage/response-caches.ts';
+import { stateBudgets } from '../storage/state-budgets.ts';
+import { stateRateLimiter } from '../storage/state-rate-limiter.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { ResponsesOptions } from '../runtime/limits/responses.ts';
+import type { SpendingPolicy } from '../runtime/limits/spending.ts';
+import type { StateStore } from '../contracts/state-store.ts';
 
 /** What accounts may use in a minute, where they have no limits of their own, and what counts it. */
 export const RATE_LIMITS_OPTIONS = {
   ...RATE_LIMITS,
+  ...TAGGED_RATE_LIMITS,
   /** What counts. Default: counters in `state`. */
   limiter: computed(option.contract<RateLimiter>('RateLimiter', 'a limiter with take and settle', ['take', 'settle'])),
 } satisfies OptionTable;
 
 /** Limits of the rate: those for accounts that have none of their own, and what counts. */
-export interface RateLimitsOptions extends RateLimits, OptionsOf<typeof RATE_LIMITS_OPTIONS> {}
+export interface RateLimitsOptions extends RateLimits, TaggedRateLimits, OptionsOf<typeof RATE_LIMITS_OPTIONS> {}
 
 /** How budgets are kept. Accounts bring theirs as `budget` and `keyBudget`. */
 export const BUDGETS = {
   /** For accounts that have no budget of their own. Default: none. */
   default: option.object<Budget>(BUDGET),
+  ...TAGGED_BUDGETS,
   /**
    * What becomes of calls whose price is unknown, for accounts that have a budget: `refuse` answers with 402, `allow`
    * reserves nothing and counts what the provider reports. Default `refuse`.
@@ -59,3 +77,62 @@ export const RESPONSE_CACHE = {
 
 /** How responses are kept and given again (gaps 9.4). */
 export interface ResponseCacheOptions extends OptionsOf<typeof RESPONSE_CACHE> {}
+
+/** Limits and budgets with everything filled in. */
+export interface ResolvedLimits {
+  readonly rateLimits: RateLimits & TaggedRateLimits;
+  readonly limiter: RateLimiter;
+  readonly spending: SpendingPolicy;
+  readonly keeper: BudgetKeeper;
+  readonly responses: ResponsesOptions;
+}
+
+/** Completes the options. What was given has been checked. */
+export function resolveLimits(
+  rateLimits: RateLimitsOptions = {},
+  budgets: BudgetsOptions = {},
+  responseCache: ResponseCacheOptions = {},
+  { state, shared, environment }: LimitServices,
+): ResolvedLimits {
+  const { limiter, ...limits } = rateLimits;
+  const {
+    default: everybody,
+    tags,
+    session,
+    unknownPrice,
+    unknownAnswerTokens,
+    holdMs,
+    keeper,
+  } = fill(BUDGETS, budgets);
+  const { enabled, ttlSeconds, maxEntryBytes, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
+  const { now, wallClock } = environment;
+  return {
+    rateLimits: limits,
+    limiter: limiter ?? stateRateLimiter(state, wallClock),
+    spending: { everybody, tags, session, unknownPrice, unknownAnswerTokens },
+    responses: {
+      store: store ?? (shared ? stateResponseCache(state) : memoryResponseCache(maxBytes, now)),
+      policy: { enabled, ttlSeconds },
+      maxEntryBytes,
+    },
+    keeper: keeper ?? stateBudgets(state, { holdMs, wallClock }),
+  };
+}
+
+/** What limits are kept with. */
+export interface LimitServices {
+  readonly state: StateStore;
+  /** True when instances may share the state. */
+  readonly shared: boolean;
+  readonly environment: Environment;
+}
+
+/** What is wrong between options; each by itself is checked by its kind. */
+export function* limitsProblems(cache: ResponseCacheOptions = {}, shared = false): Generator<ConfigProblem> {
+  if (cache.maxBytes !== undefined && (shared || cache.store !== undefined)) {
+    yield {
+      path: 'responseCache.maxBytes',
+      problem: 'limits the memory of this process, but answers are kept elsewhere',
+    };
+  }
+}

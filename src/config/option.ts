@@ -196,9 +196,9 @@ export const option = {
   /** One of two kinds; what is wrong with a value is what is wrong with it as the second. */
   either: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
     plain({ is: 'either', one, other }, undefined),
-  /** Options that are filled with their defaults, all of which have one. */
+  /** Options that are filled with their defaults, all of which have one, or have one computed. */
   section: <Whole extends object>(options: {
-    readonly [Name in keyof Whole]: Option<unknown, 'default', Whole[Name]>;
+    readonly [Name in keyof Whole]: Option<unknown, 'default' | 'computed', Exclude<Whole[Name], undefined>>;
   }): Option<Partially<Whole>, 'default', Whole> => ({
     kind: { is: 'section', options: options as unknown as OptionTable },
     when: 'default',

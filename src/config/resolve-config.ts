@@ -6,22 +6,24 @@ import {
   type ResolvedBatches,
   type ResolvedWebhooks,
   resolveWebhooks,
-} from './resolve-batches.ts';
-import { limitsProblems, type ResolvedLimits, resolveLimits } from './resolve-limits.ts';
+} from './batches.ts';
 import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
+import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
+import type { RequestLimits } from './tables/limits.ts';
+import { chatFieldsProblem } from '../protocol/chat-fields.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { Alias, Rule } from './tables/rules.ts';
 import { fill, type ResolvedOf, sameOption } from './option.ts';
-import { ROUTER, ROUTER_OPTIONS } from './router.ts';
-import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/adaptive.ts';
+import { type Cors, ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
+import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/selection.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { readEnvironment } from '../platform/environment-variables.ts';
+import { type Environment, heapLimit, readEnvironment, systemEnvironment } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { Cors, RouterConfig } from './router-config.ts';
-import { type Environment, systemEnvironment } from '../platform/environment.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';
@@ -36,6 +38,7 @@ type Reshaped =
   | 'silence'
   | 'hedge'
   | 'rateLimits'
+  | 'limits'
   | 'budgets'
   | 'responseCache'
   | 'ledger'
@@ -53,6 +56,7 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when a program in production has not said who may call over HTTP. */
   readonly callersUnsaid: boolean;
   readonly health: HealthPolicy;
+  readonly limits: RequestLimits;
   readonly pacer: PacerPolicy | false;
   readonly silence: SilencePolicy | false;
   readonly hedge: HedgePolicy | false;
@@ -127,8 +131,13 @@ export function resolveConfig(
     ...filled
   } = fill(ROUTER, config);
   const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
+  const limits = {
+    ...filled.limits,
+    concurrentRequests: filled.limits.concurrentRequests ?? requestsWithin(heapLimit()),
+  };
   const resolved: ResolvedConfig = {
     ...filled,
+    limits,
     ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
     catalog,
     plugins: config.plugins ?? lists.plugins(),
@@ -150,10 +159,12 @@ export function resolveConfig(
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
     ledger: running === undefined ? resolveLedger(config.ledger) : running.resolved.ledger,
-    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...filled.limits }),
+    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
     identitySecret:
-      running?.resolved.identitySecret ?? new Secret(config.identitySecret ?? environment.randomText(SECRET_LENGTH)),
+      running?.resolved.identitySecret ??
+      new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
     environment,
   };
   const problems = [
@@ -172,6 +183,15 @@ function fixedProblems(given: RouterConfig, running: RunningConfig | undefined):
   return FIXED.filter((name) => given[name] !== undefined && !sameOption(given[name], running.given[name])).map(
     (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
   );
+}
+
+/** Bytes of heap for each request: an open stream has about 40 kB, one that begins twice as much. */
+const HEAP_PER_REQUEST = 128 * 1_024;
+
+/** Requests that fit a heap. */
+function requestsWithin(heapBytes: number | undefined): number {
+  if (heapBytes === undefined) return 2_000;
+  return Math.min(10_000, Math.max(1_000, Math.floor(heapBytes / HEAP_PER_REQUEST)));
 }
 
 /** Whether limits, budgets and the cache are kept as before, so that what they hold goes on. */
@@ -239,6 +259,7 @@ function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]):
   yield* corsProblems(config.cors);
   yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
   yield* aliasLoops(config.aliases);
+  yield* ruleProblems(config.rules);
   if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {
     yield {
       path: 'limits.bytesInHand',
@@ -296,8 +317,25 @@ function nodeVersion(): string | undefined {
   return bun === undefined && deno === undefined ? node : undefined;
 }
 
+function modelsOfAlias(alias: Alias): readonly string[] {
+  if (typeof alias === 'string') return [alias];
+  return 'split' in alias ? alias.split.map(({ model }) => model) : alias;
+}
+
+/** Preferences are those of requests; and two rules of one name could not be told apart. */
+function* ruleProblems(rules: readonly Rule<object>[]): Generator<ConfigProblem> {
+  for (const [index, { id, preferences }] of rules.entries()) {
+    const wrong = preferences && chatFieldsProblem({ provider: preferences as JsonObject });
+    if (wrong !== undefined) {
+      yield { path: `rules[${index}].preferences${wrong.path.slice('provider'.length)}`, problem: wrong.problem };
+    }
+    if (rules.findIndex((rule) => rule.id === id) === index) continue;
+    yield { path: `rules[${index}].id`, problem: `must be unique, but "${id}" is there twice` };
+  }
+}
+
 /** Aliases that lead back to themselves, each loop told once. */
-function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]>>): Generator<ConfigProblem> {
+function* aliasLoops(aliases: Readonly<Record<string, Alias>>): Generator<ConfigProblem> {
   const done = new Set<string>();
 
   function* visit(name: string, trail: readonly string[]): Generator<ConfigProblem> {
@@ -308,7 +346,7 @@ function* aliasLoops(aliases: Readonly<Record<string, string | readonly string[]
       return;
     }
     if (done.has(name) || !Object.hasOwn(aliases, name)) return;
-    for (const target of [aliases[name] ?? []].flat()) yield* visit(target, [...trail, name]);
+    for (const target of modelsOfAlias(aliases[name] ?? [])) yield* visit(target, [...trail, name]);
     done.add(name);
   }
 

@@ -1,16 +1,39 @@
-import type { Authenticate } from '../contracts/authenticate.ts';
+import { callTimeouts, modelTable } from '../catalog/model-options.ts';
+import {
+  callable,
+  flag,
+  having,
+  listOf,
+  type OptionKind,
+  type OptionShape,
+  text,
+  wholeNumber,
+} from '../platform/option-kinds.ts';
+import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
+import {
+  computed,
+  type FilledOf,
+  type Option,
+  option,
+  type OptionsOf,
+  type OptionTable,
+  type Partially,
+} from './option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
+import { CHAT_FIELDS, chatFieldsProblem } from '../protocol/chat-fields.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import { isJsonObject } from '../protocol/json.ts';
+import { nearName } from '../protocol/near-name.ts';
+import type { Authenticate } from '../contracts/authenticate.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { preset } from './preset-options.ts';
-import { kindsOf } from '../platform/kind-of.ts';
+import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
+import { groupOf, kindOf, kindsOf } from '../platform/kind-of.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Environment } from '../platform/environment.ts';
-import type { RouterListeners } from '../runtime/chat/events.ts';
 import type { CatalogInput } from '../runtime/chat/known-models.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { BATCHES, type BatchesOptions, WEBHOOKS, type WebhooksOptions } from './batches.ts';
-import { pluginCheck, providerCheck, serverToolCheck } from './contracts.ts';
 import {
   BUDGETS,
   type BudgetsOptions,
@@ -20,8 +43,6 @@ import {
   type ResponseCacheOptions,
 } from './limits.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
-import { LISTENERS } from './listeners.ts';
-import { computed, option, type OptionTable, type Partially } from './option.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
 import {
   ADAPTIVE,
@@ -30,9 +51,11 @@ import {
   type HedgePolicy,
   PACER,
   type PacerPolicy,
+  SELECTION,
+  type SelectionPolicy,
   SILENCE,
   type SilencePolicy,
-} from './tables/adaptive.ts';
+} from './tables/selection.ts';
 import {
   BREAKER,
   type BreakerPolicy,
@@ -40,12 +63,132 @@ import {
   type FallbackPolicy,
   RETRY_BUDGET,
   type RetryBudgetPolicy,
+  TIMEOUTS,
+  type Timeouts,
 } from './tables/fallback.ts';
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
-import { REQUEST_LIMITS, type RequestLimits } from './tables/request-limits.ts';
-import { SELECTION, type SelectionPolicy } from './tables/selection.ts';
-import { TIMEOUTS, type Timeouts } from './tables/timeouts.ts';
+import { REQUEST_LIMITS } from './tables/limits.ts';
+import { type Alias, type Rule, RULE, SPLIT } from './tables/rules.ts';
+
+/** Checks of what programs bring themselves, beyond a list of functions. */
+
+/** What the router needs of a provider; a provider may have more for itself. */
+const providerCheck = having(
+  'a provider, such as openai() makes one',
+  { slug: text, models: modelTable, chat: callable },
+  {
+    name: text,
+    embed: callable,
+    check: callable,
+    close: callable,
+    dataCollection: flag,
+    zeroDataRetention: flag,
+    timeouts: callTimeouts,
+  },
+);
+
+/** What the router needs of a plugin. */
+const pluginCheck = having(
+  'a plugin',
+  { id: text, whenItThrows: text },
+  {
+    parseOptions: callable,
+    models: listOf(text),
+    runsUnasked: callable,
+    onRequest: callable,
+    onCandidates: callable,
+    onAttempt: callable,
+    onChunks: callable,
+    onResult: callable,
+    close: callable,
+  },
+);
+
+/** What the router needs of a server tool. */
+const serverToolCheck = having(
+  'a server tool',
+  { type: text, describe: callable, execute: callable },
+  {
+    parseOptions: callable,
+    native: callable,
+    nameOf: callable,
+    innerTools: callable,
+    maxUses: callable,
+    close: callable,
+  },
+);
+
+/** Listeners of a router, by the names of their events. What they throw is ignored. */
+export const LISTENERS = {
+  /** A request begins: it was understood and is about to be planned or sent. */
+  request: option.callable<RouterListener<'request'>>('(event: RequestEvent) => void'),
+  /** An upstream call begins. */
+  attempt_start: option.callable<RouterListener<'attempt_start'>>('(event: AttemptStartEvent) => void'),
+  /** An upstream call ended. */
+  attempt: option.callable<RouterListener<'attempt'>>('(event: AttemptEvent) => void'),
+  /** A hook of a plugin begins. */
+  plugin_start: option.callable<RouterListener<'plugin_start'>>('(event: PluginFacts) => void'),
+  /** A hook of a plugin ended. */
+  plugin: option.callable<RouterListener<'plugin'>>('(event: PluginEvent) => void'),
+  /** A call of a server tool begins. */
+  tool_start: option.callable<RouterListener<'tool_start'>>('(event: ToolFacts) => void'),
+  /** A call of a server tool ended. */
+  tool: option.callable<RouterListener<'tool'>>('(event: ToolEvent) => void'),
+  /** An endpoint is left alone for a while, or is tried again. */
+  health: option.callable<RouterListener<'health'>>('(event: HealthEvent) => void'),
+  /** A request was answered. */
+  result: option.callable<RouterListener<'result'>>('(event: ResultEvent) => void'),
+  /** A request failed, or its client disconnected. */
+  error: option.callable<RouterListener<'error'>>('(event: ErrorEvent) => void'),
+  /** The router notices something that its operator should know. */
+  warning: option.callable<RouterListener<'warning'>>('(event: WarningEvent) => void'),
+  /** Something about a batch changed, in the process that changed it. */
+  batch: option.callable<RouterListener<'batch'>>('(event: BatchUpdateEvent) => void'),
+  /** `router.update` put another configuration in force. */
+  configuration: option.callable<RouterListener<'configuration'>>('(event: ConfigurationEvent) => void'),
+} satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };
+
+/** What a preset says beside fields of requests. */
+const OWN: OptionShape<Omit<Preset, keyof ChatRequest>> = { cache_enabled: flag, cache_ttl_seconds: wholeNumber(1) };
+
+const ownMembers = having('an object with fields of a request', {}, OWN);
+const KNOWN = [...CHAT_FIELDS, ...Object.keys(OWN)];
+
+/** Names as short as this are too often a letter away from another one. */
+const SHORT = 5;
+
+/**
+ * A stored set of request fields. Fields that are unknown go to providers, as they do in requests; one that is a
+ * single letter away from a field of ours was meant to be that.
+ */
+const preset: OptionKind = function* check(value, path) {
+  yield* ownMembers(value, path);
+  if (!isJsonObject(value)) return;
+  const fields = Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(OWN, name)));
+  for (const name of Object.keys(fields)) {
+    const near = KNOWN.includes(name) || name.length <= SHORT ? undefined : nearName(name, KNOWN, 1);
+    if (near !== undefined) {
+      yield { path: `${path}.${name}`, problem: `is not a field of requests; did you mean "${near}"?` };
+    }
+  }
+  const wrong = chatFieldsProblem(fields);
+  if (wrong !== undefined) yield { path: `${path}.${wrong.path}`, problem: wrong.problem };
+};
+
+const aliasModels = kindOf(option.either(option.text(), option.list(option.text())));
+const aliasSplit = groupOf(SPLIT);
+
+/** An alias is told apart by its form, so that what is wrong is said of the form that was meant. */
+const aliasCheck: OptionKind = function* check(value, path) {
+  const isSplit = typeof value === 'object' && value !== null && 'split' in value;
+  yield* isSplit ? aliasSplit(value, path) : aliasModels(value, path);
+  if (!isSplit || !Array.isArray(value.split)) return;
+  const weights = value.split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
+  if (weights.every((weight) => !(weight > 0))) {
+    yield { path: `${path}.split`, problem: 'must give some model a weight above 0' };
+  }
+};
 
 /** Every option of a router. All may be left out. */
 export const ROUTER = {
@@ -68,8 +211,16 @@ export const ROUTER = {
     { right: 'a number of days', least: 0, endless: true },
     { default: 30, unit: 'days' },
   ),
-  /** Names of your own for a model, or for a list of models to fall back through. Default: none. */
-  aliases: option.map(option.either(option.text(), option.list(option.text())), { default: {} }),
+  /**
+   * Names of your own for a model, for a list of models to fall back through, or for models that share its requests:
+   * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`. Default: none.
+   */
+  aliases: option.map(option.checked<Alias>('string | string[] | Split', aliasCheck), { default: {} }),
+  /**
+   * What becomes of requests before they are routed: models are rewritten, requests refused, preferences given. In
+   * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
+   */
+  rules: option.list(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
   /**
    * Stored request fields, by name. Beside them, `cache_enabled` and `cache_ttl_seconds` say how their requests use the
    * response cache. Default: none.
@@ -105,7 +256,7 @@ export const ROUTER = {
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.word(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */
-  limits: option.section<RequestLimits>(REQUEST_LIMITS),
+  limits: option.section<FilledOf<typeof REQUEST_LIMITS>>(REQUEST_LIMITS),
   /** How long the router waits for providers, plugins and server tools. */
   timeouts: option.section<Timeouts>(TIMEOUTS),
   /** Limits of the attempts for one request. */
@@ -186,3 +337,16 @@ export const ROUTER = {
 
 /** What finds the faults in each option of a router. */
 export const ROUTER_OPTIONS = kindsOf(ROUTER);
+
+export type { Brand, Cors, KeepAlive } from './tables/http.ts';
+
+/** Options of `createRouter`. */
+export interface RouterConfig<Providers extends readonly Provider[] = readonly Provider[]> extends OptionsOf<
+  typeof ROUTER
+> {
+  /**
+   * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
+   * provider when there are none; the router then says so in a `warning` with the code `simulated`.
+   */
+  readonly providers?: Providers | undefined;
+}

@@ -248,7 +248,7 @@ export interface BatchStore {
 
   /**
    * Deletes what is over its time, a little at a time: terminal batches past `deleteAt`, drafts that nobody opened or
-   * added to for `draftMs`, what a deletion that broke off left behind, and old idempotency keys. Many may do it at once.
+   * added to for `draftMs`, what a deletion that ended early left behind, and old idempotency keys. Many may do it at once.
    *
    * @returns How many batches and drafts were deleted; less than `limit` when nothing is left to delete.
    */

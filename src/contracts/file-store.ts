@@ -8,7 +8,7 @@ export interface StoredFile {
 
 /** What is asked of a {@link FileStore}. */
 export interface FileQuery {
-  /** As it stands in `file.file_id`. */
+  /** As it is in `file.file_id`. */
   readonly id: string;
   /** Id of the account that asks. A file of another account must be answered like one that does not exist. */
   readonly account: string;

@@ -14,7 +14,7 @@ export interface ImageRequest {
 export interface GeneratedImages {
   /** Data URLs or http(s) URLs. */
   readonly urls: readonly string[];
-  /** US dollars; undefined when nobody knows. */
+  /** US dollars; undefined when unknown. */
   readonly cost?: number | undefined;
 }
 

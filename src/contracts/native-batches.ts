@@ -87,7 +87,7 @@ export interface NativeBatches {
   accepts(operation: BatchEndpoint, endpoint: Endpoint): boolean;
   /**
    * What the token prices of an endpoint are multiplied with for a batch, where its declaration says nothing about
-   * batches. Left out: then nobody knows the cost.
+   * batches. Left out: then the cost is unknown.
    */
   readonly priceFactor?: number | undefined;
   /**
@@ -101,7 +101,7 @@ export interface NativeBatches {
   poll(call: NativeJobCall): Promise<NativeReply<NativeState>>;
   /** The outcomes of a batch that has ended, in any order. Rejects when they cannot be read to the end. */
   results(call: NativeJobCall): AsyncIterable<NativeResult>;
-  /** Reads the body of an answer, as the provider's codec reads those to single requests. */
+  /** Reads the body of an answer that `results` gave, as the provider's codec reads those to single requests. */
   read(
     body: string,
     request: NativeItem['request'],

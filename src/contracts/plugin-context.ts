@@ -64,13 +64,22 @@ export interface PlanContext<State = unknown> {
   target(model: string, strategy?: RoutingStrategy): ModelTarget | undefined;
 }
 
+/** What `onChunks` knows besides its input. */
+export interface ChunksContext<State = unknown> extends PlanContext<State> {
+  /**
+   * Leaves an entry in `router_metadata.pipeline`, also while the answer streams: the transform may call it. Without
+   * one, the runtime writes its own.
+   */
+  stage(record: StageRecord): void;
+}
+
 /** What hooks that may wait know besides their input. Made for one hook of one request; useless afterwards. */
 export interface PluginContext<State = unknown> {
   /** Who wanted the plugin to take part. */
   readonly because: PluginCause;
   /** What the plugin's own `onRequest` gave as `state`; undefined before. */
   readonly state: State | undefined;
-  /** Aborted when the hook's time is up or the caller leaves. Hand it to everything that waits. */
+  /** Aborted when the hook's time is up or the client disconnects. Hand it to everything that waits. */
   readonly signal: AbortSignal;
   readonly account: Account;
   readonly catalog: Catalog;

@@ -7,7 +7,7 @@ import type { OptionsParser } from '../protocol/options.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { DeltaPiece, ReportedUsage } from '../core/stream/pieces.ts';
 import type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
-import type { Awaitable, PlanContext, PluginContext } from './plugin-context.ts';
+import type { Awaitable, ChunksContext, PluginContext } from './plugin-context.ts';
 
 /** What `onRequest` decides. */
 export type Verdict<State = unknown> =
@@ -127,11 +127,11 @@ export interface Plugin<Options = unknown, State = unknown> {
 
   /**
    * How the content of the answer is rewritten as it comes, or undefined to leave it as it is. Asked once per request,
-   * before the first chunk. A whole answer goes through it too, unless the plugin has {@link Plugin.onResult}.
+   * before the first chunk. A non-streaming response goes through it too, unless the plugin has {@link Plugin.onResult}.
    */
-  onChunks?(request: NormalizedRequest, options: Options, context: PlanContext<State>): ChunkTransform | undefined;
+  onChunks?(request: NormalizedRequest, options: Options, context: ChunksContext<State>): ChunkTransform | undefined;
 
-  /** Rewrites a whole answer. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
+  /** Rewrites a non-streaming response. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
   onResult?(
     result: ChatResult,
     request: NormalizedRequest,

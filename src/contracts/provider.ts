@@ -1,9 +1,8 @@
-import type { CatalogProvider } from '../catalog/catalog-provider.ts';
-import type { CallTimeouts, Endpoint } from '../catalog/endpoint.ts';
+import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import type { JsonValue } from '../protocol/json.ts';
+import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
 import type { UpstreamEmbeddings, UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
@@ -17,7 +16,7 @@ export interface ProviderCall {
   readonly apiKey?: string | undefined;
   /** Headers for the call that let its trace go on at the provider. Absent when nobody traces. */
   readonly traceContext?: TraceContext | undefined;
-  /** Aborted when the caller leaves, when a deadline passes, or when the answer is no longer wanted. */
+  /** Aborted when the client disconnects, when a deadline passes, or when the answer is no longer wanted. */
   readonly signal: AbortSignal;
   /** What the provider tells while the call is under way. All are optional to call. */
   readonly progress: CallProgress;
@@ -26,6 +25,16 @@ export interface ProviderCall {
 /** One upstream call for embeddings, as a provider gets it. */
 export interface EmbeddingCall extends Omit<ProviderCall, 'request'> {
   readonly request: NormalizedEmbeddingRequest;
+}
+
+/** One call that counts the tokens of a prompt. */
+export type TokenCountCall = Pick<ProviderCall, 'request' | 'endpoint' | 'apiKey' | 'signal'>;
+
+/** How many tokens a provider makes of a prompt. */
+export interface ProviderTokenCount {
+  readonly inputTokens: number;
+  /** The provider's own answer, where the caller asked in the dialect that the provider speaks. */
+  readonly native?: JsonObject | undefined;
 }
 
 /** What a provider may tell about a call. */
@@ -59,6 +68,11 @@ export interface Provider<Model extends string = string> extends CatalogProvider
    */
   embed?(call: EmbeddingCall): Promise<EmbeddingReply>;
   /**
+   * Counts the tokens of a prompt as the provider would, by a call that costs nothing. Resolves with the count, or with
+   * undefined when it could not be had; never rejects. Left out by providers that have no such call.
+   */
+  countTokens?(call: TokenCountCall): Promise<ProviderTokenCount | undefined>;
+  /**
    * Finds out whether the provider can be reached and takes its key, by a call that costs nothing. Resolves with what is
    * wrong, or undefined when nothing is; never rejects. Left out by providers that have no such call.
    */
@@ -81,7 +95,7 @@ export interface PieceStream {
   cancel(): void;
 }
 
-/** How a provider answers. A whole answer to a request for a stream, and the reverse, is fine: the router converts. */
+/** How a provider answers. A non-streaming response to a request for a stream, and the reverse, is fine: the router converts. */
 export type ProviderReply =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
   | { readonly type: 'whole'; readonly result: UpstreamResult }

@@ -1,14 +1,16 @@
 import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
-import type { RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
+import type { LimitedTag, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 
 export type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
-export type { FreeModelLimits, RateLimitName, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
+export type { FreeModelLimits, LimitedTag, RateLimitName, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
 
 /** A request that wants to begin. */
 export interface RateClaim {
   readonly account: string;
   readonly limits: RateLimits;
+  /** Values of the request that have limits of their own. Default: none. */
+  readonly tags?: readonly LimitedTag[] | undefined;
   /** Likely tokens of prompt and answer. */
   readonly tokens: number;
   /** True for a model that costs nothing. */

@@ -3,8 +3,8 @@ import type { MaybePromise } from '../platform/wait.ts';
 export type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 
 /**
- * Where whole answers are kept for a while, as texts that only the router reads. Keys hold hashes of requests, never
- * their words; the texts hold answers. Losing them costs money, never correctness.
+ * Where non-streaming responses are kept for a while, as texts that only the router reads. Keys hold hashes of requests, never
+ * their words; the texts hold answers. Losing them has a cost, never correctness.
  */
 export interface ResponseCacheStore {
   get(key: string): MaybePromise<string | undefined>;

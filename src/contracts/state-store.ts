@@ -23,7 +23,7 @@ export interface ChangedCounters {
 }
 
 /**
- * Small values with a time to live: sticky sessions, cooldowns, counters. Losing them costs a little money or speed,
+ * Small values with a time to live: sticky sessions, cooldowns, counters. Losing them costs a little cost or speed,
  * never correctness; what must not be lost is in a batch store.
  * Every key begins with what it is for and, where it belongs to an account, the account.
  */

@@ -1,3 +1,4 @@
+import type { Alias } from '../config/tables/rules.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { DefaultLists } from '../config/resolve-config.ts';
 import { defaultPlugins, defaultServerTools } from '../plugins/defaults.ts';
@@ -26,7 +27,7 @@ const DEFAULTS: DefaultLists = {
  */
 export function createRouter<
   const Providers extends readonly Provider[] = readonly Provider[],
-  const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
+  const Aliases extends Readonly<Record<string, Alias>> = {},
 >(config: ConfigWith<Providers, Aliases> = {}): RouterFor<Providers, Aliases> {
   return routerWith(DEFAULTS, config);
 }

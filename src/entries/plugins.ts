@@ -22,7 +22,7 @@ export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
 export { fusion } from '../plugins/fusion/fusion.ts';
 export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
 export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';
+export type { FusionTeam, FusionTeams } from '../plugins/fusion/panel.ts';
 export type { FusionAnalysis } from '../protocol/fusion-analysis.ts';
 export type {
   AdvisorOptions,
@@ -118,10 +118,11 @@ export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/we
 export { definePlugin } from '../core/pipeline/define-plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
 export type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
-export type { UsableTarget } from '../core/selection/usable.ts';
+export type { UsableTarget } from '../core/selection/plan-route.ts';
 export type { PluginDefault } from '../contracts/plugin.ts';
 export type {
   Awaitable,
+  ChunksContext,
   InnerCallOptions,
   PlanContext,
   PluginCause,
@@ -133,5 +134,5 @@ export type { RequestChange } from '../contracts/plugin.ts';
 export type { ChunkTransform } from '../contracts/plugin.ts';
 export { defineServerTool } from '../core/pipeline/define-plugin.ts';
 export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from '../contracts/server-tool.ts';
-export { textAnswer } from '../core/pipeline/text-answer.ts';
+export { textAnswer } from '../core/pipeline/define-plugin.ts';
 export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';

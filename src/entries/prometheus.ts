@@ -1,3 +1,3 @@
 export { prometheus } from '../observe/prometheus/prometheus.ts';
 export type { Prometheus, PrometheusOptions } from '../observe/prometheus/prometheus.ts';
-export type { MetricsReader, MetricsWriter } from '../observe/prometheus/handlers.ts';
+export type { MetricsReader, MetricsWriter } from '../observe/prometheus/prometheus.ts';

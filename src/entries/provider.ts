@@ -3,7 +3,7 @@ export { httpProvider } from '../providers/http-provider.ts';
 export type { HttpProviderOptions } from '../providers/http-provider.ts';
 export type { ApiAnswer, ApiRequest, ProviderApi, ProviderApiOptions } from '../providers/provider-api.ts';
 export type { BatchCodecs } from '../providers/batch-codecs.ts';
-export type { Codec, DecodedResult } from '../providers/codec.ts';
+export type { Codec, DecodedResult, TokenCountCodec } from '../providers/codec.ts';
 export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from '../providers/embedding-codec.ts';
 export type { StreamDecoder } from '../providers/piece-stream.ts';
 export type { SseEvent } from '../providers/sse.ts';
@@ -16,14 +16,14 @@ export { parseDataUrl } from '../platform/data-url.ts';
 export type { DataUrl } from '../platform/data-url.ts';
 export { ToolIds, callIdPrefix } from '../providers/tool-ids.ts';
 export type { ToolIdRule } from '../providers/tool-ids.ts';
-export { readEnvironment } from '../platform/environment-variables.ts';
+export { readEnvironment } from '../platform/environment.ts';
 
 // To read answers.
 export { readJsonAnswer } from '../providers/upstream-failure.ts';
 export type { JsonAnswer } from '../providers/upstream-failure.ts';
 export { parseJson } from '../providers/upstream-failure.ts';
 export { escapeText, unescapeText } from '../core/stream/pieces.ts';
-export { collectAnswer } from '../providers/collect-answer.ts';
+export { collectAnswer } from '../providers/piece-stream.ts';
 export { scatter } from '../core/stream/pieces.ts';
 export { failureInBand } from '../providers/upstream-failure.ts';
 export type { ErrorContext } from '../providers/upstream-failure.ts';

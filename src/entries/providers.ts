@@ -31,7 +31,7 @@ export type { BatchPath } from '../providers/openai-compatible/native-batches.ts
 export type { NativeDialect } from '../providers/openai-compatible/provider.ts';
 export { fromAiSdk } from '../providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from '../providers/ai-sdk/media.ts';
-export type { ProviderOptions } from '../providers/ai-sdk/call-options.ts';
+export type { ProviderOptions } from '../providers/ai-sdk/model.ts';
 export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from '../providers/ai-sdk/model.ts';
 export type {
   AiSdkCommonOptions,
@@ -43,7 +43,7 @@ export type {
 export type { AiSdkWarning } from '../providers/ai-sdk/warnings.ts';
 export { simulated } from '../providers/simulated/provider.ts';
 export type { SimulatedModelIds } from '../providers/simulated/provider.ts';
-export type { SimulatedModel } from '../providers/simulated/models.ts';
+export type { SimulatedModel } from '../providers/simulated/options.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from '../providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from '../providers/simulated/options.ts';
@@ -60,7 +60,13 @@ export type { CatalogInput } from '../runtime/chat/known-models.ts';
 /** Public surface: what a provider of your own is made of. */
 export { failedReply } from '../core/fallback/failure.ts';
 export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
-export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider.ts';
+export type {
+  EmbeddingReply,
+  PieceStream,
+  ProviderReply,
+  ProviderTokenCount,
+  TokenCountCall,
+} from '../contracts/provider.ts';
 export type { Catalog } from '../catalog/catalog.ts';
 export { failure } from '../core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';

@@ -1,4 +1,4 @@
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import type { LedgerRecord } from '../contracts/ledger.ts';
 import { Replay } from '../core/replay/replay.ts';
 import type { ReplayReport } from '../core/replay/replay-report.ts';

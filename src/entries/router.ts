@@ -7,8 +7,9 @@ export type {
   RouterInternals,
   VectorOf,
 } from '../router/router.ts';
+export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
-export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router-config.ts';
+export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
 export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
 export type {
   ExplainedPlugin,
@@ -25,10 +26,13 @@ export { apiKeys } from '../http/api-keys.ts';
 export type { ApiKey } from '../http/api-keys.ts';
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
-export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/resolve-limits.ts';
+export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';
+export type { Alias, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
+export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
+export type { SplitChoice } from '../core/normalize/split.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';

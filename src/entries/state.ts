@@ -56,10 +56,10 @@ export type { Logger } from '../observe/log-sink.ts';
 export type { Environment } from '../platform/environment.ts';
 
 /** Public surface: batches and webhooks. */
-export type { BatchesOptions, WebhooksOptions } from '../config/resolve-batches.ts';
+export type { BatchesOptions, WebhooksOptions } from '../config/batches.ts';
 export type { BatchOptions, Batches, ListBatchesOptions } from '../runtime/batches/batches.ts';
 export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
-export type { BatchLimits } from '../config/tables/batch-limits.ts';
+export type { BatchLimits } from '../config/tables/limits.ts';
 export { FAIL_POINTS } from '../runtime/batches/ports.ts';
 export type { FailPoint, ReachFailPoint } from '../runtime/batches/ports.ts';
 export { localQueue } from '../queue/local.ts';

@@ -1,5 +1,5 @@
 import type { Account } from '../core/account.ts';
-import { ACCOUNT_OPTIONS } from '../core/limits/account-options.ts';
+import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import { group, kind, listOf, type OptionKind, type OptionShape, textThat } from '../platform/option-kinds.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';

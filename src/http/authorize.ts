@@ -1,5 +1,5 @@
 import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
-import type { Cors } from '../config/router-config.ts';
+import type { Cors } from '../config/router.ts';
 import { type Account, ANONYMOUS, hasScope, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';

@@ -3,14 +3,13 @@ import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
 import { echo, faultAt } from '../protocol/fault.ts';
 import { nameOf } from '../protocol/issues.ts';
-import { inspectJson } from '../protocol/inspect-json.ts';
-import { isJsonObject } from '../protocol/json.ts';
+import { inspectJson, isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
-import type { BatchLimits } from '../config/tables/batch-limits.ts';
+import type { BatchLimits } from '../config/tables/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
-import type { ByteHold } from '../runtime/chat/byte-budget.ts';
+import type { ByteHold } from '../runtime/chat/concurrency.ts';
 import type { Environment } from '../platform/environment.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
@@ -47,7 +46,7 @@ const BITE = 64 * 1024;
 
 /**
  * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are asked for.
- * The fields must stand before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
+ * The fields must come before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
  *
  * @throws {@link RouterError} 400, 408, 413 or 415, here or while the requests are read.
  */
@@ -71,7 +70,7 @@ function nothing(): Promise<void> {
   return Promise.resolve();
 }
 
-/** Everything that stands before the requests. */
+/** Everything that comes before the requests. */
 async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFields> {
   const fields: Record<string, unknown> = {};
   for (let next = await parts.next(); ; next = await parts.next()) {
@@ -87,7 +86,7 @@ async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFie
 /** Who puts a required field behind the requests sees that it is missing, and should see why. */
 function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record<string, unknown>>): typeof fault {
   if (fault.path === '' || fault.path in fields) return fault;
-  return faultAt(fault.path, `is required and must stand before "requests" in the body`);
+  return faultAt(fault.path, `is required and must come before "requests" in the body`);
 }
 
 /** A body that the host has parsed: nothing is left to be saved, so the order of its members does not matter. */

@@ -1,16 +1,72 @@
+import type { Account } from '../core/account.ts';
+import type { RouterInternals } from '../router/router.ts';
+import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
+import { type HttpCall, BodyError } from './exchange.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
-import { inspectJson } from '../protocol/inspect-json.ts';
+import { inspectJson } from '../protocol/json.ts';
 import { decodeStrictly } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { scanJson } from '../protocol/scan-json.ts';
-import type { ByteHold } from '../runtime/chat/byte-budget.ts';
-import { nextTurn } from '../platform/wait.ts';
+import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { BodyError, type HttpCall } from './exchange.ts';
 import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
-import type { Brand } from '../config/router-config.ts';
+import type { Brand } from '../config/router.ts';
+
+/** What a request holds while it is answered: its place, and the bytes of its body. */
+class Held implements Slot {
+  readonly #bytes: ByteHold;
+  readonly #slot: Slot;
+
+  constructor(bytes: ByteHold, slot: Slot) {
+    this.#bytes = bytes;
+    this.#slot = slot;
+  }
+
+  readonly leave = (): void => {
+    this.#bytes.release();
+    this.#slot.leave();
+  };
+}
+
+/**
+ * Reads the body of a call, takes a place for it, and answers it. Who sends slowly holds no place, and who would find
+ * neither a place nor room for the body is not made to send it.
+ *
+ * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
+ * @param answer - Leaves the place when nothing more of the answer is to come; when it fails, that is done for it.
+ * @throws {@link RouterError} what `readJsonBody` throws, and 503 when no place is free.
+ */
+export function receive<Reply>(
+  { config, admission, bytesInHand }: RouterInternals,
+  call: HttpCall,
+  account: Account,
+  tokens: number,
+  answer: (body: JsonBody, slot: Slot) => MaybePromise<Reply>,
+): MaybePromise<Reply> {
+  const { limits } = config;
+  admission.check();
+  const declared = Number(call.header('content-length') ?? 0) || 0;
+  bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
+  const hold = bytesInHand.open(account.id);
+  let held: Slot | undefined;
+  return orElse(
+    () =>
+      andThen(
+        readJsonBody(call, tokens === 0 ? limits : { ...limits, nodes: limits.nodes + tokens }, hold),
+        (body): MaybePromise<Reply> => {
+          held = new Held(hold, admission.enter());
+          return answer(body, held);
+        },
+      ),
+    (error) => {
+      if (held === undefined) hold.release();
+      else held.leave();
+      throw error;
+    },
+  );
+}
 
 /** What may be in a body. */
 export type BodyContentLimits = Pick<RequestLimits, 'depth' | 'nodes' | 'names'>;
@@ -26,6 +82,9 @@ const QUICK = 64 * 1024;
 
 /** Bytes of a body from which on its parts are worked on in turns, so that others have theirs in between. */
 const LARGE = 1_000_000;
+/** Values in a body from which on the same is done: they cost more than bytes. */
+const MANY_NODES = 4_000;
+
 /** A body, and what is known of the text that it was read from. */
 export interface JsonBody {
   readonly value: unknown;
@@ -40,35 +99,49 @@ export interface JsonBody {
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
  * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
  */
-export async function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
+export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   const declared = Number(call.header('content-length') ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   checkContentType(call);
-  if (call.body.type === 'parsed') return { value: await inspected(call.body.value, limits, hold) };
-  const packed = await collect(call.body, limits, hold);
+  if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
   const coding = call.header('content-encoding');
-  const bytes = isPlain(coding) ? packed : await decompress(packed, coding, limits, hold);
-  const isLarge = bytes.byteLength > LARGE;
-  if (isLarge) await nextTurn();
-  if (bytes.byteLength > QUICK) {
-    const found = scanJson(bytes, limits);
-    if (!found.ok) throw errorOfFault(faultAt('', found.problem));
-    hold.add(BYTES_PER_NODE * found.nodes);
-  }
-  if (isLarge) await nextTurn();
-  const text = decode(bytes);
-  const value = parseJson(text);
-  if (isLarge) await nextTurn();
-  return { value, verbatim: verbatimTexts(text, value) };
+  return andThen(
+    call.body.collect(limits.bodyBytes, limits.bodyTimeoutMs, (count) => hold.add(count)),
+    (packed) => {
+      // Hosts need not tell of every piece.
+      hold.set(packed.byteLength);
+      const bytes = isPlain(coding) ? packed : decompress(packed, coding, limits, hold);
+      return andThen(bytes, (plain) => readBytes(plain, limits, hold));
+    },
+    (error) => {
+      throw errorOfBody(error, limits.bodyBytes);
+    },
+  );
+}
+
+function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
+  let isLarge = bytes.byteLength > LARGE;
+  return andThen(isLarge ? nextTurn() : undefined, () => {
+    if (bytes.byteLength > QUICK) {
+      const found = scanJson(bytes, limits);
+      if (!found.ok) throw errorOfFault(faultAt('', found.problem));
+      hold.add(BYTES_PER_NODE * found.nodes);
+      isLarge ||= found.nodes > MANY_NODES;
+    }
+    return andThen(isLarge ? nextTurn() : undefined, () => {
+      const text = decode(bytes);
+      const value = parseJson(text);
+      return andThen(isLarge ? nextTurn() : undefined, () => ({ value, verbatim: verbatimTexts(text, value) }));
+    });
+  });
 }
 
 /** A body that the host has parsed is counted before anything is made of it. */
-async function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): Promise<unknown> {
+function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  if (found.characters > LARGE) await nextTurn();
-  return value;
+  return andThen(found.characters > LARGE || found.nodes > MANY_NODES ? nextTurn() : undefined, () => ({ value }));
 }
 
 /**
@@ -96,21 +169,6 @@ function unsupported(message: string): RouterError {
   return new RouterError({ status: 415, errorType: 'invalid_request', message });
 }
 
-async function collect(
-  body: Extract<HttpCall['body'], { type: 'unread' }>,
-  { bodyBytes, bodyTimeoutMs }: BodyLimits,
-  hold: ByteHold,
-): Promise<Uint8Array> {
-  try {
-    const bytes = await body.collect(bodyBytes, bodyTimeoutMs, (count) => hold.add(count));
-    // Hosts need not tell of every piece.
-    hold.set(bytes.byteLength);
-    return bytes;
-  } catch (error) {
-    throw errorOfBody(error, bodyBytes);
-  }
-}
-
 /** The error for a body that could not be read. */
 export function errorOfBody(error: unknown, maxBytes: number): unknown {
   if (!(error instanceof BodyError)) return error;
@@ -119,7 +177,7 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
   return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
 }
 
-/** Undoes a compression of the body. The size limit holds for what comes out. */
+/** Undoes a compression of the body. The size limit applies to what comes out. */
 async function decompress(
   bytes: Uint8Array,
   coding: string,

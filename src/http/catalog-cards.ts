@@ -14,7 +14,7 @@ import type {
   PricingCard,
   ProviderCard,
 } from '../protocol/models.ts';
-import { type ListedFacts, listedRouterModels } from './router-models.ts';
+import { type ListedFacts, listedRouterModels } from './list-models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 
@@ -126,7 +126,7 @@ export function servedModels(
 ): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
   const served = [...facts.catalog.models.values()]
     .map((model) => ({ model, endpoints: endpointsAt(facts.catalog, model.id, at) }))
-    .filter(({ endpoints }) => endpoints.length > 0);
+    .filter(({ model, endpoints }) => endpoints.length > 0 && (facts.mayUse?.(model.id) ?? true));
   return [...served, ...listedRouterModels(facts)];
 }
 

@@ -1,4 +1,4 @@
-import type { Cors } from '../config/router-config.ts';
+import type { Cors } from '../config/router.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';

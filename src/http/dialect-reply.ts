@@ -60,6 +60,7 @@ export function dialectContext(
   generationId: string,
   environment: { wallClock(): number; randomText(length: number): string },
   spelling: Spelling,
+  promptTokens?: () => number,
 ): DialectContext {
   return {
     // A request that was understood is an object.
@@ -67,6 +68,7 @@ export function dialectContext(
     generationId,
     created: Math.floor(environment.wallClock() / 1_000),
     randomText: (length) => environment.randomText(length),
+    promptTokens,
     spelling,
   };
 }

@@ -1,3 +1,5 @@
+import { Pollable, pollable } from '../platform/poll.ts';
+
 /** Reads the bytes of a body that nobody has read yet. */
 export interface UnreadBody {
   readonly type: 'unread';
@@ -35,8 +37,10 @@ export interface HttpCall {
   readonly query: string;
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** Lower-case names of all headers, where the host tells them: then nobody has to ask for many that are not there. */
+  readonly headerNames?: (() => readonly string[]) | undefined;
   readonly body: UnreadBody | ParsedBody;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Address of the other end of the connection, where the host knows it. */
   readonly remoteAddress?: string | undefined;
@@ -54,6 +58,15 @@ export type HttpHeaders = Readonly<Record<string, string>>;
 export interface Frames extends AsyncIterableIterator<string, undefined, undefined> {
   /** True once the last frame was handed out, so that it can be written together with the end. */
   readonly ended: boolean;
+}
+
+/**
+ * Frames for a mount that writes as fast as it can: each is asked for by a poll, which makes no promise where it is
+ * there, and gives undefined at the end.
+ */
+export function polledFrames(frames: Frames): Pollable<string | undefined> {
+  if (frames instanceof Pollable) return frames as Pollable<string | undefined>;
+  return pollable({ read: async () => (await frames.next()).value });
 }
 
 /** An answer that is sent at once. */

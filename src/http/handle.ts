@@ -4,93 +4,115 @@ import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, type Spelling } from './body.ts';
+import { negotiate, type Spelling, receive } from './body.ts';
 import { corsHeaders, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
-import { answerChat, answerEmbeddings, onceSent, wholeReply } from './model-reply.ts';
-import { receive } from './receive.ts';
+import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
+import { policiesOf } from '../core/normalize/normalize.ts';
+import { modelRules } from '../core/normalize/preset.ts';
 import {
   type AccountOperation,
+  type BatchOperation,
+  type LedgerOperation,
   type CatalogOperation,
   dialectAt,
   isBatch,
   isCatalog,
   isLedger,
+  type Match,
   matchRoute,
 } from './routes.ts';
+import type { DialectErrors } from '../core/dialects/dialect.ts';
+import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
-import { filterModels, listModels } from './list-models.ts';
-import { listedRouterModels } from './router-models.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
  * Answers a request, or gives undefined for one that is not ours, so that the host can go on.
  * Never rejects: every failure is an answer.
  */
-export async function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
+export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return undefined;
+  if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
   const cors = corsHeaders(config.cors, call.header('origin'));
-  const context = contextOf(router, call, cors);
+  const context = contextOf(router, call, cors, match);
+  const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {
     if (match.type === 'wrong_method') {
-      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
+      return Promise.resolve(preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context));
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context.headers);
-    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
+    if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
     const found = authorize(call, scopeOf(operation), router.internals);
-    const account = found instanceof Promise ? await found : found;
-    const known = account === ANONYMOUS ? context : { ...context, account: account.id };
-    return await perform(router, operation, call, account, known);
+    const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
+    return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
-    return failedReply(router, context, error);
+    return Promise.resolve(fail(error));
   }
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
-function contextOf(router: Router, call: HttpCall, cors: HttpHeaders): ErrorReplyContext {
+function contextOf(
+  router: Router,
+  call: HttpCall,
+  cors: HttpHeaders,
+  match: Exclude<Match, undefined>,
+): ErrorReplyContext {
   const { config } = router.internals;
   const { wantsMetadata, spelling } = negotiate(call, config.brand);
-  const dialect = dialectAt(call.path);
+  const dialect = dialectAt(call.path) ?? dialectOfList(call, match);
   const id = `req_${config.environment.randomText(24)}`;
   const own = dialect?.requestIdHeader === undefined ? {} : { [dialect.requestIdHeader]: id };
   return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
 }
 
-/** Does what a client asks for that may do it. */
-async function perform(
+/** Does what a client asks for that may do it. Never fails: what goes wrong is an answer. */
+function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
+  before: ErrorReplyContext,
+): MaybePromise<HttpReply> {
+  const context = account === ANONYMOUS ? before : { ...before, account: account.id };
+  return orElse(
+    () =>
+      isBatch(operation)
+        ? batchReply(router, operation, call, account, context.headers)
+        : isLedger(operation)
+          ? ledgerReply(router, operation, call, account, context.headers)
+          : modelReply(router, operation, call, account, context),
+    (error) => failedReply(router, context, error),
+  );
+}
+
+/** Lets a model answer. */
+function modelReply(
+  router: Router,
+  operation: Exclude<AccountOperation, BatchOperation | LedgerOperation>,
+  call: HttpCall,
+  account: Account,
   context: ErrorReplyContext,
-): Promise<HttpReply> {
-  try {
-    if (isBatch(operation)) return await batchReply(router, operation, call, account, context.headers);
-    if (isLedger(operation)) return await ledgerReply(router, operation, call, account, context.headers);
-    const isChat = operation.name === 'chat';
-    const { body, verbatim, slot } = await receive(router.internals, call, account, isChat ? 0 : mostNumbers(router));
-    try {
-      const answer = isChat ? answerChat : answerEmbeddings;
-      const reply = await answer(router, { call, account, context, body, verbatim });
+): MaybePromise<HttpReply> {
+  const isEmbedding = operation.name === 'embeddings';
+  const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
+  return receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, (body, slot) =>
+    andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (reply) => {
       // The place is free again when nothing more of the answer is to come.
       onceSent(reply, slot.leave);
       return reply;
-    } catch (error) {
-      slot.leave();
-      throw error;
-    }
-  } catch (error) {
-    return failedReply(router, context, error);
-  }
+    }),
+  );
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
@@ -123,7 +145,7 @@ function failedReply(router: Router, context: ErrorReplyContext, error: unknown)
   return errorReply(error, context);
 }
 
-/** True for a fault of ours or of the host. A caller who goes away is none. */
+/** True for a fault of ours or of the host. A client that disconnects is none. */
 function isUnexpected(error: unknown): error is Error {
   return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
 }
@@ -134,15 +156,54 @@ function unexpected({ name, message, stack = '' }: Error): WarningEvent {
   return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
 }
 
-function catalogReply(
+async function catalogReply(
   router: Router,
   operation: CatalogOperation,
   call: HttpCall,
-  headers: Readonly<Record<string, string>>,
-): HttpReply {
-  const { services } = router.internals;
-  const body = answerCatalog(services, operation, new URLSearchParams(call.query));
-  return wholeReply(body, headers);
+  { headers, dialect }: ErrorReplyContext,
+): Promise<HttpReply> {
+  const { services, config } = router.internals;
+  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, router);
+  const mayUse = modelRules(policiesOf(account, services.facts));
+  const query = new URLSearchParams(call.query);
+  const isList = operation.name === 'models' || operation.name === 'model';
+  if (isList && dialect !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
+  return wholeReply(answerCatalog(services, operation, query, mayUse), headers);
+}
+
+/** Models are listed in the shape of Anthropic's API for its clients, which send this header with everything. */
+function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
+}
+
+/** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
+async function anthropicReply(
+  services: RuntimeServices,
+  operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
+  query: URLSearchParams,
+  mayUse: ReturnType<typeof modelRules>,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
+  const { facts, environment } = services;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
+  if (operation.name === 'models') return wholeReply(anthropicModels(served, query), headers);
+  const id = facts.catalog.models.has(operation.slug) ? operation.slug : facts.catalog.find(operation.slug);
+  const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
+  if (found === undefined) throw unknownModel(operation.slug);
+  return wholeReply(anthropicModel(found), headers);
+}
+
+/** Who asks for what everybody may see. Credentials that are no good are none here. */
+async function knownAccount(call: HttpCall, router: Router): Promise<Account> {
+  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
+  try {
+    return await authorize(call, 'inference', router.internals);
+  } catch {
+    return ANONYMOUS;
+  }
 }
 
 /** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
@@ -207,20 +268,22 @@ type CatalogAnswer =
 /**
  * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
  *
+ * @param mayUse - Which models the account may use; the others are not there for it.
  * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
 function answerCatalog(
   { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,
+  mayUse: (model: string) => boolean = () => true,
 ): CatalogAnswer {
   const { catalog } = facts;
   const at = Math.floor(environment.wallClock() / 1_000);
   switch (operation.name) {
     case 'models':
-      return listModels(facts, query, at);
+      return listModels({ ...facts, mayUse }, query, at);
     case 'models_count':
-      return { data: { count: filterModels(facts, query, at).length } };
+      return { data: { count: filterModels({ ...facts, mayUse }, query, at).length } };
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
@@ -228,7 +291,7 @@ function answerCatalog(
       const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
       const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
       const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
-      if (model === undefined) throw unknownModel(operation.slug);
+      if (model === undefined || (router === undefined && !mayUse(model.id))) throw unknownModel(operation.slug);
       // Who answers a router model is only known when there is a request.
       const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
       const shown = router?.endpoints ?? endpoints;

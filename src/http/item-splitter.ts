@@ -11,7 +11,7 @@ const CLOSE_OBJECT = 0x7d;
 /** One item of an array, still as bytes. */
 export interface RawItem {
   readonly bytes: Uint8Array;
-  /** Where the value of the wanted member stands in an object, from its colon to the comma or brace behind it. */
+  /** Where the value of the wanted member is in an object, from its colon to the comma or brace behind it. */
   readonly member?: { readonly from: number; readonly to: number } | undefined;
 }
 

@@ -29,7 +29,7 @@ export function mistakeInJson(text: string): string | undefined {
   }
 }
 
-/** Takes one token; undefined when it may not stand here. Scalars other than strings come as "0". */
+/** Takes one token; undefined when it may not are here. Scalars other than strings come as "0". */
 function step(expected: Expected, token: string, open: string[]): Expected | undefined {
   if (token === '}' || token === ']') {
     const empty = expected === (token === '}' ? 'first key' : 'first item');

@@ -21,7 +21,7 @@ export type JsonPart =
 
 /** The JSON object that is read. */
 export interface JsonStreamOptions {
-  /** Members that may stand before the array. */
+  /** Members that may come before the array. */
   readonly fields: readonly string[];
   /** Name of the array, which comes last. */
   readonly array: string;
@@ -215,7 +215,7 @@ export class JsonStream {
     this.#seen.add(name);
     if (name === array) this.#arrayIsNext = true;
     else if (!fields.includes(name)) throw new UnknownField(name);
-    else if (this.#inArray) throw new JsonStreamError('shape', name, `must stand before "${array}"`);
+    else if (this.#inArray) throw new JsonStreamError('shape', name, `must come before "${array}"`);
   }
 
   #place(): string {

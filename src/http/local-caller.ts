@@ -1,4 +1,4 @@
-import type { Cors } from '../config/router-config.ts';
+import type { Cors } from '../config/router.ts';
 import type { HttpCall } from './exchange.ts';
 
 /**
@@ -13,9 +13,14 @@ export function isLocalCaller(call: HttpCall, cors: Cors | undefined): boolean {
     isLoopback(remoteAddress) &&
     isModern(call) &&
     namesLoopback(header('host')) &&
-    PROXY_HEADERS.every((name) => header(name) === undefined) &&
+    !isForwarded(call) &&
     isLocalPage(header('origin'), cors)
   );
+}
+
+function isForwarded({ header, headerNames }: HttpCall): boolean {
+  if (headerNames !== undefined) return headerNames().some((name) => OF_PROXIES.has(name));
+  return PROXY_HEADERS.some((name) => header(name) !== undefined);
 }
 
 /**
@@ -147,3 +152,5 @@ export const PROXY_HEADERS: readonly string[] = [
   'x-vercel-forwarded-for',
   'x-vercel-ip-country',
 ];
+
+const OF_PROXIES: ReadonlySet<string> = new Set(PROXY_HEADERS);

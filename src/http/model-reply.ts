@@ -9,6 +9,7 @@ import { cacheHeaders, cacheWish } from './handle.ts';
 import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 
 /** A request that a model is to answer. */
@@ -38,9 +39,9 @@ export function onceSent(reply: ModelReply, listener: () => void): void {
 }
 
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
-export async function answerChat(router: Router, request: ModelRequest): Promise<ModelReply> {
+export function answerChat(router: Router, request: ModelRequest): MaybePromise<ModelReply> {
   const { call, account, context, body: asked, verbatim } = request;
-  const opened = await router.open(asked, {
+  const opened = router.open(asked, {
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
@@ -51,19 +52,35 @@ export async function answerChat(router: Router, request: ModelRequest): Promise
     cache: cacheWish(call),
     verbatim,
   });
+  const dialect = context.dialect && loadDialect(context.dialect.name);
+  return andThen(opened, (one) => andThen(dialect, (format) => replyOf(router, one, format, request)));
+}
+
+/** The reply that an answer is, in the API format in which the client asked. */
+function replyOf(
+  router: Router,
+  opened: OpenedChat,
+  dialect: Dialect | undefined,
+  request: ModelRequest,
+): MaybePromise<ModelReply> {
+  const { call, context, body: asked } = request;
   const { environment } = router.internals.config;
-  const dialect = context.dialect === undefined ? undefined : await loadDialect(context.dialect.name);
-  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling);
-  try {
-    if (opened.type === 'stream') return await sendStream(router, opened, dialect, request, format);
-    const answer = await opened.answer;
-    const body = dialect?.whole(answer, format()) ?? answer.result;
-    return wholeReply(spell(body, context.spelling), headersOf(opened, call, context));
-  } catch (error) {
-    const absorbed = absorb(error, opened, dialect, format(), context);
-    if (absorbed !== undefined) return absorbed;
-    throw error;
-  }
+  const format = (): DialectContext =>
+    dialectContext(asked, opened.id, environment, context.spelling, opened.promptTokens);
+  return orElse(
+    () =>
+      opened.type === 'stream'
+        ? sendStream(router, opened, dialect, request, format)
+        : opened.answer.then((answer): ModelReply => {
+            const body = dialect?.whole(answer, format()) ?? answer.result;
+            return wholeReply(spell(body, context.spelling), headersOf(opened, call, context));
+          }),
+    (error) => {
+      const absorbed = dialect && absorb(error, opened, dialect, format(), context);
+      if (absorbed !== undefined) return absorbed;
+      throw error;
+    },
+  );
 }
 
 async function sendStream(
@@ -116,6 +133,21 @@ export async function answerEmbeddings(
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
 }
 
+/** Answers `POST /messages/count_tokens`. */
+export async function answerTokenCount(
+  router: Router,
+  { call, account, context, body }: ModelRequest,
+): Promise<WholeReply> {
+  const count = await router.countTokens(body, {
+    account,
+    signal: call.signal,
+    sessionId: call.header('x-session-id'),
+    anthropicBeta: betasOf(call, context.dialect),
+    dialect: 'messages',
+  });
+  return wholeReply(count, context.headers);
+}
+
 /** Where the trace of the caller stands, if anybody here wants to know. */
 function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
   if (!internals.services.events.heard('request')) return undefined;
@@ -132,13 +164,13 @@ function betasOf(call: HttpCall, dialect: DialectErrors | undefined): string | u
 function absorb(
   thrown: unknown,
   opened: OpenedChat,
-  dialect: Dialect | undefined,
+  dialect: Dialect,
   answer: DialectContext,
   { wantsMetadata, headers }: ErrorReplyContext,
 ): WholeReply | undefined {
   const error = dialectError(thrown, wantsMetadata);
-  const whole = dialect?.absorb?.(error, answer);
-  if (dialect === undefined || whole === undefined) return undefined;
+  const whole = dialect.absorb?.(error, answer);
+  if (whole === undefined) return undefined;
   const own = { ...headers, 'x-generation-id': opened.id };
   if (opened.type === 'whole') return wholeReply(whole, own);
   // The stream failed before it began: all its events are known.

@@ -1,11 +1,12 @@
 import type { DialectErrors } from '../core/dialects/dialect.ts';
-import { DIALECT_ERRORS } from '../core/dialects/dialects.ts';
+import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */
 export type Operation =
   | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
   | { readonly name: 'embeddings' }
+  | { readonly name: 'count_tokens' }
   | BatchOperation
   | LedgerOperation
   | { readonly name: 'models' }
@@ -26,7 +27,7 @@ export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'openapi' } | BatchOperation | LedgerOperation
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
@@ -40,7 +41,7 @@ export function isBatch(operation: Operation): operation is BatchOperation {
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return name !== 'chat' && name !== 'embeddings' && name !== 'openapi' && !isBatch(operation) && !isLedger(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation) && !isLedger(operation);
 }
 
 /** True for an operation that reads the ledger. */
@@ -48,6 +49,8 @@ export function isLedger(operation: Operation): operation is LedgerOperation {
   const { name } = operation;
   return name === 'generation' || name === 'ledger' || name === 'ledger_costs';
 }
+
+const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
 
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
@@ -75,6 +78,7 @@ const ROUTES: readonly Route[] = [
     pattern: new RegExp(`^/${dialect}$`),
     operation: () => ({ name: 'chat', dialect }),
   })),
+  { method: 'POST', pattern: /^\/messages\/count_tokens$/, operation: () => ({ name: 'count_tokens' }) },
   { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
   { method: 'GET', pattern: /^\/batches$/, operation: () => ({ name: 'batch_list' }) },
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
@@ -102,9 +106,10 @@ export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));
 }
 
-const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map(
-  Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect]),
-);
+const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
+  ...Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect] as const),
+  ['/messages/count_tokens', DIALECT_ERRORS.messages],
+]);
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {

@@ -1,9 +1,9 @@
-import type { KeepAlive } from '../config/router-config.ts';
+import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
-import type { MaybePromise } from '../platform/wait.ts';
+import { PENDING, Pollable, type Polled, whenThere } from '../platform/poll.ts';
 import type { Frames } from './exchange.ts';
-import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/sse-frames.ts';
+import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './body.ts';
 import { errorBody } from './error-reply.ts';
@@ -22,15 +22,15 @@ type Items = readonly StreamItem[] | undefined;
  * A stream as server-sent events. Frames are made when they are asked for, so a client that does not read holds the
  * provider back; what arrived together is one frame. While nothing arrives, comments keep the connection open.
  */
-export class StreamFrames implements Frames {
+export class StreamFrames extends Pollable<string | undefined> implements Frames {
   readonly #options: StreamFramesOptions;
-  #pending: MaybePromise<Items> | typeof NONE = NONE;
   #opening: string | undefined;
   readonly #silence: Silence;
   #over = false;
   #onEnd: () => void = () => {};
 
   constructor(options: StreamFramesOptions) {
+    super();
     this.#options = options;
     this.#silence = new Silence(options.environment, options.keepAlive);
   }
@@ -42,8 +42,13 @@ export class StreamFrames implements Frames {
    * @throws What {@link ChatStreamSource.next} throws.
    */
   async open(): Promise<void> {
-    const first = await this.#itemsOrComment();
-    this.#opening = typeof first === 'string' ? first : this.#render(first);
+    try {
+      const first = whenThere((wake) => this.#pollFrame(wake));
+      this.#opening = first instanceof Promise ? await first : first;
+    } catch (error) {
+      this.#silence.close();
+      throw error;
+    }
   }
 
   /** Calls back when the stream is over, however it ended; at once when it is. */
@@ -56,26 +61,28 @@ export class StreamFrames implements Frames {
     return this.#over && this.#opening === undefined;
   }
 
-  async next(): Promise<IteratorResult<string, undefined>> {
+  poll(wake: () => void): Polled<string | undefined> {
     if (this.#opening !== undefined) {
-      const value = this.#opening;
+      const opening = this.#opening;
       this.#opening = undefined;
-      return { done: false, value };
+      return opening;
     }
-    if (this.#over) return { done: true, value: undefined };
+    if (this.#over) return undefined;
     try {
-      let value = '';
       // What a dialect holds back for later makes no frame.
-      while (value === '' && !this.#over) {
-        const found = this.#itemsOrComment();
-        const items = found instanceof Promise ? await found : found;
-        value = typeof items === 'string' ? items : this.#render(items);
+      for (;;) {
+        const frame = this.#pollFrame(wake);
+        if (frame !== '' || this.#over) return frame;
       }
-      return { done: false, value };
     } catch (error) {
       this.#end();
-      return { done: false, value: this.#options.writer.fail(error) };
+      return this.#options.writer.fail(error);
     }
+  }
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    const value = await this.read();
+    return value === undefined ? { done: true, value } : { done: false, value };
   }
 
   return(): Promise<IteratorResult<string, undefined>> {
@@ -88,26 +95,13 @@ export class StreamFrames implements Frames {
     return this;
   }
 
-  /** The next items, or a comment when they take too long; the wait for them then goes on behind it. */
-  #itemsOrComment(): MaybePromise<Items | string> {
+  /** The frames of the next items, or a comment when they take too long. */
+  #pollFrame(wake: () => void): Polled<string> {
     const { source, writer } = this.#options;
-    const pending = this.#pending === NONE ? source.next() : this.#pending;
-    if (!(pending instanceof Promise)) return pending;
-    this.#pending = pending;
-    return new Promise((resolve, reject) => {
-      this.#silence.begin(() => resolve(writer.keepAlive()));
-      pending.then(
-        (items) => {
-          this.#silence.end();
-          this.#pending = NONE;
-          resolve(items);
-        },
-        (error: unknown) => {
-          this.#silence.close();
-          reject(error);
-        },
-      );
-    });
+    const items = source.poll(wake);
+    if (items === PENDING) return this.#silence.poll(wake) ? writer.keepAlive() : PENDING;
+    this.#silence.end();
+    return this.#render(items);
   }
 
   #render(items: Items): string {
@@ -125,9 +119,6 @@ export class StreamFrames implements Frames {
   }
 }
 
-/** Marks that nothing is waited for. */
-const NONE = Symbol('none');
-
 /**
  * Tells when nothing has come for too long. One timer for the whole stream: what comes moves a number, and the timer is
  * only set again when it has fired.
@@ -138,7 +129,9 @@ class Silence {
   #quietMs: number;
   #timer: Timer | undefined;
   #endsAt = Infinity;
-  #onQuiet: (() => void) | undefined;
+  #isQuiet = false;
+  /** Absent while nothing is waited for. */
+  #wake: (() => void) | undefined;
 
   constructor(environment: Environment, { firstMs, everyMs }: KeepAlive) {
     this.#environment = environment;
@@ -146,16 +139,24 @@ class Silence {
     this.#everyMs = everyMs;
   }
 
-  /** Something is waited for from now on. */
-  begin(onQuiet: () => void): void {
-    this.#onQuiet = onQuiet;
-    this.#endsAt = this.#environment.now() + this.#quietMs;
-    this.#timer ??= this.#environment.setTimer(this.#look, this.#quietMs);
+  /** Something is waited for: true once that has taken too long, and then the wait begins anew. */
+  poll(wake: () => void): boolean {
+    const isQuiet = this.#isQuiet;
+    if (isQuiet) this.end();
+    else {
+      if (this.#wake === undefined) {
+        this.#endsAt = this.#environment.now() + this.#quietMs;
+        this.#timer ??= this.#environment.setTimer(this.#look, this.#quietMs);
+      }
+      this.#wake = wake;
+    }
+    return isQuiet;
   }
 
   /** It came. */
   end(): void {
-    this.#onQuiet = undefined;
+    this.#isQuiet = false;
+    this.#wake = undefined;
   }
 
   close(): void {
@@ -166,15 +167,15 @@ class Silence {
 
   readonly #look = (): void => {
     this.#timer = undefined;
-    const onQuiet = this.#onQuiet;
-    if (onQuiet === undefined) return;
+    const wake = this.#wake;
+    if (wake === undefined) return;
     const left = this.#endsAt - this.#environment.now();
     // Timers of the platform may fire up to a millisecond early.
     if (left > 1) this.#timer = this.#environment.setTimer(this.#look, left);
     else {
-      this.#onQuiet = undefined;
+      this.#isQuiet = true;
       this.#quietMs = this.#everyMs;
-      onQuiet();
+      wake();
     }
   };
 }

@@ -1,7 +1,7 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { failure } from '../core/fallback/failure.ts';
 import { TransportError } from './transport.ts';
-import type { UndiciResponse } from './undici-response.ts';
+import type { UndiciResponse } from './undici.ts';
 
 /** Codings in a row that are undone; more than this is an attack, not a server. */
 const MAX_CODINGS = 2;

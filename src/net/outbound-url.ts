@@ -30,7 +30,7 @@ export function checkOutboundUrl(text: string, rules: OutboundRules): URL {
   return url;
 }
 
-/** Host and port of a URL, the way they stand in {@link OutboundRules.allowedHosts}. */
+/** Host and port of a URL, the way they are in {@link OutboundRules.allowedHosts}. */
 function hostAndPort(url: URL): string {
   return `${url.hostname}:${portOf(url)}`;
 }
@@ -58,7 +58,7 @@ type OutboundProblem =
   | 'timeout'
   /** More redirects than are followed. */
   | 'redirects'
-  /** The caller went away. */
+  /** The client disconnected. */
   | 'aborted';
 
 /** A failed request to a URL that a user gave. Its text may be shown to that user: it tells nothing about our network. */

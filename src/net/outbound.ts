@@ -38,7 +38,7 @@ export interface OutboundResponse {
   readonly truncated: boolean;
 }
 
-/** The one door to URLs that users give. */
+/** The one entry point to URLs that users give. */
 export interface Outbound {
   /**
    * Asks a URL.
@@ -57,7 +57,7 @@ export interface Outbound {
 
 export type { OutboundOptions } from '../config/tables/outbound.ts';
 
-/** Makes the transport behind the door. */
+/** Makes the transport behind the entry point. */
 export type GuardedTransportFactory = (guard: AddressGuard) => Promise<Transport>;
 
 /** All failures to connect take at least this many milliseconds, so that their time tells nothing. */
@@ -66,7 +66,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that only the origin they were meant for may see. */
 const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
-/** Opens the door. Its connections are its own: nothing that users ask for travels on those to providers. */
+/** Opens the entry point. Its connections are its own: nothing that users ask for travels on those to providers. */
 export function createOutbound(
   options: OutboundOptions,
   environment: Environment,

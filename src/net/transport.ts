@@ -85,7 +85,7 @@ function decodeAll(chunks: readonly Uint8Array[]): string {
   return text + decoder.decode();
 }
 
-/** Reads the beginning of a body as text and drops the rest. A body that breaks off ends where it broke. */
+/** Reads the beginning of a body as text and drops the rest. A body that ends early ends where it broke. */
 export async function readStart(response: TransportResponse, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

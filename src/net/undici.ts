@@ -1,8 +1,18 @@
 import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { guardedConnector, type Lookup } from './guarded-connector.ts';
-import type { AddressGuard, Transport, TransportRequest } from './transport.ts';
-import { type SendAgain, UndiciCall } from './undici-call.ts';
-import { cancelled } from './undici-response.ts';
+import {
+  type AddressGuard,
+  type Transport,
+  type TransportRequest,
+  MAX_HEADERS,
+  tooManyHeaders,
+  TransportError,
+  type TransportResponse,
+} from './transport.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { decodeContent } from './content-decoding.ts';
+import { failure } from '../core/fallback/failure.ts';
+import { PENDING, Pollable, type Polled, soon } from '../platform/poll.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
@@ -85,4 +95,278 @@ function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequ
     },
     call,
   );
+}
+
+/** Sends a request once more, on a connection of its own. */
+export type SendAgain = (call: UndiciCall, request: TransportRequest) => void;
+
+/** Errors of a socket that the other side had closed while it lay idle. */
+const STALE = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** undici tells when the first byte of a response came, which its types do not know. */
+type Handler = Dispatcher.DispatchHandler & { readonly onResponseStarted: () => void };
+
+/**
+ * One dispatch of undici, as its handler. undici holds on to handlers for a while after a call, so everything that
+ * belongs to the request is let go when the call is over; else the collector would carry every prompt along.
+ */
+export class UndiciCall implements Handler {
+  readonly response: Promise<TransportResponse>;
+  #request: TransportRequest | undefined;
+  #usedOldConnection: (() => boolean) | undefined;
+  #again: SendAgain | undefined;
+  #answer: UndiciResponse | undefined;
+  #resolve: ((answer: UndiciResponse) => void) | undefined;
+  #reused = false;
+  #answered = false;
+
+  /**
+   * @param usedOldConnection - Whether no connection was opened between the dispatch and its start.
+   * @param again - Used once, when the request went out on a connection that the other side had closed before.
+   */
+  constructor(request: TransportRequest, usedOldConnection: () => boolean, again: SendAgain) {
+    this.#request = request;
+    this.#usedOldConnection = usedOldConnection;
+    this.#again = again;
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#answer = new UndiciResponse(request.signal, request.maxBytes, (error) => {
+        this.#release();
+        reject(error);
+      });
+    });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#reused = this.#usedOldConnection?.() ?? false;
+    this.#request?.connected?.();
+    if (this.#answer === undefined) controller.abort(new Error('The call is over'));
+    else this.#answer.attach(controller);
+  }
+
+  onResponseStarted(): void {
+    this.#answered = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    const answer = this.#answer;
+    if (answer === undefined || status < 200) return;
+    if (countHeaders(headers) > MAX_HEADERS) return answer.abort(tooManyHeaders());
+    answer.begin(status, headers);
+    this.#resolve?.(answer);
+    decodeContent(answer, headers['content-encoding']);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#answer?.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#answer?.end();
+    this.#release();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const request = this.#request;
+    const again = this.#again;
+    if (request !== undefined && again !== undefined && !request.signal.aborted && this.#isStale(error)) {
+      this.#again = undefined;
+      return again(this, request);
+    }
+    this.#answer?.fail(error instanceof TransportError ? error : new TransportError(connectionFailure(error)));
+    this.#release();
+  }
+
+  /**
+   * True when the call went out on a connection that the other side had closed before it was used: it failed like
+   * one, and not a single byte came back.
+   */
+  #isStale(error: Error): boolean {
+    const code = (error as { code?: unknown } | null)?.code;
+    return this.#reused && !this.#answered && typeof code === 'string' && STALE.has(code);
+  }
+
+  #release(): void {
+    this.#request = undefined;
+    this.#usedOldConnection = undefined;
+    this.#again = undefined;
+    this.#answer = undefined;
+    this.#resolve = undefined;
+  }
+}
+
+/** Headers of a response; one that was sent several times counts as often. */
+function countHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+  let count = 0;
+  for (const name in headers) count += Array.isArray(headers[name]) ? headers[name].length : 1;
+  return count;
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Bytes that may wait to be read before the connection is paused. */
+const HIGH_WATER = 256 * 1024;
+
+/** A step between the wire and the reader, such as decompression. */
+export interface ByteFilter {
+  write(chunk: Uint8Array): void;
+  end(): void;
+  /** Stops and continues the output, for a reader who does not keep up. */
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+}
+
+/**
+ * The response side of one undici dispatch. Bytes wait here until they are read; what arrived together is read
+ * together, and a reader who does not come pauses the connection instead of filling memory.
+ */
+export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> implements TransportResponse {
+  status = 0;
+  #headers: Headers = {};
+  #controller: Dispatcher.DispatchController | undefined;
+  #filter: ByteFilter | undefined;
+  #queue: Uint8Array[] = [];
+  #queued = 0;
+  #left: number;
+  #ended = false;
+  #error: TransportError | undefined;
+  #wake: (() => void) | undefined;
+  /** True between the first news of a turn and the waking of the reader. */
+  #isWaking = false;
+  #signal: AbortSignal | undefined;
+  readonly #onAbort = (): void => this.cancel();
+  readonly #wakeReader = (): void => {
+    this.#isWaking = false;
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  };
+  readonly #onFailure: (error: TransportError) => void;
+
+  /** @param onFailure - Told of the first failure, also of one before any header came. */
+  constructor(signal: AbortSignal, maxBytes: number, onFailure: (error: TransportError) => void) {
+    super();
+    this.#signal = signal;
+    this.#left = maxBytes;
+    this.#onFailure = onFailure;
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /** The connection is there and the request is being written. */
+  attach(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#signal?.aborted === true) controller.abort(cancelled());
+  }
+
+  begin(status: number, headers: Headers): void {
+    this.status = status;
+    this.#headers = headers;
+  }
+
+  /** Puts a filter between the wire and the reader; its output comes back through {@link UndiciResponse.deliver}. */
+  filterThrough(filter: ByteFilter): void {
+    this.#filter = filter;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#filter === undefined) this.deliver(chunk);
+    else this.#filter.write(chunk);
+  }
+
+  /** Bytes for the reader. */
+  deliver(chunk: Uint8Array): void {
+    if (this.#ended) return;
+    this.#left -= chunk.byteLength;
+    if (this.#left < 0) {
+      this.abort(new TransportError(failure('bad_response', 'The provider sent more than is accepted')));
+      return;
+    }
+    this.#queue.push(chunk);
+    this.#queued += chunk.byteLength;
+    if (this.#queued > HIGH_WATER) {
+      this.#controller?.pause();
+      this.#filter?.pause();
+    }
+    this.#news();
+  }
+
+  end(): void {
+    if (this.#filter === undefined) this.finish();
+    else this.#filter.end();
+  }
+
+  /** Nothing more will be delivered. */
+  finish(): void {
+    this.#ended = true;
+    this.#release();
+    this.#news();
+  }
+
+  /** The connection failed. What was read before stays valid. */
+  fail(error: TransportError): void {
+    if (this.#ended) return;
+    this.#error = error;
+    this.finish();
+    this.#onFailure(error);
+  }
+
+  /** Fails and closes the connection. */
+  abort(error: TransportError): void {
+    this.fail(error);
+    this.#controller?.abort(error);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  poll(wake: () => void): Polled<readonly Uint8Array[] | undefined> {
+    if (this.#queue.length > 0) return this.#take();
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#ended) return undefined;
+    this.#wake = wake;
+    return PENDING;
+  }
+
+  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
+  #news(): void {
+    if (this.#wake === undefined || this.#isWaking) return;
+    this.#isWaking = true;
+    soon(this.#wakeReader);
+  }
+
+  #take(): readonly Uint8Array[] {
+    const chunks = this.#queue;
+    const paused = this.#queued > HIGH_WATER;
+    this.#queue = [];
+    // Counted anew first: resuming may deliver more, and pause again, before it returns.
+    this.#queued = 0;
+    if (paused) {
+      this.#controller?.resume();
+      this.#filter?.resume();
+    }
+    return chunks;
+  }
+
+  cancel(): void {
+    this.#queue = [];
+    if (!this.#ended) this.abort(cancelled());
+  }
+
+  #release(): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#signal = undefined;
+    if (this.#error !== undefined) this.#filter?.destroy();
+  }
+}
+
+/** The failure of a call that nobody wants any more. */
+export function cancelled(): TransportError {
+  return new TransportError(failure('aborted', 'The call was cancelled'));
 }

@@ -18,7 +18,7 @@ export interface Logger {
  * - `error`: a request fails with a status from 500 on
  *
  * Lines hold ids, names, numbers and words of ours. Prompts, answers, keys, end users, sessions, `metadata` and `trace`
- * of requests, and what plugins throw never stand in them.
+ * of requests, and what plugins throw are never in them.
  */
 export function logSink(logger: Logger): RouterListeners {
   return {
@@ -48,7 +48,7 @@ export function logSink(logger: Logger): RouterListeners {
     error({ request, provider, model, status, errorType, attempts, durationMs, committed }) {
       const failed = { provider, model, status, errorType, attempts, durationMs, committed };
       const details = { ...aboutRequest(request), ...failed };
-      if (status === 499) logger.info(details, 'caller went away');
+      if (status === 499) logger.info(details, 'client disconnected');
       else if (status < 500) logger.info(details, 'request refused');
       else logger.error(details, 'request failed');
     },

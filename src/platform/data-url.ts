@@ -1,13 +1,25 @@
+/** Bytes that are spelled at once: a call with more arguments would overflow the stack. A multiple of three. */
+const SLICE = 24_576;
+
+/** Writes bytes as base64, in any runtime. */
+export function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let start = 0; start < bytes.length; start += SLICE) {
+    text += btoa(String.fromCharCode(...bytes.subarray(start, start + SLICE)));
+  }
+  return text;
+}
+
 /** What a data URL holds. */
 export interface DataUrl {
   /** In lower case, without parameters; `text/plain` where none is named. */
   readonly mediaType: string;
   readonly isBase64: boolean;
-  /** Base64 as it stood there, or the text with its percent signs resolved. */
+  /** Base64 as it was there, or the text with its percent signs resolved. */
   readonly data: string;
 }
 
-/** Reads a data URL; undefined for one that is broken off. Large ones are not looked through, only cut. */
+/** Reads a data URL; undefined for one that is cut off. Large ones are not looked through, only cut. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
   if (comma < 0 || comma > MAX_HEAD) return undefined;

@@ -30,3 +30,37 @@ export function decodeStrictly(bytes: Uint8Array): string {
 export function decodeTolerantly(bytes: Uint8Array): string {
   return asciiText(bytes) ?? TOLERANT.decode(bytes);
 }
+
+const STREAMED = { stream: true } as const;
+
+/**
+ * Decodes UTF-8 that comes in pieces, which may be cut anywhere; what is no UTF-8 becomes U+FFFD, and a byte order mark at
+ * the beginning is left out. Pieces of ASCII alone take the short way.
+ */
+export class TextPieces {
+  #decoder: typeof TOLERANT | undefined;
+  #hasBegun = false;
+  /** True when the decoder may hold the beginning of a character. */
+  #isCut = false;
+
+  /** The text of one more piece. */
+  decode(bytes: Uint8Array): string {
+    const ascii = this.#isCut ? undefined : asciiText(bytes);
+    if (ascii !== undefined) {
+      this.#hasBegun ||= ascii !== '';
+      return ascii;
+    }
+    // A decoder that has seen nothing takes a mark in the middle of a text for one at its beginning.
+    this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: this.#hasBegun });
+    this.#hasBegun = true;
+    this.#isCut = (bytes.at(-1) ?? 0) > LAST_ASCII || (this.#isCut && bytes.length === 0);
+    return this.#decoder.decode(bytes, STREAMED);
+  }
+
+  /** What was cut off by the end. */
+  end(): string {
+    return this.#decoder?.decode() ?? '';
+  }
+}
+
+const LAST_ASCII = 0x7f;

@@ -62,3 +62,17 @@ export function systemEnvironment(): Environment {
     clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
   };
 }
+
+/** A variable of the process environment, on runtimes that have one; blank ones count as absent. */
+export function readEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name]?.trim() || undefined;
+}
+
+/** Bytes that the runtime allows its heap to have; undefined where it does not tell. */
+export function heapLimit(): number | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
+  const v8 = process?.getBuiltinModule?.('node:v8') as { getHeapStatistics?: () => unknown } | undefined;
+  const { heap_size_limit: limit } = Object(v8?.getHeapStatistics?.()) as { heap_size_limit?: unknown };
+  return typeof limit === 'number' && limit > 0 ? limit : undefined;
+}

@@ -46,7 +46,7 @@ export function textThat(right: string, isRight: (text: string) => boolean): Opt
   };
 }
 
-/** A key, or something else that stands in a header. */
+/** A key, or something else that is in a header. */
 export const headerText = textThat('one line of visible characters, without spaces', (value) =>
   /^[\x21-\x7e]+$/.test(value),
 );

@@ -1,13 +1,15 @@
 /** A secret that shows itself only to who asks for it by name: printed, logged or serialised it is `[redacted]`. */
 export class Secret {
-  readonly #value: string;
+  #value: string | (() => string);
 
-  constructor(value: string) {
+  /** @param value - The secret, or what makes it when it is needed for the first time. */
+  constructor(value: string | (() => string)) {
     this.#value = value;
   }
 
   /** The secret itself. */
   reveal(): string {
+    if (typeof this.#value !== 'string') this.#value = this.#value();
     return this.#value;
   }
 

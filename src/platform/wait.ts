@@ -50,10 +50,28 @@ export function nextTurn(): Promise<void> {
 /** A value now or later: in-memory stores answer at once, and nothing waits for a promise that is not there. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Goes on with a value: in the same turn when it is there, and when it comes otherwise. */
+/**
+ * Goes on with a value: in the same turn when it is there, and when it comes otherwise.
+ *
+ * @param failed - Goes on where a value does not come. Not called for what `next` throws.
+ */
 export function andThen<Value, Result>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Result>,
+  failed?: (error: unknown) => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return value instanceof Promise ? value.then(next, failed) : next(value);
+}
+
+/** A value, or what is to be had instead of it when making it fails, now or later. */
+export function orElse<Value>(
+  make: () => MaybePromise<Value>,
+  failed: (error: unknown) => MaybePromise<Value>,
+): MaybePromise<Value> {
+  try {
+    const value = make();
+    return value instanceof Promise ? value.catch(failed) : value;
+  } catch (error) {
+    return failed(error);
+  }
 }

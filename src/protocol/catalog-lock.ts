@@ -1,9 +1,8 @@
-import { later, optional } from './accept/absence.ts';
+import { later, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import type { AnySchema } from './accept/form.ts';
 import { list } from './accept/list.ts';
 import { stripped } from './accept/object.ts';
-import { read } from './accept/read.ts';
 import { record } from './accept/record.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import type { Problem } from './issues.ts';

@@ -1,6 +1,5 @@
-import { optional } from './accept/absence.ts';
+import { optional, read } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
-import { read } from './accept/read.ts';
 import { chatRequestFields } from './chat-request.ts';
 import type { JsonObject } from './json.ts';
 

@@ -87,7 +87,7 @@ export interface ResultMessage {
   readonly tool_calls?: readonly ResultToolCall[];
 }
 
-/** One answer. `error` stands here when the provider broke off after part of the answer was made. */
+/** One answer. `error` is here when the provider ended early after part of the answer was made. */
 export interface Choice {
   readonly index: number;
   readonly finish_reason: FinishReason | null;
@@ -97,7 +97,7 @@ export interface Choice {
   readonly error?: ErrorDetail;
 }
 
-/** Body of a whole answer (contract: chat result; gaps 6.1). */
+/** Body of a non-streaming response (contract: chat result; gaps 6.1). */
 export interface ChatResult {
   /** `gen-<unix seconds>-<20 characters>`, the same as in the `X-Generation-Id` header. */
   readonly id: string;

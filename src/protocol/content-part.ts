@@ -1,8 +1,7 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, ruled } from './accept/schema.ts';
 import { either, tagged } from './accept/choices.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
-import { ruled } from './accept/ruled.ts';
 import { constant, text, word } from './accept/scalars.ts';
 
 /** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */

@@ -1,6 +1,5 @@
-import { nullish } from './accept/absence.ts';
+import { nullish, read } from './accept/schema.ts';
 import { list } from './accept/list.ts';
-import { read } from './accept/read.ts';
 import { constant, flag, word } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
@@ -29,7 +28,7 @@ export interface BatchFields {
   readonly provider?: BatchProvider | null | undefined;
 }
 
-/** Names of the {@link BatchFields}. All of them stand before `requests`. */
+/** Names of the {@link BatchFields}. All of them come before `requests`. */
 export const BATCH_FIELDS = ['endpoint', 'model', 'completion_window', 'callback_url', 'provider'] as const;
 
 /** Most characters of a `custom_id`. */
@@ -56,7 +55,7 @@ export const batchFieldsSchema = closed(batchFields);
 /** Schema of `custom_id`. */
 export const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
 
-/** Checks the fields that stand before `requests`. */
+/** Checks the fields that come before `requests`. */
 export function parseBatchFields(fields: unknown): Checked<BatchFields> {
   if (!isJsonObject(fields)) {
     return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));

@@ -56,7 +56,7 @@ export interface Availability {
   readonly retryable: boolean;
   readonly requested_models: readonly string[];
   readonly docs_url: string;
-  /** Seconds, or null when nobody knows. */
+  /** Seconds, or null when unknown. */
   readonly retry_after?: number | null;
   readonly affected_providers?: readonly string[];
   readonly fallback_models?: readonly string[];

@@ -2,7 +2,7 @@ import type { Availability, ErrorType } from './error.ts';
 
 /** What is wrong with a request, found before anything was sent upstream. */
 export interface RequestFault {
-  readonly status: 400 | 404 | 413 | 422;
+  readonly status: 400 | 403 | 404 | 413 | 422;
   readonly errorType: ErrorType;
   /** Where, for example `messages[2].content[0].image_url.url`; empty for the body as a whole. */
   readonly path: string;

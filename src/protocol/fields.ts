@@ -1,8 +1,7 @@
 import type { Shape } from './accept/form.ts';
 import { type Members, strict } from './accept/object.ts';
 import { text } from './accept/scalars.ts';
-import { type Rule, ruled } from './accept/ruled.ts';
-import type { Schema } from './accept/schema.ts';
+import { type Rule, ruled, type Schema } from './accept/schema.ts';
 import { echo } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';

@@ -1,9 +1,7 @@
-import { defaulted } from './accept/absence.ts';
+import { defaulted, read, type OutputOf, type Schema } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { stripped } from './accept/object.ts';
-import { read } from './accept/read.ts';
 import { text } from './accept/scalars.ts';
-import type { OutputOf, Schema } from './accept/schema.ts';
 
 const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(list(item), () => []);
 

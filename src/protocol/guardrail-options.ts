@@ -1,7 +1,6 @@
-import { nullish } from './accept/absence.ts';
+import { nullish, ruled } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
 import { list } from './accept/list.ts';
-import { ruled } from './accept/ruled.ts';
 import { constant, text, word } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { type OptionsParser, optionsParser } from './options.ts';
@@ -21,7 +20,7 @@ interface GuardrailBasics {
   /** Whose rule it is, for example `api-key`. Default: `router`, or `account` for one of an account. */
   readonly scope?: string | undefined;
   readonly action: GuardrailAction;
-  /** What is looked at: requests, whole answers, or both. Default `request`. */
+  /** What is looked at: requests, non-streaming responses, or both. Default `request`. */
   readonly on?: 'request' | 'response' | 'both' | undefined;
 }
 

@@ -1,9 +1,7 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, ruled, type OutputOf, type Schema } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { jsonObject } from './accept/record.ts';
-import { ruled } from './accept/ruled.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
-import type { OutputOf, Schema } from './accept/schema.ts';
 import { cacheControlSchema } from './content-part.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_FUSION_MODELS, MAX_FUSION_TOOL_CALLS, MAX_FUSION_TOOLS, MAX_MODEL_SLUG_LENGTH } from './limits.ts';

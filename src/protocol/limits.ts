@@ -1,5 +1,5 @@
 import { fill } from '../config/option.ts';
-import { REQUEST_LIMITS, type RequestLimits } from '../config/tables/request-limits.ts';
+import { REQUEST_LIMITS, type RequestLimits } from '../config/tables/limits.ts';
 
 /**
  * Every size and count that a request is held to, in one place.
@@ -21,7 +21,7 @@ export const MAX_METADATA_VALUE_LENGTH = 512;
 export const MAX_TOP_LOGPROBS = 20;
 /** Entries in `models`; the primary `model` comes on top. */
 export const MAX_FALLBACK_MODELS = 3;
-/** Characters in a model slug. Bounds the work of wildcard patterns. */
+/** Characters in a model slug. Limits the work of wildcard patterns. */
 export const MAX_MODEL_SLUG_LENGTH = 256;
 /** Characters in `user`. */
 export const MAX_USER_LENGTH = 512;
@@ -53,7 +53,7 @@ export const MAX_INPUT_TYPE_LENGTH = 64;
 /** Characters that a hook of a plugin or a call of a server tool may add. */
 export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 
-export type { RequestLimits } from '../config/tables/request-limits.ts';
+export type { RequestLimits } from '../config/tables/limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
-export const DEFAULT_REQUEST_LIMITS: RequestLimits = fill(REQUEST_LIMITS);
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = { ...fill(REQUEST_LIMITS), concurrentRequests: 2_000 };

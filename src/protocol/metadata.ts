@@ -77,4 +77,9 @@ export interface RouterMetadata {
   readonly generation_time?: number;
   /** Only stages that changed something. */
   readonly pipeline?: readonly PipelineStage[];
+  /** What the configuration has made of the request: rules that changed something, models that aliases divide. */
+  readonly applied?: {
+    readonly rules?: readonly string[] | undefined;
+    readonly splits?: readonly { readonly alias: string; readonly model: string; readonly by: string }[] | undefined;
+  };
 }

@@ -1,5 +1,4 @@
-import { read } from './accept/read.ts';
-import type { Schema } from './accept/schema.ts';
+import { read, type Schema } from './accept/schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
 /** Options of a plugin or server tool after checking, or the one problem worth telling. */

@@ -1,13 +1,13 @@
-import { acceptFields } from './accept-fields.ts';
-import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
+import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { read } from './accept/read.ts';
-import { inspectJson } from './inspect-json.ts';
+import { read, valueOf, REFUSED } from './accept/schema.ts';
+import { inspectJson, isJsonObject, type JsonObject } from './json.ts';
 import { nameOf } from './issues.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool } from './tools.ts';
-import type { Message } from './message.ts';
+import { type Message, messageSchema } from './message.ts';
+import type { AnySchema } from './accept/form.ts';
+import { isPlainMessage } from './chat-result.ts';
 
 /**
  * Checks the body of `POST /chat/completions` (contract: chat request, limits).
@@ -120,4 +120,40 @@ function checkToolChoice({ tools, tool_choice: choice }: ChatRequest): RequestFa
 
 function checkLogprobs({ logprobs, top_logprobs: top }: ChatRequest): RequestFault | undefined {
   return top != null && top > 0 && logprobs !== true ? faultAt('top_logprobs', 'needs logprobs: true', 422) : undefined;
+}
+
+const FIELDS: ReadonlyMap<string, AnySchema> = new Map(Object.entries(chatRequestFields));
+
+/**
+ * The request with the fields that are set, which are few of the many that exist; null and absent mean the same.
+ * Undefined when one of them is wrong; what exactly is wrong is then found out by the whole schema.
+ */
+export function acceptFields(body: JsonObject): ChatRequest | undefined {
+  if (!Array.isArray(body['messages'])) return undefined;
+  const request: Record<string, unknown> = {};
+  for (const name in body) {
+    const value = body[name];
+    const schema = FIELDS.get(name);
+    if (value === undefined || name === '__proto__' || (value === null && schema !== undefined)) continue;
+    const accepted =
+      name === 'messages'
+        ? acceptMessages(value as readonly unknown[])
+        : schema === undefined
+          ? value
+          : valueOf(schema, value);
+    if (accepted === REFUSED) return undefined;
+    request[name] = accepted;
+  }
+  return request as unknown as ChatRequest;
+}
+
+function acceptMessages(messages: readonly unknown[]): readonly Message[] | typeof REFUSED {
+  if (messages.length === 0) return REFUSED;
+  const accepted: Message[] = [];
+  for (const message of messages) {
+    const one = isPlainMessage(message) ? (message as Message) : valueOf(messageSchema, message);
+    if (one === REFUSED) return REFUSED;
+    accepted.push(one as Message);
+  }
+  return accepted;
 }

@@ -1,10 +1,9 @@
-import { read } from './accept/read.ts';
+import { read } from './accept/schema.ts';
 import { checkInput, isMultimodalInput, isTokenInput } from './embedding-input.ts';
 import { type EmbeddingRequest, embeddingRequestSchema, multimodalInputSchema } from './embedding-request.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
-import { inspectJson } from './inspect-json.ts';
+import { inspectJson, isJsonObject } from './json.ts';
 import { nameOf } from './issues.ts';
-import { isJsonObject } from './json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 
 /** Fields of chat requests that would do nothing here, and must not reach a provider as if they were its own. */

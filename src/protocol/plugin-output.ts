@@ -1,13 +1,11 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, read, ruled } from './accept/schema.ts';
 import type { AnySchema } from './accept/form.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
-import { read } from './accept/read.ts';
 import { jsonObject } from './accept/record.ts';
-import { ruled } from './accept/ruled.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import type { Choice } from './chat-result.ts';
-import { inspectJson } from './inspect-json.ts';
+import { inspectJson } from './json.ts';
 import { messageSchema } from './message.ts';
 import { responseFormatSchema } from './reasoning.ts';
 import { isFunctionTool, isServerToolType, type Tool, toolChoiceSchema, toolSchema } from './tools.ts';

@@ -1,7 +1,6 @@
-import { nullish } from './accept/absence.ts';
+import { nullish, ruled } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
-import { ruled } from './accept/ruled.ts';
 import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 

@@ -1,4 +1,4 @@
-import { nullish } from './accept/absence.ts';
+import { nullish } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { list } from './accept/list.ts';
 import { flag, number, text, word } from './accept/scalars.ts';

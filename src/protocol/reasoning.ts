@@ -1,4 +1,4 @@
-import { nullish } from './accept/absence.ts';
+import { nullish } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import type { ToolCallExtra } from './chat-result.ts';

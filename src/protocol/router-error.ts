@@ -33,9 +33,9 @@ export class RouterError extends Error {
   readonly errorType: ErrorType;
   readonly metadata: JsonObject;
   readonly availability: Availability | undefined;
-  /** Milliseconds after which the same request may work; undefined when nobody knows. */
+  /** Milliseconds after which the same request may work; undefined when unknown. */
   readonly retryAfterMs: number | undefined;
-  /** False when the same request cannot succeed by being sent again; undefined when nobody knows. */
+  /** False when the same request cannot succeed by being sent again; undefined when unknown. */
   readonly retryable: boolean | undefined;
   readonly routerMetadata: RouterMetadata | undefined;
   readonly generationId: string | undefined;

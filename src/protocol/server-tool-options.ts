@@ -1,4 +1,4 @@
-import { optional } from './accept/absence.ts';
+import { optional } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { integer, text } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';

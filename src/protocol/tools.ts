@@ -1,8 +1,7 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, ruled } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { loose } from './accept/object.ts';
 import { jsonObject } from './accept/record.ts';
-import { ruled } from './accept/ruled.ts';
 import { constant, flag, text, word } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from './content-part.ts';
 import { functionName } from './fields.ts';
@@ -22,7 +21,7 @@ export interface FunctionTool {
 
 /**
  * A tool that the router itself runs: `router:web_search`, `router:datetime` and so on, or one of the short forms
- * `web_search…`. Options stand under `parameters` (contract: plugins; gaps 2.1).
+ * `web_search…`. Options are under `parameters` (contract: plugins; gaps 2.1).
  */
 export interface ServerTool {
   readonly type: `router:${string}` | `openrouter:${string}` | `web_search${string}`;

@@ -1,7 +1,6 @@
-import { nullish, optional } from './accept/absence.ts';
+import { nullish, optional, type OutputOf } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
-import type { OutputOf } from './accept/schema.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';
 
@@ -24,7 +23,7 @@ const typedUserLocation = optional(closed({ type: constant('approximate'), ...pl
 const handles = optional(list(text({ least: 1, most: 256 }), { most: 20 }));
 const date = optional(text({ least: 1, most: 64 }));
 
-/** What a search of X is limited to (gaps 2.2). Accepted for engines that search there; the others ignore it. */
+/** What a search of X is limited to (gaps 2.2). Accepted, and said not to be applied where nothing searches there. */
 const xSearch = nullish(
   closed({
     allowed_x_handles: handles,

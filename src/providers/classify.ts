@@ -14,6 +14,7 @@ const BY_STATUS: Readonly<Record<number, FailureKind>> = {
   406: 'unreachable',
   408: 'timeout',
   409: 'conflict',
+  412: 'invalid_request',
   413: 'too_large',
   415: 'unreachable',
   421: 'conflict',
@@ -58,7 +59,8 @@ export function classifyError(status: number, shape: ErrorShape, html = false): 
     const { kind, concerns, errorType } = wording;
     return { kind, doubtful: concerns === 'request' && rests(wording), errorType };
   }
-  return { kind: kindOfStatus(status, shape), doubtful: DOUBTFUL_STATUSES.has(status) };
+  const errorType = status === 412 ? ({ errorType: 'precondition_failed' } as const) : {};
+  return { kind: kindOfStatus(status, shape), doubtful: DOUBTFUL_STATUSES.has(status), ...errorType };
 }
 
 function kindOfStatus(status: number, shape: ErrorShape): FailureKind {

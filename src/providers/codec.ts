@@ -1,8 +1,10 @@
-import type { Endpoint } from '../catalog/endpoint.ts';
+import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
 import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, RequestedTier } from '../core/normalize/normalized-request.ts';
 import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { ProviderTokenCount } from '../contracts/provider.ts';
+import type { JsonObject } from '../protocol/json.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
@@ -40,8 +42,24 @@ export interface Codec {
   errorShape?(body: unknown): ErrorShape | undefined;
   /** Parameters that this wire has no words for. Requests that must have one of them are kept away. Default: none. */
   readonly unsupported?: readonly ParameterName[] | undefined;
+  /** How the tokens of a prompt are counted; left out for wires that cannot. */
+  readonly tokenCount?: TokenCountCodec | undefined;
   /** How embeddings are asked for; left out for wires that have none. */
   readonly embeddings?: EmbeddingCodec | undefined;
+}
+
+/** How one wire is asked for the number of tokens of a prompt. */
+export interface TokenCountCodec {
+  /** Path below the base URL. */
+  path(request: NormalizedRequest, endpoint: Endpoint): string;
+  /**
+   * Body of the request.
+   *
+   * @throws {@link EncodeError} when the wire cannot say what the request says.
+   */
+  encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
+  /** Reads the answer; undefined for one that holds no count. */
+  decode(body: JsonObject): ProviderTokenCount | undefined;
 }
 
 /** Thrown by a codec for a request that its wire cannot say. Nothing is sent then, and another provider may be asked. */
@@ -68,3 +86,20 @@ export const EFFORT_SHARES: EffortShares = {
   low: 0.2,
   minimal: 0.1,
 };
+
+/**
+ * The service tier to ask a provider for (gaps 2.7). A tier endpoint asks for its own tier. A default endpoint asks for
+ * the wanted one only where nobody declared tiers, so that the provider decides: where the tier has endpoints of its
+ * own, the default ones are what a request falls back to, at their own price.
+ *
+ * @param undeclared - Whether the provider may know tiers that nobody declared.
+ */
+export function tierToAsk(
+  { tier, declaredTiers }: Endpoint,
+  wanted: RequestedTier | undefined,
+  undeclared: boolean,
+): RequestedTier | EndpointTier | undefined {
+  if (tier !== 'default') return tier;
+  const isElsewhere = wanted !== undefined && wanted !== 'scale' && declaredTiers?.has(wanted) === true;
+  return undeclared && !(isElsewhere && wanted !== 'default') ? wanted : undefined;
+}

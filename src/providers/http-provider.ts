@@ -7,15 +7,25 @@ import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import { checkProviderOptions } from './check-options.ts';
 import { type Codec, EncodeError } from './codec.ts';
-import { type EmbeddingCodec, type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
+import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
+import { type BatchesOnFirstUse, batchesOnFirstUse, type CodecOnFirstUse, codecSource } from './first-use.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
-import { type ApiAnswer, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
+import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
-import type { EmbeddingCall, EmbeddingReply, Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
+import type {
+  EmbeddingCall,
+  EmbeddingReply,
+  Provider,
+  ProviderCall,
+  ProviderReply,
+  ProviderTokenCount,
+  TokenCountCall,
+} from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
+import * as read from '../platform/json.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
@@ -37,17 +47,21 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
-  readonly codec: Codec;
+  /** How requests are written and responses read. */
+  readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
-  readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec>>> | undefined;
+  readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec | CodecOnFirstUse>>> | undefined;
   /** The provider's own batch API, spoken with the same address and keys. Default: batches are run request by request. */
-  readonly batches?: ((api: ProviderApi, codecs: BatchCodecs) => NativeBatches) | undefined;
+  readonly batches?: ((api: ProviderApi, codecs: BatchCodecs) => NativeBatches) | BatchesOnFirstUse | undefined;
 }
 
 /** Most bytes of a streamed answer, decompressed. */
 const MAX_STREAM_BYTES = 512_000_000;
 /** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
+
+/** Most bytes of an answer that is a number. */
+const MAX_COUNT_BYTES = 64_000;
 
 /** What sending needs of a call. */
 type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
@@ -79,37 +93,49 @@ export function httpProvider<const Model extends string = string>(
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
 
-  function codecFor({ native }: NormalizedRequest): Codec {
-    return (native === undefined ? undefined : dialectCodecs[native.dialect]) ?? options.codec;
+  const mainCodec = codecSource(options.codec);
+  const nativeCodecs = new Map(Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, codecSource(codec)]));
+
+  function codecFor({ native }: NormalizedRequest): MaybePromise<Codec> {
+    return ((native === undefined ? undefined : nativeCodecs.get(native.dialect)) ?? mainCodec)();
   }
 
-  async function chat(call: ProviderCall): Promise<ProviderReply> {
+  function chat(call: ProviderCall): Promise<ProviderReply> {
+    const codec = codecFor(call.request);
+    return codec instanceof Promise ? codec.then((loaded) => chatBy(loaded, call), failedBy) : chatBy(codec, call);
+  }
+
+  function chatBy(codec: Codec, call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint } = call;
     const { stream } = request;
-    const codec = codecFor(request);
     try {
-      const { response, context } = await post(call, codec, {
+      const posted = post(call, codec, {
         path: codec.path(request, endpoint),
         body: codec.encode(request, endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
-        headers: codec.headers?.(request, endpoint) ?? [],
+        headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
         verbatim: request.verbatim,
       });
-      const reply = readReply(response, codec, request, context);
-      return reply instanceof Promise ? await reply : reply;
+      const read = ({ response, context }: ApiExchange): Promise<ProviderReply> =>
+        response.then((one) => readReply(one, codec, request, context), failedBy);
+      return posted instanceof Promise ? posted.then(read, failedBy) : read(posted);
     } catch (error) {
-      return failedReply(failureOf(error));
+      return Promise.resolve(failedBy(error));
     }
   }
 
-  async function embed(call: EmbeddingCall, embeddings: EmbeddingCodec): Promise<EmbeddingReply> {
+  async function embed(call: EmbeddingCall): Promise<EmbeddingReply> {
     try {
+      const codec = await mainCodec();
+      const { embeddings } = codec;
+      if (embeddings === undefined) return failedReply(failure('adapter', 'The provider makes no embeddings'));
       const encoded = embeddings.encode(call.request, call.endpoint);
       const parts: EmbeddingsPart[] = [];
       for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
         const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-        const { response, context } = await post(call, options.codec, sending);
+        const { response: answered, context } = await post(call, codec, sending);
+        const response = await answered;
         const failed = await readFailedStatus(response, context);
         if (failed !== undefined) return failedReply(failed);
         const decoded = embeddings.decode(await readText(response), context);
@@ -123,16 +149,40 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
+  async function countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
+    const { request, endpoint, apiKey, signal } = call;
+    try {
+      const codec = await codecFor(request);
+      if (codec.tokenCount === undefined) return undefined;
+      const { response, context } = await api.send({
+        method: 'POST',
+        path: codec.tokenCount.path(request, endpoint),
+        body: JSON.stringify(codec.tokenCount.encode(request, endpoint)),
+        accept: 'application/json',
+        headers: codec.headers?.(request, endpoint) ?? [],
+        apiKey,
+        signal,
+        maxBytes: MAX_COUNT_BYTES,
+      });
+      if ((await readFailedStatus(response, context)) !== undefined) return undefined;
+      const answer = read.parseObject(await readText(response));
+      return answer && codec.tokenCount.decode(answer);
+    } catch {
+      // Why it could not be had helps nobody: the count is made without the provider then.
+      return undefined;
+    }
+  }
+
   function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     { body: fields, verbatim, ...sending }: Sending,
-  ): Promise<ApiAnswer> {
+  ): MaybePromise<ApiExchange> {
     const body = serialize(fields, verbatim);
     progress.sending(() => JSON.parse(body) as JsonValue);
     const { connecting, connected } = progress;
     const errorShape = codec.errorShape?.bind(codec);
-    return api.send({
+    return api.begin({
       ...sending,
       method: 'POST',
       headers: traceContext === undefined ? sending.headers : [...sending.headers, ...traceHeaders(traceContext)],
@@ -167,7 +217,21 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  const { embeddings } = options.codec;
+  /** All codecs, loaded: a batch has requests in any of them. */
+  async function batchCodecs(): Promise<BatchCodecs> {
+    const main = await mainCodec();
+    const natives = new Map<string, Codec>();
+    for (const [dialect, codec] of nativeCodecs) natives.set(dialect, await codec());
+    return codecsOf(main, natives);
+  }
+
+  function batchesOf(batches: NonNullable<HttpProviderOptions['batches']>): NativeBatches {
+    if (typeof batches !== 'function') return batchesOnFirstUse(batches, api, batchCodecs);
+    const natives = Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, loadedCodec(codec)] as const);
+    return batches(api, codecsOf(loadedCodec(options.codec), new Map(natives)));
+  }
+
+  const hasEmbeddings = 'load' in options.codec ? options.codec.hasEmbeddings : options.codec.embeddings !== undefined;
   return {
     slug,
     name,
@@ -182,22 +246,48 @@ export function httpProvider<const Model extends string = string>(
     unsupported: options.codec.unsupported,
     chat,
     check,
-    ...(embeddings === undefined ? {} : { embed: (call: EmbeddingCall) => embed(call, embeddings) }),
-    ...(options.batches === undefined ? {} : { batches: options.batches(api, { codecFor, embeddings }) }),
+    countTokens,
+    ...(hasEmbeddings ? { embed } : {}),
+    ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches) }),
     close: () => api.close(),
   };
 }
 
+function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs {
+  return {
+    codecFor: ({ native }) => (native === undefined ? undefined : natives.get(native.dialect)) ?? main,
+    embeddings: main.embeddings,
+  };
+}
+
+function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
+  if (!('load' in codec)) return codec;
+  throw new TypeError('where the codec is loaded on first use, `batches` must be, too');
+}
+
+/** Reads a response. Whatever goes wrong is a failure, never thrown. */
 function readReply(
   response: TransportResponse,
   codec: Codec,
   request: NormalizedRequest,
   context: ErrorContext,
 ): MaybePromise<ProviderReply> {
-  return andThen(readFailedStatus(response, context), (failed) =>
-    failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
-  );
+  try {
+    const reply = andThen(readFailedStatus(response, context), (failed) =>
+      failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
+    );
+    return reply instanceof Promise ? reply.catch(failedBy) : reply;
+  } catch (error) {
+    return failedBy(error);
+  }
 }
+
+/** The reply of a call that something was thrown in. */
+function failedBy(thrown: unknown): ReturnType<typeof failedReply> {
+  return failedReply(failureOf(thrown));
+}
+
+const NONE: readonly string[] = [];
 
 /** Reads what came with a good status. */
 function readAnswer(

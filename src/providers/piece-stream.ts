@@ -3,7 +3,10 @@ import type { StreamPiece } from '../core/stream/pieces.ts';
 import { PlainBody } from './upstream-failure.ts';
 import type { PieceStream } from '../contracts/provider.ts';
 import { type SseEvent, SseReader } from './sse.ts';
+import { PENDING, Pollable, pollable, type Polled } from '../platform/poll.ts';
 import { TransportError, type TransportResponse } from '../net/transport.ts';
+import { ResultCollector } from '../core/stream/collect.ts';
+import type { DecodedResult } from './codec.ts';
 
 /** Turns the events of one wire into pieces. Holds the state of one stream. */
 export interface StreamDecoder {
@@ -18,8 +21,9 @@ export interface StreamDecoder {
 }
 
 /** Reads the pieces of a streamed response. Every failure of the connection becomes a piece. */
-export class ResponsePieceStream implements PieceStream {
+export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undefined> implements PieceStream {
   readonly #response: TransportResponse;
+  readonly #bytes: Pollable<readonly Uint8Array[] | undefined>;
   readonly #decoder: StreamDecoder;
   readonly #reader: SseReader;
   /** The body, when it turned out not to be an event stream. */
@@ -27,33 +31,31 @@ export class ResponsePieceStream implements PieceStream {
   #started = false;
   #done = false;
   #pieces: StreamPiece[] = [];
-  readonly #onChunks = (chunks: readonly Uint8Array[] | undefined): readonly StreamPiece[] => this.#take(chunks);
-  readonly #onError = (error: unknown): readonly StreamPiece[] => {
-    this.#fail(error);
-    return this.#handOut();
-  };
 
   constructor(response: TransportResponse, decoder: StreamDecoder) {
+    super();
     this.#response = response;
+    this.#bytes = pollable(response);
     this.#decoder = decoder;
     this.#reader = new SseReader((event) => decoder.event(event, this.#pieces));
   }
 
-  read(): Promise<readonly StreamPiece[] | undefined> {
-    if (this.#done) return Promise.resolve(undefined);
-    const read = this.#response.read();
-    return read instanceof Promise ? read.then(this.#onChunks, this.#onError) : Promise.resolve(this.#onChunks(read));
-  }
-
-  /** The pieces of what was read; what is wrong with it is a piece, too. */
-  #take(chunks: readonly Uint8Array[] | undefined): readonly StreamPiece[] {
+  poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
+    if (this.#done) return undefined;
     try {
+      const chunks = this.#bytes.poll(wake);
+      if (chunks === PENDING) return PENDING;
       if (chunks === undefined) this.#end();
-      else for (const chunk of chunks) this.#push(chunk);
+      else this.#push(joined(chunks));
     } catch (error) {
+      // What was read before the failure counts.
       this.#fail(error);
     }
     return this.#handOut();
+  }
+
+  override read(): Promise<readonly StreamPiece[] | undefined> {
+    return Promise.resolve(super.read());
   }
 
   #handOut(): readonly StreamPiece[] {
@@ -116,6 +118,21 @@ export class ResponsePieceStream implements PieceStream {
   }
 }
 
+/** What arrived together as one: decoding and splitting it costs by the piece. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return only;
+  let length = 0;
+  for (const chunk of chunks) length += chunk.byteLength;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
 function endsStream(piece: StreamPiece | undefined): boolean {
   return typeof piece === 'object' && piece.type === 'end';
 }
@@ -157,4 +174,20 @@ async function drain(response: TransportResponse, read: ReturnType<TransportResp
   } catch {
     // The answer is complete, so how its connection ended is of no interest.
   }
+}
+
+/**
+ * The whole response that pieces add up to, for wires whose non-streaming responses and streams are read by the same
+ * code. A failure among the pieces is the failure of the answer, and so is an answer in which nothing was said and
+ * nothing ended.
+ */
+export function collectAnswer(pieces: readonly StreamPiece[]): DecodedResult {
+  const collector = new ResultCollector();
+  for (const piece of pieces) {
+    if (typeof piece === 'object' && piece.type === 'failure') return { ok: false, failure: piece.failure };
+    collector.add(piece);
+  }
+  const result = collector.result();
+  if (result.choices.length > 0) return { ok: true, result };
+  return { ok: false, failure: failure('bad_response', 'The provider sent an answer with nothing in it') };
 }

@@ -8,10 +8,11 @@ import {
   type TransportResponse,
 } from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 
 /** Where a provider is, and how it knows us. */
 export interface ProviderApiOptions {
-  /** Address that paths stand below. */
+  /** Address that paths are below. */
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
   readonly query?: string | undefined;
@@ -51,6 +52,13 @@ export interface ApiAnswer {
   readonly context: ErrorContext;
 }
 
+/** A request that is on its way. */
+export interface ApiExchange {
+  /** Rejects with a {@link TransportError}. */
+  readonly response: Promise<TransportResponse>;
+  readonly context: ErrorContext;
+}
+
 /** Headers of every request, unless the configuration says otherwise. Compression costs more than it saves. */
 const USUAL_HEADERS = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
 
@@ -73,16 +81,26 @@ export class ProviderApi {
     this.#transport = options.transport;
   }
 
-  /** Sends a request. Rejects with a {@link TransportError}. */
+  /** Sends a request and waits for its response. Rejects with a {@link TransportError}. */
   async send(request: ApiRequest): Promise<ApiAnswer> {
-    const { accept, contentType, headers = NONE, apiKey: ownKey, errorShape } = request;
-    this.#transport ??= loadTransport();
-    if (this.#transport instanceof Promise) this.#transport = await this.#transport;
+    const { response, context } = await this.begin(request);
+    return { response: await response, context };
+  }
+
+  /** Sends a request: at once, unless a transport must be loaded or a key fetched first. */
+  begin(request: ApiRequest): MaybePromise<ApiExchange> {
     const { apiKey: configured } = this.#options;
-    const apiKey = ownKey ?? (typeof configured === 'function' ? await tokenOf(configured) : configured);
-    const { secrets, wallClock } = this.#contextFor(apiKey);
-    const isUsual = contentType === undefined && headers.length === 0 && apiKey === configured;
-    const response = await this.#transport.send({
+    return andThen((this.#transport ??= loadTransport()), (transport) => {
+      this.#transport = transport;
+      const apiKey = request.apiKey ?? (typeof configured === 'function' ? tokenOf(configured) : configured);
+      return andThen(apiKey, (key) => this.#dispatch(transport, request, key));
+    });
+  }
+
+  #dispatch(transport: Transport, request: ApiRequest, apiKey: string | undefined): ApiExchange {
+    const { accept, contentType, headers = NONE, errorShape } = request;
+    const isUsual = contentType === undefined && headers.length === 0 && apiKey === this.#options.apiKey;
+    const response = transport.send({
       method: request.method,
       body: request.body,
       signal: request.signal,
@@ -92,7 +110,7 @@ export class ProviderApi {
       url: this.#url(request.path, request.frequent === true),
       headers: isUsual ? this.#usualHeaders(accept) : this.#headersWith(apiKey, accept, headers, contentType),
     });
-    return { response, context: { secrets, wallClock, errorShape } };
+    return { response, context: { ...this.#contextFor(apiKey), errorShape } };
   }
 
   /** Headers of the requests that have none of their own. */

@@ -1,4 +1,4 @@
-import { toBase64 } from '../platform/base64.ts';
+import { toBase64 } from '../platform/data-url.ts';
 
 /** Characters of a provider's text that may be shown. */
 export const MAX_PROVIDER_TEXT = 500;

@@ -4,7 +4,7 @@ import { LONG_TEXT } from '../platform/verbatim-text.ts';
  * Serialises a body once. Halves of characters, which several providers answer with an error, become U+FFFD;
  * `JSON.stringify` escapes them, so a text without such escapes needs no second look.
  *
- * @param verbatim - Long texts that may stand in the body, and of which it is known that they need no escape.
+ * @param verbatim - Long texts that may be in the body, and of which it is known that they need no escape.
  */
 export function serialize(body: Readonly<Record<string, unknown>>, verbatim: readonly string[] = []): string {
   return verbatim.length === 0 ? written(body) : writtenAround(body, verbatim);

@@ -1,4 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
+import { TextPieces } from '../platform/decode-text.ts';
 
 /** One server-sent event. */
 export interface SseEvent {
@@ -20,7 +21,7 @@ const MAX_SILENT_LENGTH = 8 * MAX_EVENT_LENGTH;
  * line ends are fine, and a last event without its blank line is not lost.
  */
 export class SseReader {
-  readonly #decoder = new TextDecoder();
+  readonly #text = new TextPieces();
   readonly #parser: EventSourceParser;
   #tooLong = false;
   #silentLength = 0;
@@ -44,12 +45,12 @@ export class SseReader {
 
   /** Reads more bytes. Returns false once an event, or what came in place of one, was longer than is accepted. */
   push(bytes: Uint8Array): boolean {
-    return this.#feed(this.#decoder.decode(bytes, STREAMED));
+    return this.#feed(this.#text.decode(bytes));
   }
 
   /** The stream is over: an event that was not closed is closed here. */
   end(): void {
-    this.#feed(`${this.#decoder.decode()}\n\n`);
+    this.#feed(`${this.#text.end()}\n\n`);
   }
 
   #feed(text: string): boolean {
@@ -80,4 +81,3 @@ export class SseReader {
 }
 
 const [LINE_FEED, CARRIAGE_RETURN, COLON] = [10, 13, 58] as const;
-const STREAMED = { stream: true } as const;

@@ -1,9 +1,9 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
-import { AnswerLengths } from '../runtime/chat/answer-lengths.ts';
-import { EndUsers } from '../runtime/chat/end-users.ts';
+import { compileRules } from '../core/normalize/rules.ts';
+import { AnswerLengths } from '../runtime/chat/world.ts';
+import { EndUsers, accountCheck } from '../runtime/limits/accounts.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
-import { accountCheck } from '../runtime/limits/account-check.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
@@ -50,6 +50,8 @@ export function buildServices(
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
+    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
@@ -91,7 +93,7 @@ export function buildServices(
       running?.config.usage === config.usage && before
         ? before.responses
         : new Responses(config.usage.responses, environment, events),
-    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret.reveal(), boundedMap(MAX_RECORDS)),
+    endUsers: before?.endUsers ?? new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),

@@ -2,6 +2,7 @@ import type { CacheWish } from '../core/limits/cache-rule.ts';
 import type { NativeRequest, WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
@@ -14,14 +15,13 @@ import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import { firstProvider } from '../runtime/chat/endpoints-now.ts';
+import { firstProvider } from '../runtime/chat/world.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { CachedExecution } from '../runtime/limits/cached-execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { type CallerSignal, clientSignal, streamSignal } from './caller-signal.ts';
-import { contextOf } from './request-context.ts';
+import { type CallerSignal, clientSignal, streamSignal, contextOf } from './caller.ts';
 
 /**
  * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Each is one
@@ -53,13 +53,16 @@ export class ChatService {
   }
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
-  async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const begun = this.#begin(body, options);
-    const { request, execution, caller } = begun instanceof Promise ? await begun : begun;
-    const opened = { id: request.id, cache: reportOf(execution) };
-    if (!request.stream) return { ...opened, type: 'whole', answer: answerWhole(this.#services, execution) };
-    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-    return { ...opened, type: 'stream', stream };
+  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
+    return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
+      const { id } = request;
+      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
+      const cache = reportOf(execution);
+      if (!request.stream)
+        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
+      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+      return { id, cache, promptTokens, type: 'stream', stream };
+    });
   }
 
   /** Answers a call that a plugin or a server tool makes. */
@@ -254,7 +257,8 @@ async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<
   const source = await open();
   try {
     for (;;) {
-      const items = await source.next();
+      const read = source.read();
+      const items = read instanceof Promise ? await read : read;
       if (items === undefined) return;
       for (const item of items) {
         if (typeof item === 'string') yield source.envelope.text(item);

@@ -9,8 +9,7 @@ import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/b
 import { BatchPlaces } from '../runtime/batches/places.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
-import { worldOf } from '../runtime/chat/world-of.ts';
-import { endpointsNow } from '../runtime/chat/endpoints-now.ts';
+import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';
@@ -44,7 +43,7 @@ export function createBatches(
     // Rules of the batch were checked when it was created.
     if (accountOf === undefined) return { id, ...rules };
     const found = await accountOf(id);
-    // Without it nobody knows whose keys to use, and the router's own must not be taken instead.
+    // Without it the keys to use are unknown, and the router's own must not be taken instead.
     if (found === undefined) throw new RangeError('the account of a batch is not there any more');
     current().checkAccount(found);
     return found;

@@ -1,17 +1,17 @@
-import { ByteBudget } from '../runtime/chat/byte-budget.ts';
+import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
 import { noteCopy } from '../config/loaded-copies.ts';
+import type { Alias } from '../config/tables/rules.ts';
 import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import { EmbeddingService } from './embed.ts';
 import { explainPrepared } from './explain.ts';
 import type { ConfigurationVersion, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 
@@ -22,7 +22,7 @@ import { staleSources } from '../runtime/chat/known-models.ts';
  */
 export function routerWith<
   const Providers extends readonly Provider[] = readonly Provider[],
-  const Aliases extends Readonly<Record<string, string | readonly string[]>> = {},
+  const Aliases extends Readonly<Record<string, Alias>> = {},
 >(lists: DefaultLists, config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
   const resolved = resolveConfig(config, lists);
   const admission = new Concurrency(resolved.limits.concurrentRequests);
@@ -78,6 +78,12 @@ export function routerWith<
         const { services, chat } = version();
         return explainPrepared(services, await chat.prepare(body, options));
       },
+      countTokens: async (body, options = {}) => {
+        const { services, chat } = version();
+        const { countPrepared, countable } = await import('../runtime/chat/count-tokens.ts');
+        const prepared = await chat.prepare(countable(body, options.dialect), options, false);
+        return countPrepared(services, prepared, options.signal);
+      },
       open: (body, options) => version().chat.open(body, options),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
@@ -118,14 +124,13 @@ export function routerWith<
 /** A configuration whose providers and aliases tell which names requests may use. */
 export type ConfigWith<
   Providers extends readonly Provider[],
-  Aliases extends Readonly<Record<string, string | readonly string[]>>,
+  Aliases extends Readonly<Record<string, Alias>>,
 > = RouterConfig<Providers> & { readonly aliases?: Aliases | undefined };
 
 /** A router for the names of a {@link ConfigWith}. */
-export type RouterFor<
-  Providers extends readonly Provider[],
-  Aliases extends Readonly<Record<string, string | readonly string[]>>,
-> = Router<RequestModel<ModelOf<Providers>, AliasOf<Aliases>>>;
+export type RouterFor<Providers extends readonly Provider[], Aliases extends Readonly<Record<string, Alias>>> = Router<
+  RequestModel<ModelOf<Providers>, AliasOf<Aliases>>
+>;
 
 /** Warns of what is valid in a configuration and may still not be meant. */
 function tellAtStart({ config, services: { events, environment } }: RouterVersion, copies: number): void {

@@ -5,11 +5,10 @@ import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
-import { firstProvider } from '../runtime/chat/endpoints-now.ts';
+import { firstProvider } from '../runtime/chat/world.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { clientSignal } from './caller-signal.ts';
-import { contextOf } from './request-context.ts';
+import { clientSignal, contextOf } from './caller.ts';
 
 /**
  * The way of a request for embeddings: that of a chat request, without what belongs to chats. It is settled by

@@ -1,5 +1,5 @@
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
-import { worldOf } from '../runtime/chat/world-of.ts';
+import { worldOf } from '../runtime/chat/world.ts';
 import { planForExplanation, type PreparedRequest } from '../runtime/pipeline/start.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 

@@ -1,5 +1,5 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { RouterConfig } from '../config/router-config.ts';
+import type { RouterConfig } from '../config/router.ts';
 import type { Account } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
@@ -10,10 +10,10 @@ import type { ChatChunk } from '../protocol/chunk.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import type { DialectName } from '../protocol/dialect.ts';
+import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import type { ByteBudget } from '../runtime/chat/byte-budget.ts';
-import type { Concurrency } from '../runtime/chat/concurrency.ts';
+import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
@@ -59,6 +59,8 @@ export interface OpenOptions extends CallOptions {
 /** An answer on its way, as mounts use it. */
 export type OpenedChat = {
   readonly id: string;
+  /** Likely tokens of the prompt, worked out when asked for. */
+  readonly promptTokens: () => number;
   /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
   readonly cache: () => CacheReport | undefined;
 } & (
@@ -82,8 +84,8 @@ export interface Router<Model extends string = string> {
    * Answers a chat request as a stream of chunks (contract: stream chunk). Leaving the loop early ends the call
    * upstream.
    *
-   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider broke
-   * off; the signal's reason when aborted.
+   * @throws {@link RouterError} before the first chunk when nobody could answer, and after it when the provider's stream
+   * ended early; the signal's reason when aborted.
    */
   stream(request: ChatRequest<Model>, options?: CallOptions): AsyncIterable<ChatChunk>;
   /**
@@ -95,7 +97,15 @@ export interface Router<Model extends string = string> {
     request: Request,
     options?: CallOptions,
   ): Promise<EmbeddingResult<VectorOf<Request>>>;
-  /** Many requests at once, answered in their own time (contract: batch). */
+  /**
+   * Counts the tokens of a prompt, its tools and media included. The provider that would answer first counts it, where
+   * it has a call for that and no plugin takes part; otherwise the optional package `gpt-tokenizer`, or an estimate.
+   * Costs nothing, and is in no budget and no rate limit.
+   *
+   * @throws {@link RouterError} when the request is bad.
+   */
+  countTokens(body: unknown, options?: OpenOptions): Promise<TokenCount>;
+  /** Many requests at once, answered asynchronously (contract: batch). */
   readonly batches: Batches;
   /**
    * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
@@ -125,7 +135,7 @@ export interface Router<Model extends string = string> {
    *
    * @throws {@link RouterError} when the request is bad.
    */
-  open(body: unknown, options: OpenOptions): Promise<OpenedChat>;
+  open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
 }

@@ -63,12 +63,13 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
 
 function holdOf(
   account: string,
-  { scope, key = '', period }: HeldBudget,
+  { scope, key = '', tag, period }: HeldBudget,
   slice: number,
   now: number,
 ): BudgetHold & { readonly previousKey: string } {
   const { id, endsAt } = turnAt(period, now);
-  const owner = scope === 'key' ? `key ${encodeURIComponent(key)}` : 'account';
+  const names = [key, tag?.key ?? '', tag?.value ?? ''].filter((name) => name !== '').map(encodeURIComponent);
+  const owner = [scope, ...names].join(' ');
   return {
     heldKey: accountKey('budget', account, `${owner}\nheld ${slice}`),
     previousKey: accountKey('budget', account, `${owner}\nheld ${slice - 1}`),

@@ -1,4 +1,11 @@
-import { MINUTE_MS, type RateLimitName, type RateShare, sharesOf } from '../core/limits/rate-limits.ts';
+import {
+  type LimitedTag,
+  MINUTE_SLOT_MS,
+  type RateLimitName,
+  type RateShare,
+  sharesOf,
+} from '../core/limits/rate-limits.ts';
+import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, StateStore } from '../contracts/state-store.ts';
 import type { RateDecision, RateLimiter } from '../contracts/rate-limiter.ts';
 
@@ -6,57 +13,113 @@ import type { RateDecision, RateLimiter } from '../contracts/rate-limiter.ts';
 const SLACK_MS = 5_000;
 
 /**
- * Limits by counters in a state store, one for each account, limit and calendar minute: one change for a request, which
- * takes from all its limits or from none.
+ * Limits by counters in a state store, one for each account, limit and slot of time: one change for a request, which
+ * takes from all its limits or from none. The slots of a window are held under the limit together.
  *
  * @param wallClock - Epoch milliseconds.
  */
 export function stateRateLimiter(state: StateStore, wallClock: () => number): RateLimiter {
   return {
-    take({ account, limits, tokens, isFree }) {
+    take({ account, limits, tags = [], tokens, isFree }) {
       const now = wallClock();
-      const shares = sharesOf(limits, { tokens, isFree }, now);
+      const shares = sharesOf(limits, tags, { tokens, isFree }, now);
       if (shares.length === 0) return { granted: true };
       const changed = state.change(
-        shares.map(({ name, by, limit, window, resetsAt }) => ({
-          key: keyOf(account, name, window),
-          by,
-          max: limit,
-          ttlMs: resetsAt - now + SLACK_MS,
+        shares.map((share) => ({
+          key: keyOf(account, share, share.slot),
+          by: share.by,
+          max: share.limit,
+          beside: slotsBefore(share).map((slot) => keyOf(account, share, slot)),
+          ttlMs: freeAt(share, share.slot) - now + SLACK_MS,
         })),
       );
-      const decide = (result: ChangedCounters): RateDecision => decisionOf(account, shares, result);
+      const decide = (result: ChangedCounters): RateDecision | Promise<RateDecision> =>
+        result.applied ? granted(account, shares) : refused(state, account, shares, result.sums);
       return changed instanceof Promise ? changed.then(decide) : decide(changed);
     },
-    settle(ticket, tokens) {
+    settle({ account, slot: takenIn, tokens: parts }, tokens) {
       const now = wallClock();
-      const window = Math.floor(now / MINUTE_MS);
-      const by = Math.ceil(tokens) - ticket.tokens;
-      // What a request gives back belongs to its own minute; what it used on top is used now.
-      if (by === 0 || (by < 0 && window !== ticket.window)) return undefined;
-      const ttlMs = (window + 1) * MINUTE_MS - now + SLACK_MS;
-      const changed = state.change([{ key: keyOf(ticket.account, 'tokens-per-min', window), by, ttlMs }]);
+      const slot = Math.floor(now / MINUTE_SLOT_MS);
+      const ttlMs = 2 * 60_000 + SLACK_MS;
+      const changes = parts.flatMap(({ tag, taken }) => {
+        const by = Math.ceil(tokens) - taken;
+        // What a request gives back belongs to the slot in which it was taken; what it used on top is used now.
+        const share = { name: 'tokens-per-min', tag } as const;
+        return by === 0 ? [] : [{ key: keyOf(account, share, by < 0 ? takenIn : slot), by, ttlMs }];
+      });
+      if (changes.length === 0) return undefined;
+      const changed = state.change(changes);
       return changed instanceof Promise ? changed.then(nothing) : undefined;
     },
   };
 }
 
-function keyOf(account: string, name: RateLimitName, window: number): string {
-  return accountKey('rate', account, `${name}\n${window}`);
+function keyOf(
+  account: string,
+  { name, tag }: { readonly name: RateLimitName; readonly tag: LimitedTag | undefined },
+  slot: number,
+): string {
+  const owner = tag === undefined ? '' : `${tag.key === undefined ? 'session' : `tag ${encodeURIComponent(tag.key)}`} `;
+  return accountKey(
+    'rate',
+    account,
+    `${owner}${tag === undefined ? '' : `${encodeURIComponent(tag.value)}\n`}${name}\n${slot}`,
+  );
 }
 
-function decisionOf(account: string, shares: readonly RateShare[], { applied, sums }: ChangedCounters): RateDecision {
-  if (applied) {
-    const taken = shares.find(({ name }) => name === 'tokens-per-min');
-    return { granted: true, ticket: taken && { account, window: taken.window, tokens: taken.by } };
+function slotsBefore({ slot, slotsBefore: count }: RateShare): readonly number[] {
+  return Array.from({ length: count }, (_, index) => slot - 1 - index);
+}
+
+/** Time at which what was used in a slot is in no window any more. */
+function freeAt({ slotMs, slotsBefore: count }: RateShare, slot: number): number {
+  return (slot + count + 1) * slotMs;
+}
+
+function granted(account: string, shares: readonly RateShare[]): RateDecision {
+  const taken = shares.filter(({ name }) => name === 'tokens-per-min');
+  const [first] = taken;
+  if (first === undefined) return { granted: true };
+  return {
+    granted: true,
+    ticket: { account, slot: first.slot, tokens: taken.map(({ tag, by }) => ({ tag, taken: by })) },
+  };
+}
+
+/** Which limit is in the way, and until when: who waits must wait for the last of them. */
+async function refused(
+  state: StateStore,
+  account: string,
+  shares: readonly RateShare[],
+  sums: readonly number[],
+): Promise<RateDecision> {
+  const broken = await Promise.all(
+    shares.flatMap((share, index) => {
+      const remaining = Math.max(0, share.limit - (sums[index] ?? 0));
+      return share.by > remaining ? [brokenBy(state, account, share, remaining)] : [];
+    }),
+  );
+  const [last] = broken.toSorted((left, right) => right.resetsAt - left.resetsAt);
+  return last === undefined ? { granted: true } : { granted: false, broken: last };
+}
+
+/** When enough of a window will have been forgotten. Only asked of requests that are refused. */
+async function brokenBy(
+  state: StateStore,
+  account: string,
+  share: RateShare,
+  remaining: number,
+): Promise<BrokenRateLimit> {
+  const { name, limit, tag, by, slot } = share;
+  let free = remaining;
+  let resetsAt = freeAt(share, slot);
+  for (const before of slotsBefore(share).toReversed()) {
+    free += Number((await state.get(keyOf(account, share, before))) ?? 0);
+    if (free < by) continue;
+    resetsAt = freeAt(share, before);
+    break;
   }
-  const over = shares.map((one, index) => ({ ...one, remaining: Math.max(0, one.limit - (sums[index] ?? 0)) }));
-  // Who waits must wait for the last of the limits that are in the way.
-  const broken =
-    over.filter(({ by, remaining }) => by > remaining).sort((a, b) => b.resetsAt - a.resetsAt)[0] ?? over[0];
-  if (broken === undefined) return { granted: true };
-  const { name, limit, remaining, resetsAt } = broken;
-  return { granted: false, broken: { name, limit, remaining, resetsAt } };
+  return { name, limit, remaining, resetsAt, ...(tag && { tag: { key: tag.key, value: tag.value } }) };
 }
 
 function nothing(): void {}

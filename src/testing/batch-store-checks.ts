@@ -1,15 +1,11 @@
 import type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/check.ts';
-import { claimingChecks } from './batch-store-checks/claiming-checks.ts';
-import { draftChecks } from './batch-store-checks/draft-checks.ts';
+import { claimingChecks, sweepChecks } from './batch-store-checks/claiming-checks.ts';
+import { draftChecks, idempotencyChecks } from './batch-store-checks/draft-checks.ts';
 import { faultChecks } from './batch-store-checks/fault-checks.ts';
-import { idempotencyChecks } from './batch-store-checks/idempotency-checks.ts';
-import { outcomeChecks } from './batch-store-checks/outcome-checks.ts';
-import { readingChecks } from './batch-store-checks/reading-checks.ts';
-import { savingChecks } from './batch-store-checks/saving-checks.ts';
+import { outcomeChecks, savingChecks } from './batch-store-checks/outcome-checks.ts';
+import { readingChecks, tenantChecks } from './batch-store-checks/reading-checks.ts';
 import { sharingChecks } from './batch-store-checks/sharing-checks.ts';
-import { sweepChecks } from './batch-store-checks/sweep-checks.ts';
 import { taskChecks } from './batch-store-checks/task-checks.ts';
-import { tenantChecks } from './batch-store-checks/tenant-checks.ts';
 
 /**
  * The checks for authors of stores for batches. They need no test runner: each is a name and a function. Together they

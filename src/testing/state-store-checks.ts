@@ -193,7 +193,7 @@ export const stateStoreChecks: readonly StateStoreCheck[] = [
     expectSame(fits, { applied: true, sums: [10] }, 'a change up to the maximum');
   }),
 
-  check('counts what stands beside a counter under its maximum', async (store) => {
+  check('counts what is beside a counter under its maximum', async (store) => {
     await store.change([{ key: 'spent', by: 6, ttlMs: LONG_MS }]);
     const claim = { key: 'held', by: 3, ttlMs: LONG_MS, max: 10, beside: ['spent', 'missing'] };
     expectSame(await store.change([claim]), { applied: true, sums: [9] }, 'the first claim');

@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { createRouter } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { describe, expect, it } from 'vitest';
-import { fedProvider } from '../support/fed-provider.ts';
+import { type FedCall, fedProvider } from '../support/fed-provider.ts';
 import { chatBody } from '../support/http-call.ts';
 import { listen } from '../support/mounts.ts';
 import { connectRaw } from '../support/raw-http.ts';
@@ -95,3 +95,80 @@ describe('an answer without a body', () => {
     expect(head.headers.get('content-length')).toBe(String((await got.text()).length));
   });
 });
+
+describe('a stream', () => {
+  const script = (call: FedCall): void => {
+    call.push('Grüße');
+    setImmediate(() => {
+      call.push(' 🚦', { type: 'finish', index: 0, reason: 'stop', native: 'stop' });
+      call.end();
+    });
+  };
+  const telling = createRouter({ providers: [fedProvider({ script })], allowAnonymous: true });
+  const head = (version: string): string => {
+    const body = JSON.stringify(chatBody({ stream: true }));
+    const length = Buffer.byteLength(body);
+    return `POST /v1/chat/completions HTTP/${version}\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
+  };
+
+  it('is written in chunks that are as long in bytes as they say, and the connection can be used again', async () => {
+    await using server = await listen(createServer(nodeRouter(telling)));
+    await using client = await connectRaw(server);
+    client.write(head('1.1'));
+    expect(await client.until('\r\n0\r\n\r\n')).toBe(true);
+    const bytes = Buffer.from(client.text().slice(client.text().indexOf('\r\n\r\n') + 4));
+    expect(client.text()).toContain('Transfer-Encoding: chunked');
+    expect(dechunked(bytes)).toMatch(/Grüße[^]* 🚦[^]*data: \[DONE\]\n\n$/);
+    client.write(head('1.1'));
+    expect(await client.until(/0\r\n\r\nHTTP\/1.1 200[^]*\r\n0\r\n\r\n$/)).toBe(true);
+  });
+
+  it('has no chunks for a client that does not know them', async () => {
+    await using server = await listen(createServer(nodeRouter(telling)));
+    await using client = await connectRaw(server);
+    client.write(head('1.0'));
+    expect(await client.until(/\r\n\r\ndata: [^]*Grüße[^]*data: \[DONE\]\n\n$/)).toBe(true);
+  });
+
+  it('is handed as it is to a host that writes in its own way', async () => {
+    const handler = nodeRouter(telling);
+    const written: string[] = [];
+    await using server = await listen(
+      createServer((request, response) => {
+        const write = response.write.bind(response) as (text: string, encoding: BufferEncoding) => boolean;
+        const end = response.end.bind(response) as (text: string, encoding: BufferEncoding) => ServerResponse;
+        Object.assign(response, {
+          write: (text: string, encoding: BufferEncoding) => {
+            written.push(text);
+            return write(text, encoding);
+          },
+          end: (text: string, encoding: BufferEncoding) => {
+            written.push(text);
+            return end(text, encoding);
+          },
+        });
+        handler(request, response);
+      }),
+    );
+    const response = await fetch(`${server.baseURL}/chat/completions`, {
+      ...asking,
+      body: JSON.stringify(chatBody({ stream: true })),
+    });
+    const text = await response.text();
+    expect(text).toContain('Grüße');
+    expect(written.join('')).toBe(text);
+  });
+});
+
+/** A body without its framing. */
+function dechunked(bytes: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let at = 0; ;) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    const length = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    expect(bytes.toString('latin1', lineEnd + 2 + length, lineEnd + 4 + length)).toBe('\r\n');
+    if (length === 0) return Buffer.concat(parts).toString();
+    parts.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + length));
+    at = lineEnd + 4 + length;
+  }
+}

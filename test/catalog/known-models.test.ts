@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Catalog, buildCatalog } from '../../src/catalog/catalog.ts';
-import type { CatalogProvider } from '../../src/catalog/catalog-provider.ts';
-import type { Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
+import type { CatalogProvider, Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { CatalogFacts, EndpointFacts, KnownInfo } from '../../src/catalog/facts.ts';
 import { latestOfFamily } from '../../src/catalog/slug.ts';
 import type { ModelInfo } from '../../src/catalog/model.ts';

@@ -5,11 +5,11 @@ import {
   compareFacts,
   type FactName,
   type FactOrigin,
+  formatLock,
   mergeFacts,
   NO_FACTS,
   onlyVendors,
 } from '../../src/catalog/facts.ts';
-import { formatLock } from '../../src/catalog/format-lock.ts';
 import { runs } from '../support/properties.ts';
 
 const SLUGS = ['alpha', 'beta'] as const;

@@ -104,7 +104,7 @@ describe('signalbox batches watch', () => {
     const io = patientIo();
     expect(await io.run(server.url, 'watch', 'batch_1')).toBe(0);
     expect(io.waits).toEqual([1_000, 7_000]);
-    expect(io.complained).toEqual([expect.stringContaining('broke off')]);
+    expect(io.complained).toEqual([expect.stringContaining('ended early')]);
   });
 
   it('gives up after ten minutes, after waits of no more than one', async () => {
@@ -150,6 +150,6 @@ describe('signalbox batches results', () => {
     const io = patientIo();
     expect(await io.run(server.url, 'results', 'batch_1')).toBe(1);
     expect(io.printed).toEqual([]);
-    expect(io.complained.at(-1)).toMatch(/No answer for 10 minutes\. The answer of .* broke off/);
+    expect(io.complained.at(-1)).toMatch(/No answer for 10 minutes\. The answer of .* ended early/);
   });
 });

@@ -26,17 +26,17 @@ describe('POST /batches', () => {
   });
 
   it.each([
-    [{ requests: [item('a')], ...FIELDS }, 'endpoint must stand before "requests"'],
-    [{ endpoint: FIELDS.endpoint, requests: [item('a')], model: 'acme/one' }, 'model must stand before "requests"'],
+    [{ requests: [item('a')], ...FIELDS }, 'endpoint must come before "requests"'],
+    [{ endpoint: FIELDS.endpoint, requests: [item('a')], model: 'acme/one' }, 'model must come before "requests"'],
     [
       { endpoint: FIELDS.endpoint, requests: [{ ...item('a'), body: { model: 'acme/one' } }], model: 'x' },
-      'model must stand before "requests"',
+      'model must come before "requests"',
     ],
     [
       { ...FIELDS, requests: [item('a')], callback_url: 'https://example.com' },
-      'callback_url must stand before "requests"',
+      'callback_url must come before "requests"',
     ],
-    [{ ...FIELDS, requests: [item('a')], provider: { only: ['up'] } }, 'provider must stand before "requests"'],
+    [{ ...FIELDS, requests: [item('a')], provider: { only: ['up'] } }, 'provider must come before "requests"'],
     [{ ...FIELDS, callback_ulr: 'x', requests: [] }, 'did you mean "callback_url"?'],
     [{ ...FIELDS, input_file_id: 'file-1' }, '"input_file_id"; known are'],
     [{ ...FIELDS, requests: [] }, 'requests must have at least 1 item'],

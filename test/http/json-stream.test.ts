@@ -107,7 +107,7 @@ describe('a JSON object that is read while it comes', () => {
   });
 
   it.each([
-    ['{"requests":[1],"model":"a"}', 'shape', 'model', 'must stand before "requests"'],
+    ['{"requests":[1],"model":"a"}', 'shape', 'model', 'must come before "requests"'],
     ['{"model":"a","model":"b","requests":[]}', 'shape', 'model', 'is there twice'],
     ['{"modle":"a","requests":[]}', 'shape', '', 'not known'],
     ['{"requests":{"0":1}}', 'shape', 'requests', 'must be an array'],

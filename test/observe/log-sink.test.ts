@@ -64,11 +64,11 @@ describe('the log sink', () => {
     await asked;
     const ends = output
       .lines('status')
-      .filter(([, message]) => /^(?:request (?:failed|refused)|caller)/.test(String(message)));
+      .filter(([, message]) => /^(?:request (?:failed|refused)|client disconnected)/.test(String(message)));
     expect(ends).toEqual([
       ['error', 'request failed', 502],
       ['info', 'request refused', 400],
-      ['info', 'caller went away', 499],
+      ['info', 'client disconnected', 499],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeStrictly, decodeTolerantly } from '../../src/platform/decode-text.ts';
+import { decodeStrictly, decodeTolerantly, TextPieces } from '../../src/platform/decode-text.ts';
 
 /** Texts with characters of every length, marks of the byte order, and bytes that are no text at all. */
 const bytes = fc.oneof(
@@ -31,6 +31,19 @@ test('bytes are decoded as a decoder of the platform does', () => {
       const strict = new TextDecoder('utf-8', { fatal: true });
       expect(textOr(() => decodeStrictly(within(own)))).toBe(textOr(() => strict.decode(own)));
       expect(decodeTolerantly(within(own))).toBe(new TextDecoder().decode(own));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('bytes that come in pieces are decoded as if they had come together, wherever they are cut', () => {
+  fc.assert(
+    fc.property(fc.array(bytes), fc.array(fc.nat(40)), (parts, cuts) => {
+      const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
+      const places = [0, ...cuts.filter((cut) => cut < whole.length).sort((left, right) => left - right), whole.length];
+      const pieces = new TextPieces();
+      const text = places.map((place, index) => pieces.decode(whole.subarray(place, places[index + 1] ?? place)));
+      expect(text.join('') + pieces.end()).toBe(new TextDecoder().decode(whole));
     }),
     { numRuns: 500 },
   );

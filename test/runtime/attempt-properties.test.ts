@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
 
@@ -39,7 +39,7 @@ describe('the attempts of a request over random faults', () => {
         if (bench.stubs.calls.length === most) reached += 1;
         expect(bench.stubs.calls.length).toBeLessThanOrEqual(most);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(reached).toBeGreaterThan(storm(200));
   });
@@ -64,7 +64,7 @@ describe('the attempts of a request over random faults', () => {
         committed += 1;
         expect(bench.stubs.calls).toHaveLength(callsAtCommit);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(committed).toBeGreaterThan(storm(300));
   });
@@ -146,7 +146,7 @@ describe('the attempts of a request over random faults', () => {
           }
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(called).toBeGreaterThan(storm(300));
   });
@@ -186,7 +186,7 @@ describe('the attempts of a request over random faults', () => {
           }
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(waited).toBeGreaterThan(storm(300));
   });

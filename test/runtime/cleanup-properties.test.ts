@@ -5,7 +5,7 @@ import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import { storm } from '../support/storms.ts';
 
 const seed = fc.nat(1_000_000);
@@ -39,7 +39,7 @@ describe('after a request over random faults', () => {
           for (const call of bench.stubs.calls) expect(getEventListeners(call.signal, 'abort')).toEqual([]);
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect([...ends].sort()).toEqual(['failed', 'left', 'ok']);
   });
@@ -80,7 +80,7 @@ describe('after a request over random faults', () => {
           expect(bench.stubs.calls).toHaveLength(callsBefore);
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect([...seen].sort()).toEqual(['failed', 'ok', 'under way']);
   });
@@ -114,7 +114,7 @@ describe('after a request over random faults', () => {
           expect(counted).toEqual(expected);
         }
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(fellBack).toBeGreaterThan(storm(100));
   });
@@ -134,7 +134,7 @@ describe('after a request over random faults', () => {
         if (outcome.status === 'left') expect([[499], [200]]).toContainEqual(told);
         else expect(told).toEqual([statusOf(outcome)]);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect([...seen]).toEqual(expect.arrayContaining([200, 499, 502, 524]));
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { PASSING_KINDS, anyProviders } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { runs, stormOfRuns } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
 
@@ -46,7 +46,7 @@ describe('requests at the same time', () => {
           expect(recentRepetitions).toBeLessThanOrEqual(recentRequests * retryBudget.ratio + retryBudget.floor + 1e-9);
         }
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(repeated).toBeGreaterThan(storm(1_000));
     expect(exhausted).toBeGreaterThan(storm(300));

@@ -5,7 +5,7 @@ import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { ProviderPreferences } from '../../src/protocol/provider-preferences.ts';
 import { type Asked, LONG_MS, TIMEOUTS, type Bench, ask, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
 import { PASSING_KINDS, anyScript } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import { instant } from '../support/simulated.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
@@ -173,7 +173,7 @@ describe('explain', () => {
           expect(steps.filter((step) => step.coolingDown).map(nameOf)).toEqual(expect.arrayContaining(recovered));
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(called).toBeGreaterThan(storm(500));
     expect(passedOver).toBeGreaterThan(storm(100));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BudgetTicket } from '../../src/core/limits/budget.ts';
 import type { BudgetKeeper } from '../../src/contracts/budget-keeper.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import type { RouterConfig } from '../../src/config/router-config.ts';
+import type { RouterConfig } from '../../src/config/router.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
 import { type Bench, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';

@@ -5,9 +5,8 @@ import type { AttemptEvent, ErrorEvent, ResultEvent } from '../../src/runtime/ch
 import type { ChatStreamSource } from '../../src/runtime/chat/chat-stream.ts';
 import { type Bench, LONG_MS, ask, askAndWait, benchOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import type { StubOptions } from '../support/stub-provider.ts';
-import { storm } from '../support/storms.ts';
 
 /** A router that writes down what it tells its listeners. */
 function observed(stubs: Readonly<Record<string, StubOptions>>, seed = 1) {
@@ -118,7 +117,7 @@ describe('a stream that is cancelled', () => {
         expect(errors.length + results.length).toBe(1);
         outcomes.add(String(errors[0]?.status));
       }),
-      runs(storm(500)),
+      stormOfRuns(500),
     );
     expect(outcomes).toContain('499');
   });
@@ -143,7 +142,7 @@ describe('a stream that is cancelled', () => {
         expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, index) => index + 1));
         expect(errors.length + results.length).toBe(1);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
   });
 });

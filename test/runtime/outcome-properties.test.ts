@@ -4,7 +4,7 @@ import { RouterError } from '../../src/protocol/router-error.ts';
 import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { TIMEOUTS, askAndWait, benchOf, metadataOf, statusOf, textOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
 
@@ -77,7 +77,7 @@ describe('the outcome of a request over random faults', () => {
         const outcome = await askAndWait(benchOf(providers, { seed: chance }), { stream: streamed });
         expect(statusOf(outcome)).toBe(200);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
   });
 
@@ -126,7 +126,7 @@ describe('the outcome of a request over random faults', () => {
         expect(statuses).toEqual([expected, expected]);
         seen.add(expected);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(seen).toEqual(new Set([429, 502, 503, 524, 529]));
   });
@@ -166,7 +166,7 @@ describe('the outcome of a request over random faults', () => {
         if (winner.behaviour.usage === undefined) expect(billed?.estimated).toBe(true);
         else expect(billed).toMatchObject(winner.behaviour.usage);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(lost).toBeGreaterThan(storm(50));
   });

@@ -4,9 +4,8 @@ import type { ReportedUsage } from '../../src/core/stream/pieces.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
 import { type Bench, type Outcome, askAndWait, benchOf as adaptiveBenchOf, statusOf } from '../support/driving.ts';
-import { runs } from '../support/properties.ts';
+import { stormOfRuns } from '../support/properties.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
-import { storm } from '../support/storms.ts';
 
 /** What these tests say of sessions holds without exception where costs do not decide: in the strategy `balanced`. */
 const benchOf: typeof adaptiveBenchOf = (providers, config) =>
@@ -54,7 +53,7 @@ describe('a session', () => {
         // The session now belongs to the provider that served it last.
         expect(await answerers(bench, 2, () => ({ session_id: 'one' }))).toEqual([other, other]);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
   }, 60_000);
 

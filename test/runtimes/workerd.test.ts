@@ -6,17 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A Worker as its user would write it: the router is made by the first request, since nothing random may run before. */
+/** A Worker as its user would write it: the router is made at the top of the module, where nothing random may run. */
 const WORKER = `
   import { createRouter } from 'signalbox';
   import { fetchRouter } from 'signalbox/fetch';
-  let handler;
-  export default {
-    fetch(request) {
-      handler ??= fetchRouter(createRouter({ allowAnonymous: true }), { basePath: '/v1' });
-      return handler(request);
-    },
-  };
+  const handler = fetchRouter(createRouter({ allowAnonymous: true }), { basePath: '/v1' });
+  export default { fetch: (request) => handler(request) };
 `;
 
 const ASKED = { model: 'simulated/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 };

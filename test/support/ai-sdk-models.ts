@@ -12,7 +12,7 @@ import {
 import type { ProviderHarness } from 'signalbox/testing';
 import { expect } from 'vitest';
 import { ResultCollector } from '../../src/core/stream/collect.ts';
-import type { CallOptions } from '../../src/providers/ai-sdk/call-options.ts';
+import type { CallOptions } from '../../src/providers/ai-sdk/model.ts';
 import { callOnce, outcomeOf } from '../../src/testing/provider-checks/ask.ts';
 import type { Body } from './chat-bodies.ts';
 

@@ -3,7 +3,7 @@ import type { ChatChunk } from '../../src/protocol/chunk.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { RouterMetadata } from '../../src/protocol/metadata.ts';
 import { RouterError } from '../../src/protocol/router-error.ts';
-import type { RouterConfig } from '../../src/config/router-config.ts';
+import type { RouterConfig } from '../../src/config/router.ts';
 import { createRouter } from '../../src/index.ts';
 import type { CallOptions, Router } from '../../src/router/router.ts';
 import { memoryStore } from '../../src/storage/memory.ts';

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { type Asked, type Bench, type Outcome, askAndWait, benchOf } from './driving.ts';
-import { runs } from './properties.ts';
+import { stormOfRuns } from './properties.ts';
 import type { Behaviour, StubOptions } from './stub-provider.ts';
-import { storm } from './storms.ts';
 
 /** Failures that an upstream can cause. */
 export const UPSTREAM_KINDS = (Object.keys(FAILURE_RULES) as FailureKind[]).filter(
@@ -119,6 +118,6 @@ export async function always(
       const asked = { ...given, stream, metadata: true };
       await check(await askAndWait(bench, asked), bench, asked);
     }),
-    runs(storm(1_000)),
+    stormOfRuns(1_000),
   );
 }

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { AnswerContext } from '../../src/providers/google/answer-reader.ts';
 import { type EncodeContext, encodeRequest } from '../../src/providers/google/encode-request.ts';
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
-import { GoogleStreamDecoder } from '../../src/providers/google/provider.ts';
+import { GoogleStreamDecoder } from '../../src/providers/google/codec.ts';
 import { type GeminiBody, geminiBodySchema } from './gemini-schema.ts';
 import { serving } from './requests.ts';
 import { OWN_KEY, piecesOf } from './wire.ts';

@@ -1,4 +1,4 @@
-import { type Environment, type Timer, systemEnvironment } from '../../src/platform/environment.ts';
+import { type Environment, systemEnvironment, type Timer } from '../../src/platform/environment.ts';
 
 /** Milliseconds between two looks at the clock. */
 const LOOK_MS = 5;

@@ -26,6 +26,13 @@ export const ROUTING_POLICY = {
   only: option.list(option.text()),
   /** Providers that are never used. Default: none. */
   ignore: option.list(option.text()),
+  /**
+   * Models that may be used at all, with `*` for any characters: `['openai/*', '*-mini']`. Whatever leads to another
+   * one (an alias, a preset, a fallback, a plugin) is refused with 403, and lists of models leave it out. Default: all.
+   */
+  allowedModels: option.list(option.text()),
+  /** Models that are never used, in the same form. Default: none. */
+  excludedModels: option.list(option.text()),
   /** `deny`: no provider that stores prompts or trains on them. Default: as requests say. */
   dataCollection: option.word(['allow', 'deny']),
   /** True: only endpoints with zero data retention. Default: as requests say. */

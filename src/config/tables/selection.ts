@@ -16,3 +16,107 @@ export const SELECTION = {
 
 /** Choices of the embedding program about selection. */
 export interface SelectionPolicy extends ResolvedOf<typeof SELECTION> {}
+
+const aboveNothing = { right: 'a number above 0', least: Number.MIN_VALUE };
+
+/** How the times to the first token of an endpoint are followed. */
+export const SPEED = {
+  /** Weight of a new time in the fast mean, which notices that an endpoint slows down. Default 0.2. */
+  fastGain: option.share({ default: 0.2 }),
+  /** Weight of a new time in the slow mean, which knows what is usual. Default 0.004. */
+  slowGain: option.share({ default: 0.004 }),
+  /** Standard deviations by which one time may move the slow mean at most. Default 2.5. */
+  clipDeviations: option.number(aboveNothing, { default: 2.5 }),
+  /** Times that must be known before anything is concluded from them. Default 10. */
+  minimumCalls: option.whole(1, { default: 10 }),
+} satisfies OptionTable;
+
+/** How the times to the first token of an endpoint are followed. */
+export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
+
+/** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
+export const ADAPTIVE = {
+  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
+  sharpness: option.amount({ default: 12 }),
+  /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
+  healthWeight: option.amount({ default: 4 }),
+  /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
+  forgetMs: option.number(aboveNothing, { default: 20_000, unit: 'milliseconds' }),
+  /** Share of the health that a failure leaves. Default 0.85. */
+  afterFailure: option.share({ default: 0.85 }),
+  /** Share by which a success moves health towards 1. Default 0.1. */
+  afterSuccess: option.share({ default: 0.1 }),
+  /** Health that an endpoint has at least after a probe that succeeded. Default 0.95. */
+  afterProbe: option.share({ default: 0.95 }),
+  /** First tokens may come this many times as late as usual before it costs health. Default 2. */
+  toleratedSlowness: option.number(aboveNothing, { default: 2 }),
+  /** Health below which a `sort` puts an endpoint behind the others. Default 0.7. */
+  unwellBelow: option.share({ default: 0.7 }),
+  /** Time for which providers are taken to keep a prompt in their cache. Default 300,000. */
+  cacheMs: option.ms({ default: 300_000 }),
+  /** Price of a cached token in relation to others where the endpoint declares none, for named sessions. Default 0.5. */
+  unknownCachedRate: option.share({ default: 0.5 }),
+  /** Tokens of an answer that are expected where nothing is known of the account and the model. Default 500. */
+  answerTokens: option.amount({ default: 500, unit: 'tokens' }),
+  /** How the times to the first token are followed. */
+  speed: option.section<SpeedPolicy>(SPEED),
+} satisfies OptionTable;
+
+/** Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). */
+export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
+
+/** How fast an endpoint is called once it has refused. */
+export const PACER = {
+  /** Share of the rate that remains after a refusal. Default 0.95. */
+  afterRefusal: option.share({ default: 0.95 }),
+  /** Calls per second by which the rate grows with each success. Default 0.015. */
+  perSuccess: option.amount({ default: 0.015 }),
+  /** Share of the rate up to which requests are sent whose prompt is not in the endpoint's cache. Default 0.75. */
+  coldShare: option.share({ default: 0.75 }),
+  /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 1,600. */
+  maxWaitMs: option.ms({ default: 1_600 }),
+  /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 0.5. */
+  queueSeconds: option.amount({ default: 0.5, unit: 'seconds' }),
+  /** Further endpoints that may be asked after a 429, per request. Default 0.1. */
+  retriesPerRequest: option.amount({ default: 0.1 }),
+  /** Such retries that may be saved up. Default 20. */
+  mostRetries: option.amount({ default: 20 }),
+  /** Longest addition to a Retry-After, as a share of it, so that instances do not return together. Default 0.5. */
+  retryAfterJitter: option.share({ default: 0.5 }),
+} satisfies OptionTable;
+
+/** How fast an endpoint may be called, found out from its refusals. */
+export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
+
+/** When an endpoint whose calls do not answer is taken for one that hangs. */
+export const SILENCE = {
+  /** Logarithm of the likelihood of so much silence below which it is no chance any more. Default -9: 1 in 8,000. */
+  threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -9 }),
+  /** Share of calls that never answer although nothing is wrong. Default 0.015. */
+  lostShare: option.share({ default: 0.015 }),
+  /**
+   * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment
+   * makes all its endpoints silent. Default 1,000.
+   */
+  minimumMs: option.ms({ default: 1_000 }),
+} satisfies OptionTable;
+
+/** When an endpoint whose calls do not answer is taken for one that hangs. */
+export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
+
+/** When a second endpoint is asked although the first has not failed. */
+export const HEDGE = {
+  /** Times the 95th percentile of the usual time after which a call is late. Default 1.1. */
+  lateAfter: option.number(aboveNothing, { default: 1.1 }),
+  /** No call is late before this time. Default 300. */
+  minimumMs: option.ms({ default: 300 }),
+  /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
+  probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
+  /** Share of the expected cost of all requests that hedges may cost. Those of silent endpoints are free. Default 0.012. */
+  share: option.share({ default: 0.012 }),
+  /** Requests' worth of that share that may be saved up. Default 2,000: 24 hedges. */
+  savedRequests: option.whole(1, { default: 2_000 }),
+} satisfies OptionTable;
+
+/** When a second endpoint is asked although the first has not failed. */
+export interface HedgePolicy extends ResolvedOf<typeof HEDGE> {}

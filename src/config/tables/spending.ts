@@ -4,7 +4,7 @@ const limit = () => option.number({ right: 'a number that is not negative', leas
 
 /** What an account may use of models that cost nothing. */
 export const FREE_MODEL_LIMITS = {
-  /** Requests per calendar minute. Default: no limit. */
+  /** Requests in any minute. Default: no limit. */
   requestsPerMinute: limit(),
   /** Requests per calendar day, UTC. Default: no limit. */
   requestsPerDay: limit(),
@@ -15,7 +15,7 @@ export interface FreeModelLimits extends OptionsOf<typeof FREE_MODEL_LIMITS> {}
 
 /** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
 export const RATE_LIMITS = {
-  /** Requests per minute, batches' included. 0 turns all away. Default: no limit. */
+  /** Requests in any minute, batches' included. 0 turns all away. Default: no limit. */
   requestsPerMinute: limit(),
   /**
    * Tokens per minute, prompt and answer together. A request takes an estimate first; what it really used takes its
@@ -28,6 +28,20 @@ export const RATE_LIMITS = {
 
 /** What an account may use in a minute. What is left out, or `Infinity`, is not limited. */
 export interface RateLimits extends OptionsOf<typeof RATE_LIMITS> {}
+
+/** Limits of values of requests, beside those of their accounts. */
+export const TAGGED_RATE_LIMITS = {
+  /**
+   * By a key of the request's `metadata`: what each of its values may use in a minute, within its account. Requests
+   * without the key are not held to it. Default: none.
+   */
+  tags: option.map(option.object<RateLimits>(RATE_LIMITS)),
+  /** What each `session_id` may use in a minute, within its account. Default: no limit. */
+  session: option.object<RateLimits>(RATE_LIMITS),
+} satisfies OptionTable;
+
+/** Limits of values of requests, beside those of their accounts. */
+export interface TaggedRateLimits extends OptionsOf<typeof TAGGED_RATE_LIMITS> {}
 
 /** How long a budget lasts before it begins anew, by the calendar and UTC. Weeks begin on Monday. */
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
@@ -50,3 +64,17 @@ export const BUDGET = {
 
 /** What may be spent. */
 export interface Budget extends OptionsOf<typeof BUDGET> {}
+
+/** Budgets of values of requests, beside those of their accounts and API keys. */
+export const TAGGED_BUDGETS = {
+  /**
+   * By a key of the request's `metadata`: what may be spent by each of its values, within its account. Requests without
+   * the key are not held to it. Default: none.
+   */
+  tags: option.map(option.object<Budget>(BUDGET)),
+  /** What may be spent by each `session_id`, within its account. Default: no budget. */
+  session: option.object<Budget>(BUDGET),
+} satisfies OptionTable;
+
+/** Budgets of values of requests, beside those of their accounts and API keys. */
+export interface TaggedBudgets extends OptionsOf<typeof TAGGED_BUDGETS> {}

@@ -29,6 +29,27 @@ export function checkItemRules(
   );
 }
 
+/**
+ * All requests of a batch have one model, so that none may fall back to another (gaps 8.2): a list of models that says
+ * the same is taken, and one that says something else is refused.
+ *
+ * @param names - Ways to name the batch's model.
+ */
+export function checkOtherModels(body: JsonObject, names: readonly string[]): RequestFault | undefined {
+  for (const field of ['models', 'fallbacks']) {
+    const list: unknown = body[field];
+    if (!Array.isArray(list)) continue;
+    const index = list.findIndex((one) => {
+      const name: unknown = isJsonObject(one) ? one['model'] : one;
+      return typeof name === 'string' && !names.includes(name);
+    });
+    if (index < 0) continue;
+    const problem = `must not name another model than "${names[0]}": every request of a batch is answered by the model of the batch; leave it out, or create a batch of its own for the other model`;
+    return faultAt(`${field}[${index}]`, problem);
+  }
+  return undefined;
+}
+
 function checkOutput(body: JsonObject): RequestFault | undefined {
   const { modalities } = body;
   if (Array.isArray(modalities)) {

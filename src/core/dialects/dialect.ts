@@ -55,6 +55,8 @@ export interface DialectContext {
   readonly created: number;
   /** Makes a random text of letters and digits, for ids that the chat form does not have. */
   readonly randomText: (length: number) => string;
+  /** Likely tokens of the prompt, for events that come before anybody has counted it. Default: 0. */
+  readonly promptTokens?: (() => number) | undefined;
   /** How names that hold a brand are spelled in this answer. */
   readonly spelling: DialectSpelling;
 }

@@ -13,7 +13,7 @@ export type FailureKind =
   | 'timeout'
   /** The request's own time is over. */
   | 'deadline'
-  /** The caller went away. */
+  /** The client disconnected. */
   | 'aborted'
   /** Another call of the same request answered first. */
   | 'superseded'

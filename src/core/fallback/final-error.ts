@@ -28,7 +28,7 @@ export interface FinalError {
 }
 
 /** Statuses of a provider that are passed on when the caller allowed no fallback. */
-const RELAYED = new Set([400, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529]);
+const RELAYED = new Set([400, 404, 408, 412, 413, 422, 429, 500, 502, 503, 524, 529]);
 
 /**
  * Chooses the status and message for a request whose attempts all failed (outcome rules; gaps 3.7, 4.2).
@@ -172,6 +172,7 @@ function isOverload({ kind }: AttemptFailure): boolean {
 function refusalStatus(failure: AttemptFailure): number {
   const own = FAILURE_RULES[failure.kind].status;
   if (failure.errorType === 'image_not_found') return 404;
+  if (failure.errorType === 'precondition_failed') return 412;
   return failure.kind === 'content_policy' && failure.status === 400 ? 400 : own;
 }
 

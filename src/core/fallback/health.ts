@@ -4,11 +4,22 @@ import {
   conditionNow,
   FAULTLESS,
   type ForgettingPolicy,
-} from '../selection/adaptive/condition.ts';
+} from '../selection/adaptive/wellness.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
-import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started, tripped } from './breaker.ts';
+import {
+  admits,
+  type Breaker,
+  type BreakerPolicy,
+  CLOSED_BREAKER,
+  ended,
+  started,
+  tripped,
+  addOutcome,
+  type OutcomeWindow,
+  totalsOf,
+  type WindowShape,
+} from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
-import { addOutcome, type OutcomeWindow, totalsOf, type WindowShape } from './outcome-window.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {

@@ -94,7 +94,7 @@ function firstPlace(
 
 /**
  * A model is out once a provider refused the request itself: its other providers would say the same. So are the other
- * models of a router model that stand in only for one that is not there (gaps 5.9). A prompt that is too long for
+ * models of a router model that are in only for one that is not there (gaps 5.9). A prompt that is too long for
  * one endpoint may still fit into another of the same model that holds more.
  */
 function isRefused(step: PlanStep, failures: readonly FailedAttempt[]): boolean {

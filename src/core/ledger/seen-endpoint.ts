@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
-import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
+import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
   type EndpointPerformance,
@@ -26,7 +26,6 @@ const TWO_HOURS_MS = 7_200_000;
 const EARLIER_MS = -600_000;
 const LONG_AGO_MS = -3_600_000;
 const BUCKETS_PER_DOUBLING = 8;
-const BUCKETS = 160;
 
 /** What a decision looked at of an endpoint that was called before. */
 export interface SeenState extends Measures {
@@ -180,23 +179,24 @@ function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPe
     start: EARLIER_MS,
     requests,
     // So many that the few of the last five minutes do not move the median.
-    throughput: median === undefined ? EMPTY : EMPTY.with(median, 1e6),
+    throughput: median === undefined ? EMPTY : { first: median, counts: [1e6] },
   };
   return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
 }
 
-const EMPTY: readonly number[] = Array.from({ length: BUCKETS }, () => 0);
+const EMPTY = { first: 0, counts: [] };
 const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
 
 /** A hundred values with these percentiles. */
-function histogramOf(percentiles: SeenPercentiles | undefined): readonly number[] {
+function histogramOf(percentiles: SeenPercentiles | undefined): typeof EMPTY | { first: number; counts: number[] } {
   if (percentiles === undefined) return EMPTY;
-  const counts = [...EMPTY];
+  const first = Math.min(...percentiles);
+  const counts = Array.from({ length: Math.max(...percentiles) - first + 1 }, () => 0);
   for (const [index, count] of COUNTS.entries()) {
-    const bucket = percentiles[index] ?? 0;
+    const bucket = (percentiles[index] ?? first) - first;
     counts[bucket] = (counts[bucket] ?? 0) + count;
   }
-  return counts;
+  return { first, counts };
 }
 
 /** Up to the median, from there to the 75th percentile, to the 90th and beyond. */

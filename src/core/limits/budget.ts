@@ -6,8 +6,10 @@ export type { Budget, BudgetPeriod } from '../../config/tables/spending.ts';
 
 /** A budget that applies to a request. */
 export interface HeldBudget {
-  /** Whose it is: the account's, or that of one of its keys. */
-  readonly scope: 'account' | 'key';
+  /** Whose it is: the account's, that of one of its keys, of a value of the request's metadata, or of its session. */
+  readonly scope: 'account' | 'key' | 'tag' | 'session';
+  /** The value that it belongs to, for the scopes `tag` and `session`. */
+  readonly tag?: { readonly key: string | undefined; readonly value: string } | undefined;
   /** Id of the key. Absent for the budget of the account. */
   readonly key?: string | undefined;
   /** Whole nano-dollars. */

@@ -1,6 +1,7 @@
 import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';
+import { echo } from '../../protocol/fault.ts';
 import type { HeldBudget } from './budget.ts';
 import type { RateLimitName } from './rate-limits.ts';
 
@@ -11,20 +12,29 @@ export interface BrokenRateLimit {
   readonly limit: number;
   /** What is left of it. */
   readonly remaining: number;
-  /** Epoch milliseconds at which it begins anew. */
+  /** Epoch milliseconds at which enough of it is free again. */
   readonly resetsAt: number;
+  /** The value of the request that it belongs to; absent for a limit of the account. */
+  readonly tag?: LimitOwner | undefined;
+}
+
+/** A value of a request that has limits of its own. */
+interface LimitOwner {
+  /** The key of the metadata; undefined for the session. */
+  readonly key: string | undefined;
+  readonly value: string;
 }
 
 /** Is in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
 export const OWN_RATE_LIMIT = 'router_rate_limit';
 
-/** The 429 for a request that comes too soon (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
-export function rateLimitError({ name, limit, remaining, resetsAt }: BrokenRateLimit, now: number): RouterError {
+/** The 429 for a request that exceeds the rate limit (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
+export function rateLimitError({ name, limit, remaining, resetsAt, tag }: BrokenRateLimit, now: number): RouterError {
   const retryAfterMs = Math.max(0, resetsAt - now);
   return new RouterError({
     status: 429,
     errorType: 'rate_limit_exceeded',
-    message: `Rate limit exceeded: ${name}. At most ${limit}; try again in ${Math.ceil(retryAfterMs / 1_000)} seconds`,
+    message: `Rate limit exceeded: ${name}${tag === undefined ? '' : ` of ${ownerOf(tag)}`}. At most ${limit}; try again in ${Math.ceil(retryAfterMs / 1_000)} seconds`,
     metadata: {
       provider_name: null,
       limit_source: OWN_RATE_LIMIT,
@@ -38,6 +48,10 @@ export function rateLimitError({ name, limit, remaining, resetsAt }: BrokenRateL
   });
 }
 
+function ownerOf({ key, value }: LimitOwner): string {
+  return key === undefined ? 'this session' : `metadata.${key} ${echo(value)}`;
+}
+
 /** A budget that has not enough left for a request. */
 export interface ShortBudget extends HeldBudget {
   readonly remainingNanoUsd: number;
@@ -47,11 +61,14 @@ export interface ShortBudget extends HeldBudget {
 
 /** The 402 for a request that could cost more than is left (contract: errors; gaps 7.2). */
 export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
-  const { remainingNanoUsd: left, scope, period, limitNanoUsd } = budget;
+  const { remainingNanoUsd: left, scope, period, limitNanoUsd, tag } = budget;
   const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
   // What is missing could be saved at the answer, if that is where the cost would arise.
   const affordable = each > 0 ? Math.floor(answerTokens - (cost.nanoUsd - left) / each) : 0;
-  const of = `the budget of this ${scope === 'key' ? 'API key' : 'account'}`;
+  const of =
+    tag === undefined
+      ? `the budget of this ${scope === 'key' ? 'API key' : 'account'}`
+      : `the budget of ${ownerOf(tag)}`;
   const every = period === 'total' ? '' : ` per ${period}`;
   const message =
     left > 0 && affordable > 0
@@ -63,7 +80,7 @@ export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
     message,
     metadata: {
       provider_name: null,
-      limit_source: scope === 'key' ? 'key_budget' : 'account_budget',
+      limit_source: `${scope}_budget`,
       ...(budget.resetsAt === undefined ? {} : { resets_at: budget.resetsAt }),
     },
     retryable: false,
@@ -75,7 +92,7 @@ export function unpricedError(model: string, providerName: string): RouterError 
   return new RouterError({
     status: 402,
     errorType: 'payment_required',
-    message: `This account has a budget, and nobody knows what ${model} costs at ${providerName}; ask for a model with a price`,
+    message: `This account has a budget, and the price of ${model} is unknown at ${providerName}; ask for a model with a price`,
     metadata: { provider_name: null, limit_source: 'unknown_price' },
     retryable: false,
   });

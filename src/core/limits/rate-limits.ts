@@ -5,28 +5,45 @@ export type { FreeModelLimits, RateLimits } from '../../config/tables/spending.t
 /** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */
 export type RateLimitName = 'requests-per-min' | 'tokens-per-min' | 'free-models-per-min' | 'free-models-per-day';
 
+/** A value of the request that has limits of its own: a declared key of its `metadata`, or its session. */
+export interface LimitedTag<Limits = RateLimits> {
+  /** The key of the metadata; undefined for the session. */
+  readonly key: string | undefined;
+  readonly value: string;
+  readonly limits: Limits;
+}
+
 /** What a request takes of one limit. */
 export interface RateShare {
   readonly name: RateLimitName;
+  /** Whose limit it is; undefined for the account's. */
+  readonly tag: LimitedTag | undefined;
   readonly limit: number;
   readonly by: number;
-  /** Number of the minute or day, counted from 1970. */
-  readonly window: number;
-  /** Epoch milliseconds at which the window ends. */
-  readonly resetsAt: number;
+  /** Milliseconds of one slot. A window is as many slots as make up its length, and the one that has begun. */
+  readonly slotMs: number;
+  /** Number of the slot, counted from 1970. */
+  readonly slot: number;
+  /** Slots before this one that belong to the same window. */
+  readonly slotsBefore: number;
 }
 
 /** What a request took of the tokens of a minute, until it is known what it used. Plain data. */
 export interface RateTicket {
   readonly account: string;
-  /** Number of the minute. */
-  readonly window: number;
-  readonly tokens: number;
+  /** Number of the slot in which it was taken. */
+  readonly slot: number;
+  readonly tokens: readonly { readonly tag: LimitedTag | undefined; readonly taken: number }[];
 }
 
-/** A minute in milliseconds: the window of the limits per minute. */
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+
+/**
+ * Slots of a minute. What was used is forgotten slot by slot, so that no minute, whenever it begins, holds more than the
+ * limit; a limit is free again up to a slot late.
+ */
+export const MINUTE_SLOT_MS = 5_000;
 
 /** The limits of an account: its own, and those for everybody where it has none. Undefined where nothing is limited. */
 export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): RateLimits | undefined {
@@ -38,6 +55,29 @@ export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): R
   return Object.values(limits).every((limit) => limit === undefined) ? undefined : limits;
 }
 
+/** The values of a request that have limits, or budgets, of their own. */
+export function tagsOf<Limits>(
+  {
+    tags,
+    session,
+  }: { readonly tags?: Readonly<Record<string, Limits>> | undefined; readonly session?: Limits | undefined },
+  request: {
+    readonly metadata?: Readonly<Record<string, string>> | undefined;
+    readonly session: { readonly id?: string | undefined };
+  },
+): readonly LimitedTag<Limits>[] {
+  const found: LimitedTag<Limits>[] = [];
+  for (const key in tags) {
+    const limits = tags[key];
+    const value =
+      request.metadata !== undefined && Object.hasOwn(request.metadata, key) ? request.metadata[key] : undefined;
+    if (limits !== undefined && value !== undefined) found.push({ key, value, limits });
+  }
+  const { id } = request.session;
+  if (session !== undefined && id !== undefined) found.push({ key: undefined, value: id, limits: session });
+  return found;
+}
+
 /**
  * What a request takes of each limit that it is held to.
  *
@@ -46,27 +86,31 @@ export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): R
  * @param now - Epoch milliseconds.
  */
 export function sharesOf(
+  limits: RateLimits,
+  tags: readonly LimitedTag[],
+  asked: { readonly tokens: number; readonly isFree: boolean },
+  now: number,
+): readonly RateShare[] {
+  return [...sharesIn(limits, undefined, asked, now), ...tags.flatMap((tag) => sharesIn(tag.limits, tag, asked, now))];
+}
+
+function sharesIn(
   { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
+  tag: LimitedTag | undefined,
   { tokens, isFree }: { readonly tokens: number; readonly isFree: boolean },
   now: number,
 ): readonly RateShare[] {
   const free = isFree ? freeModels : undefined;
+  const share = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) =>
+    limit === undefined || limit === Infinity
+      ? []
+      : [{ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore }];
+  const inMinute = MINUTE_MS / MINUTE_SLOT_MS;
   return [
-    ...share('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, now),
-    ...share('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_MS, now),
-    ...share('requests-per-min', requestsPerMinute, 1, MINUTE_MS, now),
-    ...share('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_MS, now),
+    // A day is the calendar's, as it is at the original service.
+    ...share('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, 0),
+    ...share('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute),
+    ...share('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute),
+    ...share('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_SLOT_MS, inMinute),
   ];
-}
-
-function share(
-  name: RateLimitName,
-  limit: number | undefined,
-  by: number,
-  lengthMs: number,
-  now: number,
-): readonly RateShare[] {
-  if (limit === undefined || limit === Infinity) return [];
-  const window = Math.floor(now / lengthMs);
-  return [{ name, limit, by: Math.max(1, by), window, resetsAt: (window + 1) * lengthMs }];
 }

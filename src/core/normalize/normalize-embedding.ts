@@ -3,12 +3,12 @@ import { itemsOf } from '../../protocol/embedding-input.ts';
 import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../protocol/embedding-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { checkOperation } from './check-operation.ts';
+import { applyingTo } from './applied.ts';
+import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
 import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
-import { resolveTargets } from './targets.ts';
 import type { RoutedRequest } from './normalized-request.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */
@@ -35,17 +35,24 @@ export function normalizeEmbeddingRequest(
 ): Checked<NormalizedEmbeddingRequest> {
   const models = requestedModels(request, undefined);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const resolved = resolveTargets(models, { ...facts, batch: context.batch });
+  const session = findSession(request, context.sessionHeader);
+  if (!session.ok) return session;
+  const { metadata } = request;
+  const applying = applyingTo(context, facts, { metadata, session: () => session.value.key });
+  const refused = applying?.fault();
+  if (refused !== undefined) return failed(refused);
+  const resolved = resolveTargets(models, { ...facts, ...applying?.targets, batch: context.batch });
   if (!resolved.ok) return resolved;
   if (resolved.value.online) {
     return failed(faultAt('model', 'must not end in :online, because nothing is searched for embeddings'));
   }
   const wrong = checkOperation(resolved.value.targets, 'embeddings', models, facts);
   if (wrong !== undefined) return failed(wrong);
-  const session = findSession(request, context.sessionHeader);
-  if (!session.ok) return session;
   const inputs = itemsOf(request.input);
   const survey = surveyInputs(inputs);
+  const provider = applying?.provider(request.provider, models[0]?.slug ?? '') ?? request.provider;
+  const preferences = normalizePreferences({ provider }, policiesOf(context.account, facts));
+  const applied = applying?.record;
   return passed({
     operation: 'embeddings',
     id: context.id,
@@ -62,12 +69,13 @@ export function normalizeEmbeddingRequest(
       endpoints: target.endpoints.map(asEmbeddingEndpoint),
     })),
     needs: needsOf(request, survey),
-    preferences: normalizePreferences({ provider: request.provider }, policiesOf(context.account, facts)),
+    preferences: applying?.preferences(preferences) ?? preferences,
     session: session.value,
     endUser: context.endUser,
     account: context.account,
     metadata: request.metadata ?? undefined,
     trace: objectIfGiven(request.trace),
+    ...(applied && { applied }),
     ...(context.traceContext === undefined ? {} : { traceContext: context.traceContext }),
     wantsMetadata: context.wantsMetadata,
     extra: extraOf(request),

@@ -8,14 +8,16 @@ import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts'
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
-import { checkOperation } from './check-operation.ts';
+import { applyingTo } from './applied.ts';
+import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
-import { deriveNeeds } from './needs.ts';
-import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters } from './normalized-request.ts';
+import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
 import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
-import { findSession } from './session.ts';
-import { type RequestedModel, resolveTargets } from './targets.ts';
+import { conversationKey, findSession } from './session.ts';
+import type { CompiledRules } from './rules.ts';
+import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
+import { fewestTokens, surveyPrompt } from './token-estimate.ts';
 
 /** What the router knows before it reads a request. */
 export interface RouterFacts {
@@ -24,6 +26,10 @@ export interface RouterFacts {
   readonly policy: RoutingPolicy;
   readonly defaultModel?: string | undefined;
   readonly presets: Readonly<Record<string, Preset>>;
+  /** What becomes of requests before they are routed. Default: nothing. */
+  readonly ruleTable?: CompiledRules | undefined;
+  /** True when some alias divides its requests among models. Default false. */
+  readonly divides?: boolean | undefined;
   /** Router models that plugins resolve. */
   readonly routerModels: ReadonlySet<string>;
   /** Where the error pages are; a code is appended after `#`. */
@@ -66,16 +72,23 @@ export function normalizeChatRequest(
   const request = preset.value;
   const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const resolved = resolveTargets(models, {
-    ...facts,
+  const session = findSession(request, context.sessionHeader);
+  if (!session.ok) return session;
+  const applying = applyingTo(context, facts, {
+    metadata: request.metadata,
+    session: () => session.value.key ?? conversationKey(normalizeMessages(request.messages)),
+  });
+  const refused = applying?.fault();
+  if (refused !== undefined) return failed(refused);
+  const resolved = chatTargets(models, {
+    catalog: facts.catalog,
+    routerModels: facts.routerModels,
+    docsUrl: facts.docsUrl,
+    ...applying?.targets,
     batch: context.batch,
     pro: request.reasoning?.mode === 'pro',
   });
   if (!resolved.ok) return resolved;
-  const wrong = checkOperation(resolved.value.targets, 'chat', models, facts);
-  if (wrong !== undefined) return failed(wrong);
-  const session = findSession(request, context.sessionHeader);
-  if (!session.ok) return session;
   const { functions, server } = sortTools(request.tools);
   const asking = {
     messages: normalizeMessages(request.messages),
@@ -87,6 +100,12 @@ export function normalizeChatRequest(
     outputModalities: request.modalities ?? undefined,
   };
   const { within, traceContext, verbatim } = context;
+  const { route, provider } = request;
+  const preferences = normalizePreferences(
+    { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
+    [...policiesOf(context.account, facts), ...(context.policies ?? [])],
+  );
+  const applied = applying?.record;
   // Written out, not spread: an object of this size that grows member by member costs as much as the whole routing.
   return passed({
     messages: asking.messages,
@@ -111,7 +130,7 @@ export function normalizeChatRequest(
     responseCache: cacheOfPreset(body, facts.presets),
     serviceTier: tierOf(request.service_tier),
     needs: deriveNeeds(asking),
-    preferences: normalizePreferences(request, [...policiesOf(context.account, facts), ...(context.policies ?? [])]),
+    preferences: applying?.preferences(preferences) ?? preferences,
     plugins: requestedPlugins(request, resolved.value.online),
     session: session.value,
     endUser: context.endUser,
@@ -124,6 +143,7 @@ export function normalizeChatRequest(
     format: context.format,
     anthropicBetas: betas(context.anthropicBeta),
     extra: collectExtra(request),
+    ...(applied && { applied }),
     ...(within && { within }),
     ...(traceContext && { traceContext }),
     ...(verbatim && { verbatim }),
@@ -277,3 +297,40 @@ function collectExtra(request: ChatRequest): JsonObject {
 }
 
 const NONE: JsonObject = Object.freeze({});
+
+type Asking = Pick<
+  NormalizedRequest,
+  'messages' | 'parameters' | 'tools' | 'toolChoice' | 'responseFormat' | 'reasoning' | 'outputModalities'
+>;
+
+/** Derives what an endpoint must be able to do from what the request uses. */
+export function deriveNeeds(asking: Asking): Needs {
+  const prompt = surveyPrompt(asking.messages);
+  return {
+    inputModalities: prompt.modalities,
+    outputModalities: (asking.outputModalities ?? []).filter((modality) => modality !== 'text'),
+    tools: asking.tools.length > 0,
+    toolChoice: asking.tools.length > 0 ? kindOf(asking.toolChoice) : undefined,
+    parameters: usedParameters(asking),
+    promptTokens: fewestTokens(prompt.characters, prompt.dense),
+    outputTokens: asking.parameters.max_completion_tokens,
+    images: prompt.images,
+  };
+}
+
+function kindOf(choice: ToolChoice | undefined): ToolChoiceKind | undefined {
+  if (choice === undefined) return undefined;
+  return typeof choice === 'string' ? choice : 'function';
+}
+
+/** Names of the vocabulary of supported parameters, as `require_parameters` compares them. */
+function usedParameters(asking: Asking): readonly ParameterName[] {
+  const used = Object.keys(asking.parameters) as ParameterName[];
+  if (asking.tools.length > 0) used.push('tools');
+  if (asking.toolChoice !== undefined) used.push('tool_choice');
+  if (asking.reasoning !== undefined) used.push('reasoning');
+  const format = asking.responseFormat?.type;
+  if (format === 'json_schema') used.push('structured_outputs');
+  else if (format !== undefined && format !== 'text') used.push('response_format');
+  return used;
+}

@@ -13,6 +13,8 @@ import type { Account } from '../account.ts';
 import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import type { TraceContext } from '../trace-context.ts';
+import type { DeniedModel } from './rules.ts';
+import type { SplitChoice } from './split.ts';
 
 /** One of the models that a request may be answered by, with everyone who serves it. */
 export interface ModelTarget {
@@ -117,6 +119,10 @@ export interface Preferences {
   /** Allow-lists that an endpoint must all be in. */
   readonly only: readonly (readonly string[])[];
   readonly ignore: readonly string[];
+  /** Whether the account may use a model; absent where it may use all. */
+  readonly models?: ((model: string) => boolean) | undefined;
+  /** The rule that keeps the request from a model; absent where none could. */
+  readonly denied?: ((model: string) => DeniedModel | undefined) | undefined;
   readonly allowFallbacks: boolean;
   readonly requireParameters: boolean;
   readonly denyDataCollection: boolean;
@@ -167,6 +173,13 @@ export interface Within {
   readonly stage?: number | undefined;
 }
 
+/** What the configuration has made of a request: rules that changed something, models that aliases divide. */
+export interface AppliedConfiguration {
+  /** Ids of rules, in the order in which they applied. */
+  readonly rules?: readonly string[] | undefined;
+  readonly splits?: readonly SplitChoice[] | undefined;
+}
+
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
 export interface RoutedRequest {
   readonly operation: Operation;
@@ -178,6 +191,8 @@ export interface RoutedRequest {
   /** What the caller asked for, for `router_metadata`. */
   readonly requested: string;
   readonly targets: readonly ModelTarget[];
+  /** Absent where neither rules nor splits took part. */
+  readonly applied?: AppliedConfiguration | undefined;
   /** Absent where the operation has none. */
   readonly tools?: readonly FunctionTool[];
   readonly reasoning?: ReasoningRequest | undefined;

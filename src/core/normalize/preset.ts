@@ -1,3 +1,4 @@
+import { modelPatterns } from '../../catalog/model-patterns.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { isFunctionTool, type Tool } from '../../protocol/tools.ts';
@@ -85,12 +86,19 @@ export function normalizePreferences(
   if (known === undefined) {
     known = foldPreferences({}, policies);
     OF_POLICY.set(only, known);
+    SHARED.add(known);
   }
   return known;
 }
 
 /** Preferences of requests that ask for nothing themselves, by the one policy that they are under. */
 const OF_POLICY = new WeakMap<RoutingPolicy, Preferences>();
+const SHARED = new WeakSet<Preferences>();
+
+/** Whether preferences come from the router's policy alone, so that many requests share them. */
+export function areOfPolicy(preferences: Preferences): boolean {
+  return SHARED.has(preferences);
+}
 
 function foldPreferences(
   { provider, route }: Pick<ChatRequest, 'provider' | 'route'>,
@@ -102,6 +110,7 @@ function foldPreferences(
     order: provider?.order ?? [],
     only: [...policies.map((policy) => policy.only), provider?.only ?? undefined].filter((list) => list !== undefined),
     ignore: [...policies.flatMap((policy) => policy.ignore ?? []), ...(provider?.ignore ?? [])],
+    models: modelRules(policies),
     allowFallbacks: provider?.allow_fallbacks ?? true,
     requireParameters: provider?.require_parameters ?? false,
     denyDataCollection:
@@ -117,6 +126,26 @@ function foldPreferences(
     maxLatency: toCutoffs(provider?.preferred_max_latency),
   };
 }
+
+/** Whether policies let a model be used; undefined where they let all. */
+export function modelRules(policies: readonly RoutingPolicy[]): ((model: string) => boolean) | undefined {
+  const rules = policies.flatMap((policy) => {
+    if (policy.allowedModels === undefined && policy.excludedModels === undefined) return [];
+    let rule = MODEL_RULES.get(policy);
+    if (rule === undefined) {
+      const { allowedModels, excludedModels = [] } = policy;
+      const allowed = allowedModels && modelPatterns(allowedModels);
+      const excluded = modelPatterns(excludedModels);
+      rule = (model) => (allowed === undefined || allowed.matches(model)) && !excluded.matches(model);
+      MODEL_RULES.set(policy, rule);
+    }
+    return [rule];
+  });
+  return rules.length < 2 ? rules[0] : (model) => rules.every((rule) => rule(model));
+}
+
+/** Patterns are prepared once for each policy. */
+const MODEL_RULES = new WeakMap<RoutingPolicy, (model: string) => boolean>();
 
 function lowestLimits(limits: readonly (MaxPrice | null | undefined)[]): PriceLimits | undefined {
   const lowest: Record<string, number> = {};

@@ -3,7 +3,11 @@ import { authorOf, latestOfFamily, splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
+import type { Split } from '../../config/tables/rules.ts';
 import type { ModelTarget } from './normalized-request.ts';
+import type { RequestRules } from './rules.ts';
+import { chooseShare, type SplitChoice } from './split.ts';
+import { type Operation, serves } from '../../catalog/model.ts';
 
 /** Targets of a request and whether one of them asked for web search. */
 export interface ResolvedTargets {
@@ -26,6 +30,12 @@ export interface TargetContext {
   readonly docsUrl: string;
   /** True for a request of a batch, which endpoints of the variant `:batch` serve. Default false. */
   readonly batch?: boolean | undefined;
+  /** Rules that rewrite models. Default: none. */
+  readonly rules?: RequestRules | undefined;
+  /** The key by which an alias divides its requests. Default: none, and the first share is taken. */
+  readonly splitKey?: ((by: SplitChoice['by']) => string) | undefined;
+  /** Told of every choice that an alias made. */
+  readonly onSplit?: ((choice: SplitChoice) => void) | undefined;
   /** True when models stand for their `-pro` editions (gaps 2.5, `reasoning.mode`). Default false. */
   readonly pro?: boolean | undefined;
 }
@@ -55,6 +65,45 @@ export function resolveTargets(models: readonly RequestedModel[], context: Targe
   return passed({ targets, online });
 }
 
+/**
+ * The models of a chat request, all of which serve chat.
+ *
+ * What a slug means depends on the configuration alone, so it is looked up once; of models that nobody declared the
+ * catalog itself remembers only some.
+ */
+export function chatTargets(models: readonly RequestedModel[], context: TargetContext): Checked<ResolvedTargets> {
+  const [only] = models;
+  const { batch, pro, rules, splitKey } = context;
+  const isPlain = batch !== true && pro !== true && rules === undefined && splitKey === undefined;
+  const key = isPlain && models.length === 1 ? only?.slug : undefined;
+  const known = key === undefined ? undefined : MEANINGS.get(context.catalog)?.get(key);
+  if (known !== undefined) return known;
+  const resolved = resolveTargets(models, context);
+  if (!resolved.ok) return resolved;
+  const { targets } = resolved.value;
+  const wrong = checkOperation(targets, 'chat', models, context);
+  if (wrong !== undefined) return failed(wrong);
+  if (key !== undefined && targets.every(({ model }) => context.catalog.models.has(model))) {
+    remember(context.catalog, key, resolved);
+  }
+  return resolved;
+}
+
+/** What slugs mean in a catalog, which never changes. */
+const MEANINGS = new WeakMap<Catalog, Map<string, Checked<ResolvedTargets>>>();
+
+/** Slugs with variants are many, so that only some are kept. */
+const MOST_MEANINGS = 2_000;
+
+function remember(catalog: Catalog, slug: string, meaning: Checked<ResolvedTargets>): void {
+  let meanings = MEANINGS.get(catalog);
+  if (meanings === undefined || meanings.size >= MOST_MEANINGS) {
+    meanings = new Map();
+    MEANINGS.set(catalog, meanings);
+  }
+  meanings.set(slug, meaning);
+}
+
 /** Resolves a slug with its variants; those at the slug win over those behind an alias. */
 function resolveVariants(
   name: string,
@@ -63,7 +112,7 @@ function resolveVariants(
   context: TargetContext,
 ): Checked<ResolvedTargets> {
   const { slug, sort, admitTier, online } = splitVariants(name);
-  const resolved = resolveSlug(neutralSlug(slug, context), requested, depth, context);
+  const resolved = resolveRewritten(slug, requested, depth, context);
   if (!resolved.ok) return resolved;
   return passed({
     online: online || resolved.value.online,
@@ -73,6 +122,19 @@ function resolveVariants(
       admitTier: admitTier ?? target.admitTier,
     })),
   });
+}
+
+/** Resolves what rules have made of a slug. */
+function resolveRewritten(
+  slug: string,
+  requested: string,
+  depth: number,
+  context: TargetContext,
+): Checked<ResolvedTargets> {
+  const names = context.rules?.rewrite(slug) ?? [slug];
+  const [first = slug] = names;
+  if (names.length === 1) return resolveSlug(neutralSlug(first, context), requested, depth, context);
+  return resolveAlias(names, requested, depth, { ...context, rules: undefined });
 }
 
 /** `openrouter/auto` and `router/auto` are the same model, except where a provider of that name has its own. */
@@ -89,7 +151,9 @@ function resolveSlug(slug: string, requested: string, depth: number, context: Ta
   if (context.routerModels.has(slug)) return single(routerTarget(slug, requested));
   if (slug.startsWith('~')) return resolveLatest(slug, requested, context);
   const alias = catalog.alias(slug);
-  if (alias !== undefined && depth < MAX_ALIAS_DEPTH) return resolveAlias(alias, requested, depth, context);
+  if (alias !== undefined && depth < MAX_ALIAS_DEPTH) {
+    return resolveAlias('split' in alias ? chosenModels(slug, alias, context) : alias, requested, depth, context);
+  }
   if (context.batch === true) return resolveBatched(slug, requested, context);
   const model = catalog.find(slug);
   if (model === undefined && !catalog.models.has(`${slug}${BATCH}`)) {
@@ -127,6 +191,15 @@ function proEdition(target: ModelTarget, { catalog }: TargetContext): ModelTarge
 function noPro(slug: string, context: TargetContext): RequestFault {
   const message = `reasoning.mode "pro" needs the -pro edition of ${shortened(slug)}, which nobody serves here`;
   return { ...targetFault('model_not_found', message, slug, context), path: 'reasoning.mode' };
+}
+
+/** The model that an alias with shares leads to in this request. */
+function chosenModels(alias: string, split: Split, { splitKey, onSplit }: TargetContext): readonly string[] {
+  const by = split.by ?? 'session';
+  const share = splitKey === undefined ? split.split[0] : chooseShare(alias, split, splitKey(by));
+  if (share === undefined) return [];
+  onSplit?.({ alias, model: share.model, by });
+  return [share.model];
 }
 
 function single(target: ModelTarget): Checked<ResolvedTargets> {
@@ -194,4 +267,35 @@ export function targetFault(
     docs_url: `${context.docsUrl}#${code}`,
   };
   return { status: 400, errorType: 'invalid_request', path: 'model', message, availability };
+}
+
+/**
+ * Finds a model that nobody serves for this operation at all (gaps 7.4, `wrong_endpoint`). A 400 also among the
+ * fallbacks: it is a mistake that would otherwise show only in an outage.
+ */
+export function checkOperation(
+  targets: readonly ModelTarget[],
+  operation: Operation,
+  models: readonly RequestedModel[],
+  context: TargetContext,
+): RequestFault | undefined {
+  const wrong = targets.find((target) => isWrong(target, operation, context));
+  if (wrong === undefined) return undefined;
+  const { requested } = wrong;
+  const fault = targetFault('wrong_endpoint', sentence(requested, operation), requested, context);
+  return { ...fault, path: models.find(({ slug }) => slug === requested)?.path ?? 'model' };
+}
+
+function isWrong({ model, strategy, endpoints }: ModelTarget, operation: Operation, context: TargetContext): boolean {
+  // Vectors of different models cannot be compared, so a model that somebody else chooses is of no use for them.
+  const choosesAnother = strategy === 'free' || context.routerModels.has(model);
+  if (choosesAnother) return operation === 'embeddings';
+  return endpoints.length > 0 && endpoints.every((endpoint) => serves(endpoint, operation) === 'no');
+}
+
+function sentence(requested: string, operation: Operation): string {
+  const name = shortened(requested);
+  return operation === 'chat'
+    ? `${name} only makes embeddings: use POST /embeddings, or a chat model here`
+    : `${name} makes no embeddings: use a model whose output_modalities name them (GET /models?output_modalities=embeddings)`;
 }

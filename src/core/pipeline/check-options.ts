@@ -1,6 +1,7 @@
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck, OptionsParser } from '../../protocol/options.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 
 /** Checks options with the parser of their owner; an owner without one has no options and refuses any. */
 export function checkOptions(parser: OptionsParser<unknown> | undefined, value: JsonObject): OptionsCheck<unknown> {
@@ -14,4 +15,19 @@ export function checkOptions(parser: OptionsParser<unknown> | undefined, value: 
 export function pathBelow(place: string, path: string): string {
   if (path === '') return place;
   return path.startsWith('[') ? `${place}${path}` : `${place}.${path}`;
+}
+
+/**
+ * Runs foreign code that must not throw, such as a parser of options.
+ *
+ * @param owner - Whose it is, for the error: `plugin "web"`.
+ * @throws {@link RouterError} Errors of ours as they are, 502 in the place of all others.
+ */
+export function foreign<Value>(owner: string, run: () => Value): Value {
+  try {
+    return run();
+  } catch (thrown) {
+    if (RouterError.isInstance(thrown)) throw thrown;
+    throw new RouterError({ status: 502, errorType: 'provider_unavailable', message: `The ${owner} failed` });
+  }
 }

@@ -4,8 +4,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { checkOptions, pathBelow } from './check-options.ts';
-import { foreign } from './foreign.ts';
+import { checkOptions, foreign, pathBelow } from './check-options.ts';
 import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
 import type { PluginCause } from '../../contracts/plugin-context.ts';
 import type { PluginRegistry } from './registry.ts';
@@ -88,6 +87,10 @@ interface Wish {
 
 /** Who wants a plugin to run, and how; undefined when nobody does. */
 function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
+  const isPlain = request.plugins.length === 0 && registry.defaults.length === 0;
+  if (isPlain && request.account.pluginDefaults === undefined && !isAskedFor(plugin, request)) {
+    return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
+  }
   const entry = lastOf(plugin.id, request.plugins);
   const account = inner ? undefined : lastOf(plugin.id, request.account.pluginDefaults);
   const router = inner ? undefined : lastOf(plugin.id, registry.defaults);

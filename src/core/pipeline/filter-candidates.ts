@@ -5,7 +5,8 @@ import { candidatesContext, type CandidatesNotes, type CandidatesWorld } from '.
 import type { ActivePlugin } from './choose-plugins.ts';
 import type { PlanContext, StageRecord } from '../../contracts/plugin-context.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { targetOf } from './target-of.ts';
+import type { RoutingStrategy } from '../../protocol/metadata.ts';
+import { resolveTargets } from '../normalize/targets.ts';
 
 /** A request whose targets went through the plugins, and what they left out. */
 export interface FilteredCandidates {
@@ -139,4 +140,15 @@ function leftOut(before: readonly ModelTarget[], after: readonly ModelTarget[], 
     .flatMap((target) => target.endpoints)
     .filter((endpoint) => !kept.has(endpoint))
     .map((endpoint) => ({ endpoint, reason: 'plugin', detail: id }));
+}
+
+/** Router models resolve to nothing here: a plugin that answers with another router model would never end. */
+const NO_ROUTER_MODELS: ReadonlySet<string> = new Set();
+
+/** A model of the catalog as a target, for plugins that choose models. Of an alias for several, the first. */
+export function targetOf(catalog: Catalog, model: string, strategy: RoutingStrategy = 'auto'): ModelTarget | undefined {
+  const context = { catalog, routerModels: NO_ROUTER_MODELS, docsUrl: '' };
+  const resolved = resolveTargets([{ slug: model, path: 'model' }], context);
+  const target = resolved.ok ? resolved.value.targets[0] : undefined;
+  return target === undefined || target.endpoints.length === 0 ? undefined : { ...target, strategy };
 }

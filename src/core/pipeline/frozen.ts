@@ -1,7 +1,7 @@
 import type { Needs, NormalizedRequest } from '../normalize/normalized-request.ts';
-import { deriveNeeds } from '../normalize/needs.ts';
-import { withoutNative } from './without-native.ts';
+import { deriveNeeds } from '../normalize/normalize.ts';
 import type { RequestChange } from '../../contracts/plugin.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 
 /**
  * A deep copy that nobody can change. Objects that are not plain (sets, for example) are kept as they are, and so is
@@ -77,3 +77,21 @@ export const CHANGEABLE = [
   'preferences',
   'extra',
 ] as const satisfies readonly (keyof NormalizedRequest)[];
+
+/**
+ * A request that endpoints get in the chat form, because the caller's own body no longer says what it says.
+ *
+ * @param because - What changes the request or its answer, for the error.
+ * @throws {@link RouterError} 400 when the caller's body says something that only its dialect can say.
+ */
+export function withoutNative(request: NormalizedRequest, because: string): NormalizedRequest {
+  const { native, ...rest } = request;
+  if (native === undefined) return request;
+  if (native.requiredBy === undefined) return rest;
+  throw new RouterError({
+    status: 400,
+    errorType: 'invalid_request',
+    message: `${native.requiredBy} goes to a provider as it is, so it cannot be combined with ${because}`,
+    metadata: { path: native.requiredBy },
+  });
+}

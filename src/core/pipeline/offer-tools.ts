@@ -1,17 +1,15 @@
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
-import { deriveNeeds } from '../normalize/needs.ts';
+import { deriveNeeds } from '../normalize/normalize.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { foreign } from './foreign.ts';
+import { checkOptions, foreign, pathBelow } from './check-options.ts';
 import type { PluginRegistry } from './registry.ts';
-import { replayServerToolCalls } from './replay.ts';
+import { functionNameFor, replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
-import { functionNameFor } from './tool-names.ts';
-import { withoutNative } from './without-native.ts';
+import { withoutNative } from './frozen.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { normalizeServerTool } from '../normalize/server-tools.ts';
-import { checkOptions, pathBelow } from './check-options.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {
@@ -89,6 +87,33 @@ export function offerTools(
     messages: replayServerToolCalls(request.messages, new Set(tools.keys())),
   };
   return passed({ request: { ...offered, needs: deriveNeeds(offered) }, tools, native });
+}
+
+/**
+ * Whether providers run the tools of a request that are not its caller's: it is one of OpenAI's Responses, names them in
+ * the words of that API, and everybody who may answer speaks it. As with a search everywhere, the provider's own comes
+ * first where all have it (gaps 2.2).
+ */
+export function leavesToolsToProviders({ native, targets, toolChoice }: NormalizedRequest): boolean {
+  const forced = typeof toolChoice === 'object' && toolChoice.type !== 'function';
+  return (
+    native?.dialect === 'responses' &&
+    !forced &&
+    targets.every(
+      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ dialects }) => dialects.includes('responses')),
+    )
+  );
+}
+
+/** The request without the tools that its own body names, and that the chat form has no words for. */
+export function withOwnTools(request: NormalizedRequest): NormalizedRequest {
+  const { native } = request;
+  const own = {
+    ...request,
+    serverTools: [],
+    native: native && { ...native, requiredBy: native.requiredBy ?? 'tools' },
+  };
+  return { ...own, needs: deriveNeeds(own) };
 }
 
 /** A server tool is forced by naming its type; the model is told the name of its function (gaps 2.3). */

@@ -7,7 +7,7 @@ import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
-import { calibrated } from '../normalize/token-calibration.ts';
+import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
@@ -27,7 +27,7 @@ export interface ExplainedStep {
   readonly why: string;
   /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
   readonly estimatedCostUsd?: number | undefined;
-  /** USD per million tokens, for a prompt of this length at this time; absent where nobody knows the price. */
+  /** USD per million tokens, for a prompt of this length at this time; absent where the price is unknown. */
   readonly price?: { readonly prompt: number; readonly completion: number } | undefined;
   /** Where the price comes from; absent when the program declared it. */
   readonly priceOrigin?: FactOrigin | undefined;
@@ -62,7 +62,7 @@ export interface ExplainedPlugin {
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];
-  /** What it noted while it chose models, as it would stand in `router_metadata.pipeline`. */
+  /** What it noted while it chose models, as it would be in `router_metadata.pipeline`. */
   readonly stages: readonly StageRecord[];
 }
 
@@ -87,6 +87,8 @@ export interface Participants {
  */
 export interface Explanation {
   readonly requested: string;
+  /** Rules that changed something, and models that aliases divide; absent where there are none. */
+  readonly applied?: RoutePlan['applied'];
   /** In the order in which their hooks run. */
   readonly plugins: readonly ExplainedPlugin[];
   readonly serverTools: readonly ExplainedServerTool[];
@@ -113,6 +115,7 @@ export function explainPlan(
   });
   return {
     requested: plan.requested,
+    ...(plan.applied && { applied: plan.applied }),
     plugins: plugins.map(({ plugin, because }) => ({
       id: plugin.id,
       because,

@@ -11,7 +11,7 @@ import type { SelectionPolicy } from './performance.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type ExclusionReason, isShortened } from './route-plan.ts';
-import { requestRates } from './request-price.ts';
+import { requestRates } from './adaptive/expected-cost.ts';
 
 /** Whether an endpoint can do something; `unknown` when nobody declared it. */
 export type Capability = 'yes' | 'no' | 'unknown';
@@ -79,6 +79,7 @@ type Filter = (
  * endpoint that came furthest tells the caller what the last obstacle was.
  */
 const FILTERS: readonly Filter[] = [
+  allowedModels,
   allowedProviders,
   dataPolicy,
   distillable,
@@ -115,6 +116,8 @@ export function progressOf(reason: ExclusionReason): number {
 }
 
 const PROGRESS: readonly ExclusionReason[] = [
+  'rule',
+  'allowed_models',
   'allowed_providers',
   'data_policy:training',
   'data_policy:zdr',
@@ -136,6 +139,12 @@ const PROGRESS: readonly ExclusionReason[] = [
   'allow_fallbacks',
   'plugin',
 ];
+
+function allowedModels({ model }: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
+  const denied = preferences.denied?.(model);
+  if (denied !== undefined) return { reason: 'rule', detail: `${denied.reason} (rule ${denied.rule})` };
+  return preferences.models === undefined || preferences.models(model) ? undefined : { reason: 'allowed_models' };
+}
 
 function allowedProviders(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   for (const list of preferences.only) {
@@ -175,7 +184,7 @@ function accepts(wanted: ReadonlySet<Quantization>, own: Quantization): boolean 
 }
 
 /**
- * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the bill would be made
+ * An endpoint without a price cannot show that it is cheap enough. Compared are the rates that the cost would be made
  * from; the unit of `audio` is a token, as in `GET /models`.
  */
 function maxPrice(endpoint: Endpoint, request: RoutedRequest): Exclusion | undefined {

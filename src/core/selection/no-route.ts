@@ -6,7 +6,7 @@ import type { ExclusionReason, Rejection, RoutePlan } from './route-plan.ts';
 
 /** Why a request has no endpoint at all, as data. */
 export interface NoRoute {
-  readonly status: 400 | 404;
+  readonly status: 400 | 403 | 404;
   readonly errorType: ErrorType;
   readonly message: string;
   readonly availability?: Availability | undefined;
@@ -20,6 +20,7 @@ export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl:
     undefined,
   );
   if (furthest?.reason === 'context_length') return contextTooLong(plan, request);
+  if (furthest?.reason === 'allowed_models' || furthest?.reason === 'rule') return modelNotAllowed(plan, furthest);
   const { code, message, metadata = {} } = describe(furthest, plan, request);
   return {
     status: isFaulty(furthest) ? 400 : 404,
@@ -38,6 +39,20 @@ export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl:
         ? { constraint: { field: fieldOf(furthest.reason), detail: furthest.detail ?? furthest.reason } }
         : {}),
     },
+  };
+}
+
+/** Every model that the request leads to is one that its account may not use. */
+function modelNotAllowed({ requested, rejected }: RoutePlan, { reason, detail }: Rejection): NoRoute {
+  if (reason === 'rule') return { status: 403, errorType: 'permission_denied', message: detail ?? '', metadata: {} };
+  const models = [...new Set(rejected.map(({ endpoint }) => endpoint.model))];
+  const [model = requested] = models;
+  const meant = models.length === 1 && model !== requested ? `${requested} (${model})` : requested;
+  return {
+    status: 403,
+    errorType: 'permission_denied',
+    message: `This account may not use ${meant}. GET /models lists what it may use.`,
+    metadata: {},
   };
 }
 

@@ -1,4 +1,4 @@
-import type { TokenCalibration } from '../normalize/token-calibration.ts';
+import type { TokenCalibration } from '../normalize/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
@@ -6,7 +6,7 @@ import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
-import type { EndpointSpeed } from './adaptive/speed.ts';
+import type { EndpointSpeed } from './adaptive/wellness.ts';
 
 /**
  * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
@@ -27,8 +27,11 @@ interface PerformanceSlice {
   readonly throughput: Histogram;
 }
 
-/** Counts per logarithmic bucket. An array, because that copies fastest. */
-type Histogram = readonly number[];
+/** Counts per logarithmic bucket, from the first to the last that has any: most calls are about equally fast. */
+interface Histogram {
+  readonly first: number;
+  readonly counts: readonly number[];
+}
 
 /** What one successful call showed. */
 export interface Measurement {
@@ -57,7 +60,7 @@ const KEPT_MS = 7_200_000;
 const BUCKETS_PER_DOUBLING = 8;
 /** Values from 1 to about 1,000,000. */
 const BUCKETS = 160;
-const EMPTY: Histogram = Array.from({ length: BUCKETS }, () => 0);
+const EMPTY: Histogram = { first: 0, counts: [] };
 
 /** Folds in one measurement. */
 export function measure(performance: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
@@ -116,9 +119,16 @@ function emptySlice(start: number): PerformanceSlice {
 function counted(histogram: Histogram, value: number | undefined): Histogram {
   if (value === undefined || !(value > 0) || !Number.isFinite(value)) return histogram;
   const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING)));
-  const copy = histogram.slice();
-  copy[bucket] = (copy[bucket] ?? 0) + 1;
-  return copy;
+  const { first, counts } = histogram;
+  if (counts.length === 0) return { first: bucket, counts: [1] };
+  const at = bucket - first;
+  if (at >= 0 && at < counts.length) {
+    const copy = counts.slice();
+    copy[at] = (copy[at] ?? 0) + 1;
+    return { first, counts: copy };
+  }
+  const gap = Array.from({ length: at < 0 ? -at - 1 : at - counts.length }, () => 0);
+  return at < 0 ? { first: bucket, counts: [1, ...gap, ...counts] } : { first, counts: [...counts, ...gap, 1] };
 }
 
 function merged(
@@ -126,16 +136,17 @@ function merged(
   now: number,
   spanMs: number,
   measureName: 'latency' | 'throughput',
-): Histogram {
-  const sum = EMPTY.slice();
+): readonly number[] {
+  const sum = Array.from({ length: BUCKETS }, () => 0);
   for (const slice of performance.slices) {
     if (slice.start + SLICE_MS <= now - spanMs) continue;
-    for (const [bucket, count] of slice[measureName].entries()) sum[bucket] = (sum[bucket] ?? 0) + count;
+    const { first, counts } = slice[measureName];
+    for (const [at, count] of counts.entries()) sum[first + at] = (sum[first + at] ?? 0) + count;
   }
   return sum;
 }
 
-function percentiles(histogram: Histogram, descending: boolean): PercentileValues | undefined {
+function percentiles(histogram: readonly number[], descending: boolean): PercentileValues | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;
   const at = (share: number): number => {

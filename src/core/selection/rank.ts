@@ -8,7 +8,7 @@ import { stabilityOf } from '../fallback/health.ts';
 import { areComparable, toolQualities } from './exacto.ts';
 import { rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
-import { requestPrice } from './request-price.ts';
+import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 
@@ -38,10 +38,10 @@ export function ownKeysAround(
   endpoints: readonly Endpoint[],
   rank: (group: readonly Endpoint[]) => readonly Ranked[],
 ): readonly Ranked[] {
+  if (endpoints.every(({ byok }) => byok === undefined)) return rank(endpoints);
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
-  if (shared.length === endpoints.length) return rank(shared);
   return [own, shared, reserve].flatMap((group, index) =>
     rank(group).map((one) => (index === 1 ? one : { ...one, why: `own key, ${one.why}` })),
   );

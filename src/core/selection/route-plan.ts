@@ -1,10 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SeenWorld } from '../ledger/plan-seen.ts';
-import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 
 /** Which rule left an endpoint out (gaps 7.4, `excluded_by`). */
 export type ExclusionReason =
+  | 'rule'
+  | 'allowed_models'
   | 'allowed_providers'
   | 'data_policy:training'
   | 'data_policy:zdr'
@@ -69,6 +71,8 @@ export interface Rejection {
 /** The whole decision about one request, before anybody is called. */
 export interface RoutePlan {
   readonly requested: string;
+  /** What the configuration has made of the request; absent where neither rules nor splits took part. */
+  readonly applied?: AppliedConfiguration | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
   /** What the decision saw of the world. Absent unless a ledger keeps it. */

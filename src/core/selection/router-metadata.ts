@@ -38,6 +38,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     ...(attempts.length === 0 ? {} : { attempts: attempts.map(describeAttempt) }),
     ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
     ...(pipeline.length === 0 ? {} : { pipeline }),
+    ...(plan.applied && { applied: plan.applied }),
   };
 }
 

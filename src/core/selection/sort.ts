@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';
 import { latencyOf, throughputOf, type World } from './performance.ts';
-import { type PricedRequest, requestPrice } from './request-price.ts';
+import { type PricedRequest, requestPrice } from './adaptive/expected-cost.ts';
 
 /** Window of the measures that preferences look at. */
 export const PREFERENCE_WINDOW_MS = 300_000;

@@ -16,7 +16,7 @@ const NO_FACTS: FactsPiece = { type: 'facts' };
  * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
  */
 export class StreamTracker {
-  /** Absent until there is one: whole answers have a tracker, too, and hardly use it. */
+  /** Absent until there is one: non-streaming responses have a tracker, too, and hardly use it. */
   #finishes: Map<number, FinishPiece> | undefined;
   #toolCalls: Set<number> | undefined;
   #usage: ReportedUsage | undefined;
@@ -98,7 +98,7 @@ export class StreamTracker {
     if (this.#ended && this.#quarters > 0) {
       return { ok: true, finishes: [this.#withToolCalls({ type: 'finish', index: 0, reason: 'stop', native: null })] };
     }
-    const message = this.#ended ? 'The provider sent an empty answer' : 'The provider broke off its answer';
+    const message = this.#ended ? 'The provider sent an empty answer' : 'The provider ended its response early';
     return { ok: false, failure: failure('bad_response', message) };
   }
 

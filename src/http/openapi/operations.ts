@@ -100,6 +100,9 @@ const MESSAGES_HEADERS: readonly Parameter[] = [
   },
 ];
 
+/** Headers of `POST /messages/count_tokens`. */
+const COUNTING_HEADERS = MESSAGES_HEADERS.filter(({ name }) => /beta$|session/i.test(name));
+
 /** Headers of `POST /batches`. */
 const CREATE_BATCH_HEADERS: readonly Parameter[] = [
   {
@@ -130,6 +133,15 @@ const filters: readonly Parameter[] = MODEL_FILTERS.map((name) => ({
 
 /** Query of `GET /models/count`. */
 const COUNT_QUERY = filters;
+
+/** Header of the lists of models. */
+const ANTHROPIC_VERSION: Parameter = {
+  name: 'Anthropic-Version',
+  in: 'header',
+  description:
+    'Any version: the answer has the shape of Anthropic’s Models API, with its `limit`, `after_id` and `before_id`.',
+  schema: TEXT,
+};
 
 /** Query of `GET /models`. */
 const MODELS_QUERY: readonly Parameter[] = [
@@ -265,12 +277,23 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
       { parameters: CALL_HEADERS },
     ),
   },
+  count_tokens: {
+    method: 'post',
+    path: '/messages/count_tokens',
+    operation: {
+      operationId: 'countTokens',
+      summary: 'Count the tokens of a prompt in the shape of Anthropic’s Messages. Costs nothing.',
+      parameters: COUNTING_HEADERS,
+      ...body('TokenCountRequest'),
+      responses: { 200: success('The count.', 'TokenCount'), ...errors(MODEL_ERRORS, 'MessagesError') },
+    },
+  },
   batch_create: {
     method: 'post',
     path: '/batches',
     operation: {
       operationId: 'createBatch',
-      summary: 'Ask many things at once. All other fields stand before `requests`.',
+      summary: 'Ask many things at once. All other fields come before `requests`.',
       parameters: CREATE_BATCH_HEADERS,
       ...body('NewBatch'),
       responses: {
@@ -337,7 +360,16 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
       responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },
   },
-  models: { method: 'get', path: '/models', operation: reads('listModels', 'List models.', 'ModelList', MODELS_QUERY) },
+  models: {
+    method: 'get',
+    path: '/models',
+    operation: reads(
+      'listModels',
+      'List models; with the header `anthropic-version`, in the shape of Anthropic’s Models API.',
+      'ModelList',
+      [...MODELS_QUERY, ANTHROPIC_VERSION],
+    ),
+  },
   models_count: {
     method: 'get',
     path: '/models/count',
@@ -346,7 +378,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   model: {
     method: 'get',
     path: '/models/{author}/{slug}',
-    operation: reads('retrieveModel', 'Get a model.', 'OneModel', MODEL_PATH),
+    operation: reads('retrieveModel', 'Get a model.', 'OneModel', [...MODEL_PATH, ANTHROPIC_VERSION]),
   },
   endpoints: {
     method: 'get',
@@ -381,6 +413,9 @@ export const DOCUMENTED: readonly DocumentedOperation[] = [
   {
     method: 'get',
     path: '/model/{author}/{slug}',
-    operation: reads('retrieveModelToo', 'Get a model; another spelling of the path.', 'OneModel', MODEL_PATH),
+    operation: reads('retrieveModelToo', 'Get a model; another spelling of the path.', 'OneModel', [
+      ...MODEL_PATH,
+      ANTHROPIC_VERSION,
+    ]),
   },
 ];

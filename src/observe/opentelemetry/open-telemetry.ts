@@ -13,7 +13,6 @@ import {
   type ToolEvent,
   type ToolFacts,
 } from '../../runtime/chat/events.ts';
-import { measure, type Recorder } from '../measure.ts';
 import {
   type Attributes,
   type Context,
@@ -31,7 +30,15 @@ import {
   type Tracer,
   type TracerProvider,
 } from './api.ts';
-import { type LabelName, type Labels, type Measurement, type MeasurementName, MEASUREMENTS } from '../measurements.ts';
+import {
+  type LabelName,
+  type Labels,
+  measure,
+  type Measurement,
+  type MeasurementName,
+  MEASUREMENTS,
+  type Recorder,
+} from '../measurements.ts';
 import {
   attemptAttributes,
   conventionalProvider,
@@ -306,7 +313,7 @@ class RequestSpans {
 }
 
 const FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
-/** Status of an error whose caller went away. */
+/** Status of an error whose client disconnected. */
 const CALLER_GONE = 499;
 
 function taken(spans: Map<number, Span> | undefined, key: number): Span | undefined {

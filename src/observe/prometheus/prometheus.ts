@@ -1,7 +1,6 @@
 import type { RouterEventSource } from '../../runtime/chat/events.ts';
-import { measure } from '../measure.ts';
-import { fetchHandler, type MetricsReader, type MetricsWriter, nodeHandler } from './handlers.ts';
-import { metricsIn, Registry } from './prom-client.ts';
+import { type Labels, measure, type Measurement, MEASUREMENTS, type Recorder } from '../measurements.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Options of {@link prometheus}. */
 export interface PrometheusOptions {
@@ -37,4 +36,88 @@ export function prometheus(
 ): Prometheus {
   const detach = measure(router, metricsIn(registry));
   return { registry, fetch: fetchHandler(registry), node: nodeHandler(registry), detach };
+}
+
+/** What the Node handler reads of a request. Those of `node:http`, Express and Fastify's `raw` fit. */
+export interface MetricsReader {
+  readonly method?: string | undefined;
+}
+
+/** What the Node handler writes on. Those of `node:http`, Express and Fastify's `raw` fit. */
+export interface MetricsWriter {
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  end(body?: string): unknown;
+}
+
+/** What is exposed. */
+export interface Exposed {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Answers with the metrics, for hosts that speak `Request` and `Response`. */
+function fetchHandler(exposed: Exposed): (request: Request) => Promise<Response> {
+  return async ({ method }) => {
+    const { status, headers, body } = await answer(exposed, method);
+    return new Response(method === 'HEAD' ? null : body, { status, headers });
+  };
+}
+
+/** Answers with the metrics, for hosts that speak as `node:http` does. */
+function nodeHandler(exposed: Exposed): (request: MetricsReader, response: MetricsWriter) => Promise<void> {
+  return async ({ method = 'GET' }, response) => {
+    const { status, headers, body } = await answer(exposed, method);
+    response.writeHead(status, headers);
+    if (method === 'HEAD') response.end();
+    else response.end(body);
+  };
+}
+
+async function answer(exposed: Exposed, method: string): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') {
+    const headers = { 'content-type': 'text/plain; charset=utf-8', allow: 'GET, HEAD' };
+    return { status: 405, headers, body: 'Metrics are read with GET\n' };
+  }
+  try {
+    const body = await exposed.metrics();
+    return { status: 200, headers: { 'content-type': exposed.contentType, 'cache-control': 'no-store' }, body };
+  } catch {
+    // A registry may hold metrics of the program, whose collectors may fail.
+    const headers = { 'content-type': 'text/plain; charset=utf-8' };
+    return { status: 500, headers, body: 'The metrics could not be collected\n' };
+  }
+}
+
+export { Registry };
+
+type Metric = Counter | Gauge | Histogram;
+
+/** Registers all metrics and gives what records on them. Those that another router registered are shared with it. */
+function metricsIn(registry: Registry): Recorder {
+  const record = new Map(
+    Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, recorderOf(registry, measurement)]),
+  );
+  return (name, value, labels) => record.get(name)?.(value, labels);
+}
+
+function recorderOf(registry: Registry, measurement: Measurement): (value: number, labels: Labels) => void {
+  const { prometheus: name, labels: labelNames } = measurement;
+  const metric = (registry.getSingleMetric(name) as Metric | undefined) ?? create(registry, measurement);
+  const labelled = (labels: Labels): Record<string, string> =>
+    Object.fromEntries(labelNames.map((label) => [label, labels[label] ?? '']));
+  if (metric instanceof Histogram) return (value, labels) => metric.observe(labelled(labels), value);
+  return (value, labels) => metric.inc(labelled(labels), value);
+}
+
+function create(registry: Registry, measurement: Measurement): Metric {
+  const { prometheus: name, description: help, kind, labels, buckets = [] } = measurement;
+  const configuration = { name, help, labelNames: [...labels], registers: [registry] };
+  if (kind === 'histogram') return new Histogram({ ...configuration, buckets: [...buckets] });
+  return kind === 'counter' ? new Counter(configuration) : new Gauge(configuration);
 }

@@ -24,7 +24,7 @@ import {
   type SafeClassification,
   type TaskClassifier,
 } from './classifier.ts';
-import { catalogScores, rate, ranked, type RankedBy, type Rated, type RankingSource } from './ranking.ts';
+import { catalogScores, ranked, type RankedBy, type RankingSource, rate, type Rated } from './ranking.ts';
 import { FAR_WORSE } from '../inner-call/value.ts';
 import { positive } from '../option-kinds.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
@@ -121,7 +121,7 @@ function rateSafely(
   try {
     return { rated: rate(candidates, rank, shares), failed: false };
   } catch {
-    // What it threw may repeat a prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat a prompt, so it is told to nobody; that it threw is in the stage.
     return { rated: rate(candidates, () => undefined, shares), failed: true };
   }
 }

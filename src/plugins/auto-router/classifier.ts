@@ -173,7 +173,7 @@ export function classifySafely(classify: TaskClassifier, prompt: Prompt): SafeCl
       if (shares.length > 0) return { task, confidence, shares, failed: false };
     }
   } catch {
-    // What it threw may repeat the prompt, so it is told to nobody; that it threw stands in the stage.
+    // What it threw may repeat the prompt, so it is told to nobody; that it threw is in the stage.
   }
   return { task: 'general', confidence: 0, shares: [{ task: 'general', probability: 1 }], failed: true };
 }

@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
+import { definePlugin, textAnswer } from '../../core/pipeline/define-plugin.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { textAnswer } from '../../core/pipeline/text-answer.ts';
 import { textOfMessage } from '../inner-call/helper-model.ts';
 
 const SLUG = 'router/bodybuilder';
@@ -9,7 +8,7 @@ const SLUG = 'router/bodybuilder';
 const ANY_MODEL = 'router/auto';
 /** Requests that one prompt makes at most. */
 const MAX_REQUESTS = 16;
-/** Names shorter than this stand in too many sentences that mean something else. */
+/** Names shorter than this are in too many sentences that mean something else. */
 const MIN_NAME = 3;
 
 /**

@@ -8,10 +8,10 @@ import { amount, callable, checkShape, oneOf, type OptionShape } from '../../pla
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
-import { type CountedMessage, countMessage, type TokenCounter } from './count-message.ts';
+import { type CountedMessage, countMessage, sampledCount, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
-import { sampledCount } from './sampled-count.ts';
 import { relevant } from './relevant.ts';
+import { nextTurn } from '../../platform/wait.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Ways to make a prompt fit. */
@@ -104,10 +104,10 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     parseOptions: parseCompressionOptions,
 
     runsUnasked(request) {
-      const endpoints = request.targets.flatMap((target) => target.endpoints);
       // A router model shows its endpoints later.
-      const maybeSmall = endpoints.some(isSmall) || request.targets.some((target) => target.endpoints.length === 0);
+      const maybeSmall = request.targets.some(({ endpoints: own }) => own.length === 0 || own.some(isSmall));
       if (!maybeSmall || request.native === undefined) return maybeSmall;
+      const endpoints = request.targets.flatMap((target) => target.endpoints);
       // Taking part costs the caller's own body its way to the provider, so that needs a reason.
       if (request.native.requiredBy !== undefined) return false;
       const { tokens, roomAt } = fitOf(request, 'itself');
@@ -119,6 +119,8 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     async onAttempt(request, endpoint, { engine = options.engine ?? 'middle-out' }, context) {
       if (!mayShorten(endpoint, context.because)) return undefined;
       const { messages } = request;
+      // A prompt that took long to read has taken its turn already.
+      if (request.needs.promptTokens > LONG_PROMPT) await nextTurn();
       const mostMessages = maxMessages(endpoint) ?? Infinity;
       const fit = fitOf(request, context.because);
       const tooMany = messages.length > mostMessages;
@@ -132,6 +134,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
       const before = sumOf(sizes);
       if (!tooMany && before <= room.whole) return undefined;
+      if (before > LONG_PROMPT) await nextTurn();
       const slack = count === mostTokens ? excessOf(before, request) : 1;
       const shortened = Math.min(room.whole, Math.floor(room.shortened * slack));
       const limits = { tokens: before > room.whole ? shortened : room.whole, messages: mostMessages };
@@ -143,6 +146,9 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     },
   });
 }
+
+/** Tokens of a prompt from which on its work is done in several turns of the event loop. */
+const LONG_PROMPT = 50_000;
 
 /** How far an estimate that is rather too high may be from the likely one for the difference to be used. */
 const MOST_EXCESS = 1.4;

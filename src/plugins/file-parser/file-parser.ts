@@ -11,7 +11,7 @@ import { systemEnvironment } from '../../platform/environment.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { FileStore } from '../../contracts/file-store.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
-import { type FileAnnotation, fileParts } from './file-parts.ts';
+import { type FileAnnotation, fileParts, hasFiles } from './file-parts.ts';
 import { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
 import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
@@ -69,9 +69,8 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     timeoutMs,
 
     runsUnasked(request) {
-      if (request.native?.requiredBy !== undefined) return false;
+      if (request.native?.requiredBy !== undefined || !hasFiles(request.messages)) return false;
       const files = fileParts(request.messages);
-      if (files.length === 0) return false;
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
       return isUpload || endpoints.length === 0 || !endpoints.every(readsFiles);

@@ -3,7 +3,7 @@ import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { ContentPart, ImagePart, TextPart } from '../../protocol/content-part.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
-import { toBase64 } from '../../platform/base64.ts';
+import { toBase64 } from '../../platform/data-url.ts';
 import { type OcrEngine, PdfError, type PdfReader } from '../../contracts/pdf-reader.ts';
 import {
   earlierAnnotations,

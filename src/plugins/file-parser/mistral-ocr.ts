@@ -8,8 +8,8 @@ import {
   text,
 } from '../../platform/option-kinds.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { toBase64 } from '../../platform/base64.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { toBase64 } from '../../platform/data-url.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { OcrEngine } from '../../contracts/pdf-reader.ts';

@@ -21,15 +21,19 @@ import {
   ANALYST_INSTRUCTIONS,
   analystQuestion,
   askPanel,
+  chooseTeam,
+  type ChosenTeam,
+  DEFAULT_PRESET,
   errorOfLoss,
   failedCall,
+  type FusionTeam,
+  type FusionTeams,
   isRefused,
   lostModels,
   type MemberAnswer,
   type PanelOutcome,
   reasonOfLoss,
 } from './panel.ts';
-import { chooseTeam, type ChosenTeam, DEFAULT_PRESET, type FusionTeam, type FusionTeams } from './team.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';

@@ -1,7 +1,6 @@
 import { type Guardrail, PII_KINDS } from '../../protocol/guardrail-options.ts';
 import type { Finding } from './verdict.ts';
-import { fold, type FoldedText } from './fold.ts';
-import { PhraseList, type Words, wordsOf } from './phrases.ts';
+import { fold, type FoldedText, PhraseList, type Words, wordsOf } from './phrases.ts';
 import { PII_FINDERS } from './pii/kinds.ts';
 import { INJECTION_PATTERNS, type InjectionPattern, TEMPLATE_MARKS } from './injection-patterns.ts';
 

@@ -1,7 +1,7 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
-import { anything, checkShape, flag, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { anything, checkShape, flag, kind, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { ConfigError, RouterError } from '../../protocol/router-error.ts';
@@ -11,8 +11,8 @@ import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { type TextVisitor, visitCall, visitEach, visitMessage } from '../prompt/prompt-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
-import { Scan } from './scan.ts';
-import { blockingError, stagesOf } from './verdict.ts';
+import { blockingError, Scan, stagesOf } from './verdict.ts';
+import { windowedStream } from './stream-window.ts';
 import type { Choice, ResultMessage } from '../../protocol/chat-result.ts';
 
 /** Options of {@link guardrails}. */
@@ -30,10 +30,16 @@ export interface GuardrailsOptions {
   /** True: rules may look at answers; needed for rules of accounts that do. Default: when one of the rules does. */
   readonly answers?: boolean | undefined;
   /**
-   * What becomes of streamed requests when a rule looks at answers, which it cannot do while they stream: `refuse`, or
-   * answer them `unscanned`. Default `refuse`.
+   * What becomes of streams when a rule looks at answers. `window`: the newest {@link GuardrailsOptions.holdBack}
+   * characters are held back, the rest goes on, and what is found is taken out or ends the stream with an error.
+   * `refuse`: a request for a stream is a 400. `unscanned`: nothing is looked at. Default `window`.
    */
-  readonly streams?: 'refuse' | 'unscanned' | undefined;
+  readonly streams?: 'window' | 'refuse' | 'unscanned' | undefined;
+  /**
+   * Characters of a stream that are held back: no character of a finding that is not longer is ever sent. From 16.
+   * Default 200.
+   */
+  readonly holdBack?: number | undefined;
 }
 
 /** Rules are checked by their schema. */
@@ -42,7 +48,8 @@ const OPTIONS: OptionShape<GuardrailsOptions> = {
   id: text,
   prepared: flag,
   answers: flag,
-  streams: oneOf<NonNullable<GuardrailsOptions['streams']>>({ refuse: true, unscanned: true }),
+  streams: oneOf<NonNullable<GuardrailsOptions['streams']>>({ window: true, refuse: true, unscanned: true }),
+  holdBack: kind('a whole number from 16 up', (value) => Number.isInteger(value) && Number(value) >= 16),
 };
 
 /** Rules of one request, ready. */
@@ -65,7 +72,7 @@ interface Seen {
  */
 export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, Seen> {
   checkShape(OPTIONS, options, 'guardrails');
-  const { id = 'guardrails', rules = [], prepared = false, streams = 'refuse' } = options;
+  const { id = 'guardrails', rules = [], prepared = false, streams = 'window', holdBack = 200 } = options;
   const checked = parseGuardrailOptions({ rules } as unknown as JsonObject);
   if (!checked.ok) throw new ConfigError([{ path: `guardrails.${checked.path}`, problem: checked.problem }]);
   const own = rules.map((guardrail) => detectorOf(guardrail, 'router'));
@@ -120,6 +127,11 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
 
     ...(looksAtAnswers
       ? ({
+          onChunks: (_request, { answers }, context) =>
+            answers.length === 0 || streams !== 'window'
+              ? undefined
+              : windowedStream(answers, holdBack, (record) => context.stage(record)),
+
           async onResult(result, _request, { answers }, context) {
             const scan = new Scan(answers, context.signal);
             const choices = await scan.run((visit) => visitAnswer(result.choices, visit));
@@ -128,7 +140,7 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
             if (error !== undefined) throw error;
             return { ...result, choices };
           },
-        } satisfies Pick<Plugin<ReadyRules, Seen>, 'onResult'>)
+        } satisfies Pick<Plugin<ReadyRules, Seen>, 'onChunks' | 'onResult'>)
       : {}),
   });
 }

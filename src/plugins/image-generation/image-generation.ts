@@ -3,7 +3,7 @@ import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contr
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseImageOptions } from '../../protocol/server-tool-options.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { reasonOfFailure } from '../inner-call/helper-model.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
 import { openaiImages } from './openai-images.ts';

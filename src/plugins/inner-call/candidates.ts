@@ -4,8 +4,8 @@ import type { Model } from '../../catalog/model.ts';
 import { modelPatterns } from '../../catalog/model-patterns.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
-import { requestPrice } from '../../core/selection/request-price.ts';
-import type { UsableTarget } from '../../core/selection/usable.ts';
+import { requestPrice } from '../../core/selection/adaptive/expected-cost.ts';
+import type { UsableTarget } from '../../core/selection/plan-route.ts';
 
 /** A model that a model router may choose for a request. */
 export interface Candidate {

@@ -8,7 +8,7 @@ import {
 } from '../../platform/option-kinds.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';

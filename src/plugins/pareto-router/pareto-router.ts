@@ -13,13 +13,12 @@ import {
   stickyCandidate,
   withFirst,
 } from '../inner-call/candidates.ts';
-import { type Coder, codersOfTier, inputPrice, type Tier, tierOf } from './tiers.ts';
-import { codersUnder } from './frontier.ts';
+import { type Coder, codersOfTier, codersUnder, inputPrice, type Tier, tierOf } from './tiers.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
   /**
-   * How good a model is at code, from 0 to 1, or undefined when nobody knows; must answer at once, and the same for the
+   * How good a model is at code, from 0 to 1, or undefined when unknown; must answer at once, and the same for the
    * same question. Default: the score `coding` of the catalog, or `code`.
    */
   readonly codingScore?: ((candidate: Candidate) => number | undefined) | undefined;
@@ -34,7 +33,7 @@ const MAX_MODELS = 3;
 /**
  * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): of a third of
  * the pool by coding score, the model with the best quality per cost, or with `:nitro` the fastest, and two more of that
- * tier for when it is not there; with `max_price` the best one for the money. It costs nothing and calls nobody.
+ * tier for when it is not there; with `max_price` the best one for that price. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
  * by price stands for the high tier, and so on, the dearest first; the stage and a warning say so.
@@ -103,7 +102,7 @@ function choose(
   return chosen;
 }
 
-/** Without any score, a place in the order of prices stands in: dearer models are mostly better. */
+/** Without any score, a place in the order of prices is in: dearer models are mostly better. */
 function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
   // Models at unknown prices are better than none.

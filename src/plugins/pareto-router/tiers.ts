@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { requestRates } from '../../core/selection/request-price.ts';
+import { requestRates } from '../../core/selection/adaptive/expected-cost.ts';
 import type { ParetoRouterEntry } from '../../protocol/inner-model-options.ts';
 import type { Candidate } from '../inner-call/candidates.ts';
 import { byValue } from '../inner-call/value.ts';
@@ -90,7 +90,30 @@ export function inputPrice(
 }
 
 /** Orders by price, the cheapest first and unknown prices last; of equal prices the better one. */
-export function cheapestFirst(left: Coder, right: Coder): number {
+function cheapestFirst(left: Coder, right: Coder): number {
   const [first, second] = [left.price ?? Infinity, right.price ?? Infinity];
   return first === second ? right.score - left.score : first - second;
+}
+
+/**
+ * The pareto frontier: models for which no other is both as cheap and better, or as good and cheaper. Best score first,
+ * which is also the dearest first.
+ */
+export function frontier(coders: readonly Coder[]): readonly Coder[] {
+  const found: Coder[] = [];
+  let best = -Infinity;
+  for (const coder of [...coders].sort(cheapestFirst)) {
+    if (coder.price === undefined || coder.score <= best) continue;
+    best = coder.score;
+    found.push(coder);
+  }
+  return found.toReversed();
+}
+
+/** Models at or under a cap: those on the frontier by score, then the others by score (gaps 5.9). */
+export function codersUnder(coders: readonly Coder[], cap: number): readonly Coder[] {
+  const affordable = coders.filter(({ price }) => price !== undefined && price <= cap);
+  const best = frontier(affordable);
+  const others = affordable.filter((coder) => !best.includes(coder));
+  return [...best, ...others.sort((left, right) => right.score - left.score || cheapestFirst(left, right))];
 }

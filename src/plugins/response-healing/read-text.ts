@@ -7,7 +7,7 @@ import {
   skipSpace,
   type TextContext,
   WHOLE_ITEM,
-} from './closing-quote.ts';
+} from './closing-marks.ts';
 
 /** A quoted text as JSON writes it. */
 interface ReadText {

@@ -1,8 +1,14 @@
-import { QUOTED_KEY, type TextContext, type TextPlace } from './closing-quote.ts';
-import { indentOf, meaningOf, type OpenBracket, withoutBrackets } from './closing-bracket.ts';
-import { MAX_DEPTH } from './depth.ts';
+import {
+  indentOf,
+  meaningOf,
+  type OpenBracket,
+  QUOTED_KEY,
+  type TextContext,
+  type TextPlace,
+  withoutBrackets,
+} from './closing-marks.ts';
+import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
 import { isQuote, readText } from './read-text.ts';
-import { readBareText, readWord } from './read-word.ts';
 
 /** What a reader made of an object or array that is almost JSON. */
 export interface Tidied {
@@ -48,7 +54,7 @@ const BARE_KEY = /[^\s"'`“”„‘’,，;；:：={}()[\]#\\]{1,120}/uy;
 const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 /** A last remark without quotes and brackets. */
 const PROSE = /[^"“{}[\]]{1,2000}$/y;
-/** The end of a fence is the end of what stands in it. */
+/** The end of a fence is the end of what is in it. */
 const FENCE = /```|~~~/y;
 const ELLIPSIS = /\.{3}|…/y;
 

@@ -1,9 +1,12 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
-import type { SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/search-engine.ts';
 import { SEARCH_VARIABLES } from './engines-from-environment.ts';
-import { canSearchItself, type NativeSearchWish, searchesItself } from './native-search.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import type { SearchContextSize, UserLocation } from '../../protocol/web-options.ts';
+import { isOpen } from '../domains/domain-filter.ts';
 
 /** Who searches. */
 export type SearchChoice =
@@ -48,6 +51,10 @@ export function chooseSearch(
     : undefined;
 }
 
+/** What is said of `x_search` (gaps 2.2, 5.4), which only means something to an engine that searches X. */
+export const X_SEARCH_NOTE =
+  'x_search was not applied: no search engine of this router, and no provider on its wires, searches X';
+
 /** The endpoints that can search by themselves as a request wants it, target by target. */
 export function withNativeSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,
@@ -86,4 +93,58 @@ export function problemOfEngine(engine: string | undefined, engines: readonly Se
   const known = ['auto', 'native', ...engines.map(({ id }) => id)];
   if (engine === undefined || known.includes(engine)) return undefined;
   return `must be one of the engines of this router (${known.join(', ')}), not ${echo(engine)}. ${HOW_TO_CONFIGURE}`;
+}
+
+/** What a request says about a search that the provider makes itself. */
+interface NativeSearchWish {
+  readonly domains: DomainFilter;
+  readonly contextSize?: SearchContextSize | undefined;
+  readonly location?: UserLocation | undefined;
+  /** Searches that the provider may make. */
+  readonly maxUses?: number | undefined;
+}
+
+/** What else counts of a request. */
+export interface SearchSituation {
+  /** Functions that the model gets besides. */
+  readonly tools: readonly unknown[];
+}
+
+/**
+ * True for an endpoint whose provider searches by itself: one that declares `web_search_options`, or that declares
+ * nothing and belongs to a provider with a search for all its models.
+ */
+function searchesItself({ parameters, unknownParameters, nativeSearch }: Endpoint): boolean {
+  const declared = parameters !== undefined && unknownParameters?.has('web_search_options') !== true;
+  return declared ? parameters.has('web_search_options') : nativeSearch !== undefined;
+}
+
+/** True for an endpoint whose own search can do what a request wants. Few know domain filters, none in all forms. */
+function canSearchItself(endpoint: Endpoint, { domains }: NativeSearchWish, { tools }: SearchSituation): boolean {
+  if (!searchesItself(endpoint) || (endpoint.nativeSearch === 'alone' && tools.length > 0)) return false;
+  if (isOpen(domains)) return true;
+  const { allowed, blocked } = domains;
+  return (
+    endpoint.nativeSearch === 'filtered' &&
+    (allowed.length === 0 || blocked.length === 0) &&
+    [...allowed, ...blocked].every(isPlain)
+  );
+}
+
+/** The `web_search_options` that say what a request wants, in the words that codecs know. */
+export function nativeOptions({ domains, contextSize, location, maxUses }: NativeSearchWish): JsonObject {
+  const place = Object.entries(location ?? {}).filter(([name, value]) => name !== 'type' && value != null);
+  return {
+    ...(contextSize === undefined ? {} : { search_context_size: contextSize }),
+    ...(place.length === 0
+      ? {}
+      : { user_location: { type: 'approximate', approximate: Object.fromEntries(place) as JsonObject } }),
+    ...(domains.allowed.length === 0 ? {} : { allowed_domains: domains.allowed.map((rule) => rule.text) }),
+    ...(domains.blocked.length === 0 ? {} : { blocked_domains: domains.blocked.map((rule) => rule.text) }),
+    ...(maxUses === undefined ? {} : { max_uses: maxUses }),
+  };
+}
+
+function isPlain({ text, port }: DomainRule): boolean {
+  return !text.includes('*') && port === undefined;
 }

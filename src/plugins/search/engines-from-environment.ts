@@ -1,4 +1,4 @@
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import type { SearchEngine } from '../../contracts/search-engine.ts';
 import { brave } from './brave.ts';
 import { exa } from './exa.ts';

@@ -12,10 +12,15 @@ import {
 import { parseDomainFilter } from '../domains/domain-filter.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
-import { chooseSearch, nobodySearches, problemOfEngine } from '../search/choose-search.ts';
+import {
+  chooseSearch,
+  nativeOptions,
+  nobodySearches,
+  problemOfEngine,
+  X_SEARCH_NOTE,
+} from '../search/choose-search.ts';
 import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
-import { nativeOptions } from '../search/native-search.ts';
 import { enginesKind } from '../option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */
@@ -51,6 +56,8 @@ export interface WebSearchOptions {
   readonly domains: DomainFilter;
   /** Where the user is. */
   readonly location?: UserLocation | undefined;
+  /** Whether the search of X was to be limited, which is said not to be done. */
+  readonly xSearch: boolean;
 }
 
 const DEFAULT_RESULTS = 5;
@@ -102,7 +109,12 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
         const found = await runSearch(enginesFor(wish, engines), { ...asked, maxResults: granted });
         used = found.results.length;
         return {
-          result: { status: 'completed', query: asked.query, results: found.results.map(shownResult) },
+          result: {
+            status: 'completed',
+            query: asked.query,
+            results: found.results.map(shownResult),
+            ...(wish.xSearch ? { note: X_SEARCH_NOTE } : {}),
+          },
           annotations: citationsOf(found.results),
           used: { cost: found.cost, web_search_requests: 1 },
         };
@@ -155,6 +167,7 @@ function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): Opti
       maxCharacters: parsed.options.max_characters,
       domains: checked.filter,
       location: parsed.options.user_location,
+      xSearch: parsed.options.x_search != null,
     },
   };
 }

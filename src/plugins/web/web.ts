@@ -7,10 +7,16 @@ import { parseWebOptions, type SearchMode, type UserLocation } from '../../proto
 import { parseDomainFilter } from '../domains/domain-filter.ts';
 import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
 
-import { chooseSearch, nobodySearches, problemOfEngine, withNativeSearch } from '../search/choose-search.ts';
+import {
+  chooseSearch,
+  nativeOptions,
+  nobodySearches,
+  problemOfEngine,
+  withNativeSearch,
+  X_SEARCH_NOTE,
+} from '../search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
 import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
-import { nativeOptions } from '../search/native-search.ts';
 import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../pages/page-text.ts';
@@ -50,6 +56,8 @@ export interface WebRequestOptions {
   readonly domains: DomainFilter;
   /** Where the user is. */
   readonly location?: UserLocation | undefined;
+  /** Whether the search of X was to be limited, which is said not to be done. */
+  readonly xSearch: boolean;
 }
 
 /** What the search leaves for later hooks. */
@@ -81,12 +89,16 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
         const parameters = { ...request.parameters, web_search_options: { ...own, ...nativeOptions(wish) } };
-        context.stage({ name: 'web-search', summary: 'left to the provider', data: { engine: 'native' } });
+        context.stage({
+          name: 'web-search',
+          summary: 'left to the provider',
+          data: { engine: 'native', ...noteOf(wish) },
+        });
         return { type: 'continue', change: { parameters }, state: { native: true, results: [] } };
       }
       const query = searchText(request.messages);
       if (query === undefined) {
-        context.stage({ name: 'web-search', summary: 'no text to search for', data: { results: 0 } });
+        context.stage({ name: 'web-search', summary: 'no text to search for', data: { results: 0, ...noteOf(wish) } });
         return { type: 'continue', state: { native: false, results: [] } };
       }
       const { signal } = context;
@@ -96,7 +108,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
         name: 'web-search',
         summary: `${results.length} ${results.length === 1 ? 'result' : 'results'} from ${engine}`,
         cost_usd: cost,
-        data: { engine, results: results.length },
+        data: { engine, results: results.length, ...noteOf(wish) },
       });
       const prompt = wish.searchPrompt ?? usualSearchPrompt(context.wallClock());
       const messages = addResults(request.messages, results, prompt);
@@ -139,7 +151,13 @@ function parseOptions(value: JsonObject, engines: readonly SearchEngine[]): Opti
   if (!checked.ok) return checked;
   const { user_location: location } = parsed.options;
   const own = { engine, mode, searchPrompt, maxUses, location, maxResults: maxResults ?? DEFAULT_RESULTS };
-  return { ok: true, options: { ...own, domains: checked.filter } };
+  const xSearch = parsed.options.x_search != null;
+  return { ok: true, options: { ...own, xSearch, domains: checked.filter } };
+}
+
+/** What was not done although the request says it. */
+function noteOf({ xSearch }: WebRequestOptions): { readonly note?: string } {
+  return xSearch ? { note: X_SEARCH_NOTE } : {};
 }
 
 /** Characters of a query. Engines shorten it further as they need. */

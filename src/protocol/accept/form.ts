@@ -1,5 +1,4 @@
-import type { Rule } from './ruled.ts';
-import type { Schema } from './schema.ts';
+import type { Rule, Schema } from './schema.ts';
 
 /** Any schema. */
 export type AnySchema = Schema<unknown>;

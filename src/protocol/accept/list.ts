@@ -33,6 +33,12 @@ export function list<Item>(item: Schema<Item>, limits: ListLimits = {}): Schema<
       const start = issues.length;
       const items: Item[] = [];
       for (let index = 0; index < value.length; index += 1) {
+        // One wrong item among many costs no more than the reading of that one.
+        const accepted = item.accept(value[index]);
+        if (accepted !== REFUSED) {
+          items.push(accepted);
+          continue;
+        }
         const from = issues.length;
         items.push(item.parse(value[index], issues));
         if (issues.length === from) continue;

@@ -72,6 +72,12 @@ export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<un
     },
     parse: (given, issues) => {
       const from = issues.length;
+      // Of an object with too many pairs nothing is made.
+      const size = isJsonObject(given) ? Object.keys(given).length : 0;
+      if (size > most + 1) {
+        issues.push({ code: 'custom', message: tooManyPairs(most, size), path: [] });
+        return {};
+      }
       const pairs = parsePairs(given, issues);
       if (issues.length === from) checkPairs(pairs, value, { pairs: most, keyLength, key: wanted }, issues);
       return pairs;
@@ -80,6 +86,10 @@ export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<un
 }
 
 const ANY_KEY: readonly [RegExp, string] = [/(?:)/, ''];
+
+function tooManyPairs(most: number, size: number): string {
+  return `must have at most ${most} pairs, not ${size}`;
+}
 
 function checkPairs(
   given: Pairs<unknown>,
@@ -91,7 +101,7 @@ function checkPairs(
   const report = (message: string): void => {
     issues.push({ code: 'custom', message, path: [] });
   };
-  if (entries.length > pairs) return report(`must have at most ${pairs} pairs, not ${entries.length}`);
+  if (entries.length > pairs) return report(tooManyPairs(pairs, entries.length));
   for (const [key, member] of entries) {
     if (key.length > keyLength) return report(`has a key of more than ${keyLength} characters: "${echoKey(key)}"`);
     if (!form.test(key)) return report(`must have ${keys} as its keys, not "${echoKey(key)}"`);

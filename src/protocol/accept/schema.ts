@@ -1,5 +1,6 @@
 import type { Form } from './form.ts';
 import type { Issue } from './issue.ts';
+import { describeIssues, type Problem } from '../issues.ts';
 
 /** What {@link Schema.accept} gives back for a value that it does not accept at first sight. */
 export const REFUSED: unique symbol = Symbol('refused');
@@ -23,3 +24,108 @@ export interface Schema<Output> {
 
 /** The type of the values that a schema accepts. */
 export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
+
+/** A value that satisfies a schema, or the one problem worth telling. */
+export type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
+
+/** The value as a schema gives it back, or a refusal without reasons. */
+export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof REFUSED {
+  const accepted = schema.accept(value);
+  if (accepted !== REFUSED) return accepted;
+  const issues: Issue[] = [];
+  const parsed = schema.parse(value, issues);
+  return issues.length === 0 ? parsed : REFUSED;
+}
+
+/**
+ * Reads a value by a schema. Only a refused one is looked at in order, to say what is wrong with it.
+ *
+ * @param shown - What the caller sent, when the value was made from it: problems name what is there.
+ */
+export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
+  const accepted = schema.accept(value);
+  if (accepted !== REFUSED) return { ok: true, value: accepted };
+  const issues: Issue[] = [];
+  const parsed = schema.parse(value, issues);
+  return issues.length === 0 ? { ok: true, value: parsed } : { ok: false, ...describeIssues(issues, shown) };
+}
+
+/** A rule that no limit expresses. It runs when everything else about the value is right. */
+export interface Rule<Value> {
+  readonly test: (value: Value) => boolean;
+  /** What is wrong, as the end of a sentence that begins with the path. */
+  readonly says: string | ((value: Value) => string);
+  /** The member that is wrong, when it is not the value itself. */
+  readonly path?: readonly string[];
+  /** Whether the value is then not of this kind at all, rather than a wrong one of it: decides between alternatives. */
+  readonly decides?: boolean;
+}
+
+/** A value for which a rule holds as well. */
+export function ruled<Output>(inner: Schema<Output>, rule: Rule<Output>): Schema<Output> {
+  return {
+    form: { kind: 'ruled', inner, rule },
+    isOptional: inner.isOptional,
+    accept: (value) => {
+      const accepted = inner.accept(value);
+      return accepted === REFUSED || !rule.test(accepted) ? REFUSED : accepted;
+    },
+    parse: (value, issues) => {
+      const from = issues.length;
+      const parsed = inner.parse(value, issues);
+      if (issues.length === from && !rule.test(parsed)) issues.push(issueOf(rule, parsed));
+      return parsed;
+    },
+  };
+}
+
+function issueOf<Output>({ says, path = [], decides = false }: Rule<Output>, value: Output): Issue {
+  const message = typeof says === 'string' ? says : says(value);
+  return { code: 'custom', message, path: [...path], isMinor: !decides };
+}
+
+/** A value that may be left out. */
+export function optional<Output>(inner: Schema<Output>): Schema<Output | undefined> {
+  return {
+    form: { kind: 'optional', inner: () => inner },
+    isOptional: true,
+    accept: (value) => (value === undefined ? undefined : inner.accept(value)),
+    parse: (value, issues) => (value === undefined ? undefined : inner.parse(value, issues)),
+  };
+}
+
+/** A value that may be null. */
+export function nullable<Output>(inner: Schema<Output>): Schema<Output | null> {
+  return {
+    form: { kind: 'nullable', inner: () => inner },
+    isOptional: inner.isOptional,
+    accept: (value) => (value === null ? null : inner.accept(value)),
+    parse: (value, issues) => (value === null ? null : inner.parse(value, issues)),
+  };
+}
+
+/** A field that may be left out or null; both mean "not set". */
+export function nullish<Output>(inner: Schema<Output>): Schema<Output | null | undefined> {
+  return optional(nullable(inner));
+}
+
+/** A value that is made up when it is left out. */
+export function defaulted<Output>(inner: Schema<Output>, missing: () => Output): Schema<Output> {
+  return {
+    form: { kind: 'defaulted', inner: () => inner, missing },
+    isOptional: true,
+    // Objects are accepted by the members that they have, so what is missing is left to the other reading.
+    accept: () => REFUSED,
+    parse: (value, issues) => (value === undefined ? missing() : inner.parse(value, issues)),
+  };
+}
+
+/** A schema that is found when it is used, because it contains itself. */
+export function later<Output>(inner: () => Schema<Output>): Schema<Output> {
+  return {
+    form: { kind: 'later', inner },
+    isOptional: false,
+    accept: (value) => inner().accept(value),
+    parse: (value, issues) => inner().parse(value, issues),
+  };
+}

@@ -1,4 +1,4 @@
-import { nullish } from '../accept/absence.ts';
+import { nullish } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import { loose, strict } from '../accept/object.ts';
 import { jsonObject } from '../accept/record.ts';

@@ -73,7 +73,7 @@ export interface MessagesUsage {
   readonly estimated?: boolean;
 }
 
-/** Body of a whole answer to `POST /messages`. */
+/** Body of a non-streaming response to `POST /messages`. */
 export interface MessagesResult {
   /** Generation id; a provider of this wire gives its own. */
   readonly id: string;

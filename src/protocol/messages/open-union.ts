@@ -17,6 +17,6 @@ export function openUnion(
   const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
   return narrowed(loose({ type: text({ least: 1 }) }), ({ type }) => {
     const place = misplaced.get(type);
-    return place === undefined ? known.get(type) : { says: `may only stand in ${place}`, path: [] };
+    return place === undefined ? known.get(type) : { says: `may only be in ${place}`, path: [] };
   });
 }

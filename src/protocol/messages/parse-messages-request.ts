@@ -1,9 +1,8 @@
 import { THREAD_PATH } from '../dialect.ts';
-import { read } from '../accept/read.ts';
+import { read } from '../accept/schema.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
-import { inspectJson } from '../inspect-json.ts';
+import { inspectJson, isJsonObject } from '../json.ts';
 import { nameOf } from '../issues.ts';
-import { isJsonObject } from '../json.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from '../limits.ts';
 import { type MessagesRequest, messagesRequestSchema, type MessagesTurn } from './messages-request.ts';
 

@@ -1,4 +1,4 @@
-import { nullish, optional } from '../accept/absence.ts';
+import { nullish, optional } from '../accept/schema.ts';
 import { narrowed, tagged } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';

@@ -19,7 +19,7 @@ import { batchListSchema, batchSchema, deletedBatchSchema } from '../wire/batch.
 import { chatChunkSchema, chatResultSchema } from '../wire/chat.ts';
 import { embeddingResultSchema } from '../wire/embeddings.ts';
 import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
-import { messagesErrorSchema, messagesEventSchema, messagesResultSchema } from '../wire/messages.ts';
+import { messagesErrorSchema, messagesEventSchema, messagesResultSchema, tokenCountSchema } from '../wire/messages.ts';
 import {
   endpointListSchema,
   modelCardSchema,
@@ -63,6 +63,7 @@ const REQUESTS = {
   ProviderPreferences: zodOf(providerPreferencesSchema),
   PluginEntry: zodOf(pluginEntrySchema),
   MessagesRequest: zodOf(messagesRequestSchema),
+  TokenCountRequest: z.looseObject({ model: z.string().optional(), messages: z.array(z.looseObject({})).min(1) }),
   ResponsesRequest: zodOf(responsesRequestSchema),
   EmbeddingRequest: zodOf(embeddingRequest),
   NewBatch: zodOf(batchRequest),
@@ -80,6 +81,7 @@ const ANSWERS = {
   MessagesResult: messagesResultSchema,
   MessagesEvent: messagesEventSchema,
   MessagesError: messagesErrorSchema,
+  TokenCount: tokenCountSchema,
   ResponsesResult: responsesResultSchema,
   ResponsesEvent: responsesEventSchema,
   ResponsesError: responsesErrorSchema,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { AnySchema, Form, ListLimits, NumberLimits, TextLimits } from '../accept/form.ts';
 import { isMisplaced } from '../accept/choices.ts';
-import type { Rule } from '../accept/ruled.ts';
+import type { Rule } from '../accept/schema.ts';
 import { echoKey } from '../fault.ts';
 
 const written = new WeakMap<AnySchema, z.ZodType>();

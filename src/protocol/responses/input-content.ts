@@ -1,8 +1,7 @@
-import { nullish } from '../accept/absence.ts';
+import { nullish, ruled } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
-import { ruled } from '../accept/ruled.ts';
 import { constant, text, word } from '../accept/scalars.ts';
 import { type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';
 

@@ -1,4 +1,4 @@
-import { nullish } from '../accept/absence.ts';
+import { nullish } from '../accept/schema.ts';
 import type { AnySchema } from '../accept/form.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';

@@ -1,9 +1,8 @@
 import type { AnySchema } from '../accept/form.ts';
-import { read } from '../accept/read.ts';
+import { read } from '../accept/schema.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../fault.ts';
-import { inspectJson } from '../inspect-json.ts';
+import { inspectJson, isJsonObject, type JsonObject } from '../json.ts';
 import { nameOf } from '../issues.ts';
-import { isJsonObject, type JsonObject } from '../json.ts';
 import type { RequestLimits } from '../limits.ts';
 import { type InputItem, schemaOfItem } from './input-item.ts';
 import { type ResponsesRequest, responsesRequestSchema } from './responses-request.ts';

@@ -1,4 +1,4 @@
-import { nullish, optional } from '../accept/absence.ts';
+import { nullish, optional } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import type { AnySchema } from '../accept/form.ts';
 import { list } from '../accept/list.ts';
@@ -8,7 +8,7 @@ import { constant, flag, text, word } from '../accept/scalars.ts';
 import { functionName } from '../fields.ts';
 import { isServerToolType } from '../tools.ts';
 
-/** A function that the caller runs. Unlike in the chat form, its members stand beside `type`. */
+/** A function that the caller runs. Unlike in the chat form, its members are beside `type`. */
 export interface FunctionToolEntry {
   readonly type: 'function';
   readonly name: string;

@@ -47,6 +47,13 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     params: anyObject,
     generation_time: z.number().min(0),
     pipeline: z.array(pipelineStage),
+    applied: wireObject<NonNullable<RouterMetadata['applied']>>(
+      {},
+      {
+        rules: z.array(z.string()),
+        splits: z.array(z.object({ alias: z.string(), model: z.string(), by: z.string() })),
+      },
+    ),
   },
 );
 

@@ -40,6 +40,13 @@ export const messagesResultSchema = z.looseObject({
   router_metadata: routerMetadataSchema.optional(),
 });
 
+/** Schema of the answer to `POST /messages/count_tokens`. Open: a provider that counted may say more. */
+export const tokenCountSchema = z.looseObject({
+  input_tokens: count,
+  counted_by: z.enum(['provider', 'gpt-tokenizer', 'estimate']),
+  provider: z.string().optional(),
+});
+
 /** Schema of the data of an event of a stream on this wire. */
 export const messagesEventSchema = z.looseObject({ type: z.string() });
 

@@ -3,13 +3,12 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type EmbeddingsPart, joinEmbeddings } from '../embedding-codec.ts';
 import type { EmbeddingCall, EmbeddingReply } from '../../contracts/provider.ts';
 import { type CallDefaults, withDefaults } from './encode-call.ts';
-import type { AiSdkEmbeddingModel } from './model.ts';
+import type { AiSdkEmbeddingModel, ProviderOptions } from './model.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
 import { EncodeError } from '../codec.ts';
-import type { ProviderOptions } from './call-options.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 
 /** What a call of an embedding model is made with, besides the request. */

@@ -3,7 +3,7 @@ import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
-import { NINE_CHARACTERS } from '../openai-compatible/tool-call-ids.ts';
+import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 

@@ -15,15 +15,14 @@ import {
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { DownloadFile } from './media.ts';
-import type { ProviderOptions } from './call-options.ts';
-import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel } from './model.ts';
+import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel, type ProviderOptions } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 import { anyText, headerValue } from '../check-options.ts';
 import { callTimeouts, DECLARATION_OPTIONS } from '../../catalog/model-options.ts';
 
 /**
  * How a model of the AI SDK is offered: the model, and what is known about it. What it costs, how much it takes and what
- * it can do stands here or nowhere: it is never guessed from the model.
+ * it can do is here or nowhere: it is never guessed from the model.
  */
 export interface AiSdkDeclaration extends Omit<EndpointDeclaration, 'upstreamModel'> {
   /** Any language model or embedding model of AI SDK 5, 6 or 7. */

@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { decodeUsage, readFinishReason } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
-import { readThoughtSignature, ReasoningBlocks } from './reasoning-blocks.ts';
+import { readThoughtSignature, ReasoningBlocks } from './reasoning.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { imageId, textId } from '../signed-parts.ts';
 import { failureOfPart } from './thrown-failure.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
-import { toBase64 } from '../../platform/base64.ts';
+import { toBase64 } from '../../platform/data-url.ts';
 import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
@@ -166,7 +166,7 @@ export class PartDecoder {
       streamed,
     });
     if (end.type === 'broken') {
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider broke off its answer') });
+      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider ended its response early') });
       return;
     }
     this.#finished = true;

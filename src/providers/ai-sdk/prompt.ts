@@ -9,14 +9,14 @@ import type {
   PromptMessage,
   ProviderOptions,
   ResultPart,
+  SpecVersion,
   TextPrompt,
   ToolOutput,
   ToolResultPrompt,
-} from './call-options.ts';
+} from './model.ts';
 import type { AiSdkFamily } from './families.ts';
 import { fileData, fromAddress, type Media, type MediaPart, mediaTypeFor, readMedia } from './media.ts';
-import type { SpecVersion } from './model.ts';
-import { reasoningHistory, type SignedText } from './reasoning-history.ts';
+import { reasoningHistory, type SignedText } from './reasoning.ts';
 
 /** What a prompt is written for. */
 interface PromptTarget {

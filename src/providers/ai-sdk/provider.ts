@@ -13,14 +13,19 @@ import type {
 
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { fetchFiles } from './addresses.ts';
-import type { CallOptions } from './call-options.ts';
-import { guardedDownload } from './media.ts';
+import { fetchFiles, guardedDownload } from './media.ts';
+import {
+  type AiSdkModel,
+  type AiSdkUpstream,
+  type CallOptions,
+  isEmbeddingModel,
+  isLanguageModel,
+  looksLikeModel,
+} from './model.ts';
 import { embedWith } from './embed.ts';
 import { type CallDefaults, encodeCall } from './encode-call.ts';
 import { familyOf } from './families.ts';
 import { EncodeError } from '../codec.ts';
-import { type AiSdkModel, type AiSdkUpstream, isEmbeddingModel, isLanguageModel, looksLikeModel } from './model.ts';
 import {
   type AiSdkDeclaration,
   type AiSdkModelOptions,

@@ -2,6 +2,7 @@ import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, jobId } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type { NativeBatches, NativeJobCall, NativeResult, NativeState } from '../../contracts/native-batches.ts';
+import type { LoadedBatches } from '../first-use.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -12,19 +13,14 @@ const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
 const BETAS = 'anthropic-beta';
 
-/** What batches cost of the price of single requests. */
-const PRICE_FACTOR = 0.5;
-
 /**
  * Anthropic's Message Batches: requests inline, results as lines (upstreams 5.2). They carry no word of ours, so a batch
  * whose answer was lost cannot be told from those of others.
  */
-export function messageBatches(api: ProviderApi, codecs: BatchCodecs): NativeBatches {
+export function messageBatches(api: ProviderApi, codecs: BatchCodecs): LoadedBatches {
   const calls = new BatchApi(api);
   const readItem = batchedReader(api, codecs);
   return {
-    accepts: (operation) => operation !== '/v1/embeddings',
-    priceFactor: PRICE_FACTOR,
     async submit(submission) {
       // Beta features are those of the whole batch.
       const betas = new Set<string>();
@@ -116,4 +112,4 @@ function withBatchUsage(reply: ReturnType<NativeBatches['read']>, text: string):
   return { ...reply, result: { ...reply.result, usage: { ...reply.result.usage, ...told } } };
 }
 
-const UNKNOWN = failure('bad_response', 'The provider sent an outcome of this request that nobody knows');
+const UNKNOWN = failure('bad_response', 'The provider sent an unknown outcome of this request');

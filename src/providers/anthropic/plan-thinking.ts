@@ -108,7 +108,7 @@ function effortOf(wanted: string | undefined, known: readonly ClaudeEffort[]): C
   return known.findLast((effort) => reachable.has(effort)) ?? known[0];
 }
 
-/** The weakest effort whose share of the limit holds a budget. */
+/** The weakest effort whose share of the limit applies a budget. */
 function effortOfBudget(budget: number, maxTokens: number): ReasoningEffort {
   const share = budget / maxTokens;
   return (['minimal', 'low', 'medium', 'high'] as const).find((effort) => share <= EFFORT_SHARES[effort]) ?? 'max';

@@ -1,25 +1,13 @@
 import { anyText, checkProviderShape } from '../check-options.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
+import type { BatchesOnFirstUse } from '../first-use.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { messageBatches } from './native-batches.ts';
 import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { Codec } from '../codec.ts';
-import { originalIds } from '../tool-ids.ts';
-import type { ErrorContext } from '../upstream-failure.ts';
-import { type DecodeContext, decodeResult } from './decode-result.ts';
-import { namesUpload } from './encode-content.ts';
-import { encodeRequest } from './encode-request.ts';
-import { wireModelName } from './plan-thinking.ts';
-import { mayForceFormat } from './plan-format.ts';
-import { MessagesStreamDecoder } from './stream-decoder.ts';
-import { TOOL_ID_RULE } from './blocks.ts';
-import * as read from '../../platform/json.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
@@ -67,9 +55,15 @@ export function anthropic<const Models extends ModelTable = never>(
     timeouts: options.timeouts,
     nativeSearch: 'filtered',
     readsFiles: true,
-    codec: messagesCodec(betas),
-    dialectCodecs: { messages: nativeMessagesCodec(betas) },
-    batches: (options.nativeBatches ?? root === BASE_URL) ? messageBatches : undefined,
+    codec: {
+      unsupported: NO_WORDS,
+      hasEmbeddings: false,
+      load: async () => (await import('./codec.ts')).messagesCodec(betas),
+    },
+    dialectCodecs: {
+      messages: { hasEmbeddings: false, load: async () => (await import('./codec.ts')).nativeMessagesCodec(betas) },
+    },
+    batches: (options.nativeBatches ?? root === BASE_URL) ? BATCHES : undefined,
     baseURL: `${root}/v1`,
     apiKey,
     authorization: (key) => ['x-api-key', key],
@@ -78,15 +72,19 @@ export function anthropic<const Models extends ModelTable = never>(
   });
 }
 
+/** Its batches cost half the price of single requests. */
+const BATCHES: BatchesOnFirstUse = {
+  accepts: (operation) => operation !== '/v1/embeddings',
+  priceFactor: 0.5,
+  // They carry nothing to know them by.
+  findsLost: false,
+  load: async () => (await import('./native-batches.ts')).messageBatches,
+};
+
 /** True when the environment holds a key. */
 export function hasAnthropicKey(): boolean {
   return readEnvironment(API_KEY_VARIABLE) !== undefined;
 }
-
-/** What the API wants to hear before it takes the ids of uploaded files. */
-const FILES_BETA = 'files-api-2025-04-14';
-
-const PATH = '/messages';
 
 /** Parameters of chat completions that the API does not have. */
 const NO_WORDS: readonly ParameterName[] = [
@@ -101,62 +99,3 @@ const NO_WORDS: readonly ParameterName[] = [
   'prediction',
   'seed',
 ];
-
-/**
- * The Messages API for callers who ask in the chat form.
- *
- * @param betas - Beta features of every request.
- */
-function messagesCodec(betas: readonly string[]): Codec {
-  return {
-    path: () => PATH,
-    unsupported: NO_WORDS,
-    encode: encodeRequest,
-    headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
-    decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
-    streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
-  };
-}
-
-/** The Messages API for callers who ask in its own shape: their body goes out as it is, and the answer comes back so. */
-function nativeMessagesCodec(betas: readonly string[]): Codec {
-  return {
-    path: () => PATH,
-    encode({ native, stream, endUser }, { upstreamModel }) {
-      const body = native?.body ?? {};
-      const metadata = read.object(body['metadata']);
-      return {
-        ...body,
-        model: wireModelName(upstreamModel),
-        stream,
-        metadata: { ...metadata, user_id: endUser },
-      };
-    },
-    headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? [])]),
-    decodeResult: (body, context) => decodeResult(body, { ...context, ...NATIVE }),
-    streamDecoder: (context) => new MessagesStreamDecoder({ ...context, ...NATIVE }),
-  };
-}
-
-const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
-
-function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
-  return {
-    ...context,
-    native: false,
-    formatTool: mayForceFormat(request),
-    originalId: originalIds(request.messages, TOOL_ID_RULE),
-  };
-}
-
-/** Betas that what the request holds cannot do without. */
-function neededBetas({ messages }: NormalizedRequest): readonly string[] {
-  const uploads = messages.some(
-    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'file' && namesUpload(part)),
-  );
-  return uploads ? [FILES_BETA] : [];
-}
-
-function betaHeader(betas: readonly string[]): readonly string[] {
-  return betas.length === 0 ? [] : ['anthropic-beta', [...new Set(betas)].join(',')];
-}

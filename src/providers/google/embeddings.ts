@@ -14,7 +14,7 @@ import { parseDataUrl } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
-import { modelPath } from './model-path.ts';
+import { modelPath } from './wire.ts';
 
 /** Inputs that one call may have. */
 const MAX_INPUTS = 100;

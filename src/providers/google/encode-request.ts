@@ -5,10 +5,9 @@ import { encodeGeneration, type Takes } from './encode-generation.ts';
 import { type EncodedTools, encodeFunctions, encodeSearch, wireName } from './encode-tools.ts';
 import { familyOf, type ModelFamily } from './families.ts';
 import type { Content, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
-import { tierToAsk } from '../wanted-tier.ts';
+import { EncodeError, tierToAsk } from '../codec.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from '../../protocol/message.ts';
-import { EncodeError } from '../codec.ts';
 import { type AssistantContext, encodeAssistant } from './encode-assistant.ts';
 import { encodeMedia, type MediaContext } from './media-parts.ts';
 import { parseJson } from '../upstream-failure.ts';
@@ -39,7 +38,7 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
 
 /**
  * Writes a request for `generateContent`. Parameters that Google or the endpoint does not take are left out; those the
- * caller left out stay out.
+ * client disconnected out stay out.
  */
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, context: EncodeContext): JsonObject {
   const family = familyOf(endpoint.upstreamModel);
@@ -153,7 +152,7 @@ function placeInstructions(instructions: readonly Part[], turns: Turns, { family
   const ownPlace = family.systemInstruction && turns.contents.length > 0;
   if (!ownPlace) turns.prefix(instructions);
   if (turns.contents.length === 0) {
-    throw new EncodeError('messages must say something: Google refuses a conversation in which nobody said a word');
+    throw new EncodeError('messages must say something: Google refuses a conversation without a word');
   }
   return {
     ...(ownPlace && instructions.length > 0 ? { systemInstruction: { parts: instructions } } : {}),

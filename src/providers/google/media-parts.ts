@@ -2,8 +2,7 @@ import type { AudioPart, ContentPart, FilePart } from '../../protocol/content-pa
 import { EncodeError } from '../codec.ts';
 import type { ModelFamily } from './families.ts';
 import type { GoogleSurface, InlineData, Part } from './wire.ts';
-import { toBase64 } from '../../platform/base64.ts';
-import { parseDataUrl, typeOfName as registeredTypeOfName } from '../../platform/data-url.ts';
+import { parseDataUrl, toBase64, typeOfName as registeredTypeOfName } from '../../platform/data-url.ts';
 
 /** Where media go, which decides how they may be named. */
 export interface MediaContext {

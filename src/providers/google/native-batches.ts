@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type {
-  NativeBatches,
   NativeCall,
   NativeJob,
   NativeJobCall,
@@ -11,9 +10,10 @@ import type {
 import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import type { LoadedBatches } from '../first-use.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { modelPath } from './model-path.ts';
+import { modelPath } from './wire.ts';
 import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
 
@@ -97,8 +97,6 @@ function metadataOf({ metadata }: JsonObject): JsonObject {
 }
 
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };
-/** What batches cost of the price of single requests. */
-const PRICE_FACTOR = 0.5;
 /** Batches that are looked at together: those of others may carry their answers. */
 const PAGE = 20;
 /** Pages of them that are looked at. */
@@ -114,7 +112,7 @@ const GONE_FILE = new Set([403, 404]);
  *
  * @param version - Last part of the base URL.
  */
-export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: string): NativeBatches {
+export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: string): LoadedBatches {
   const calls = new BatchApi(api);
   const uploads = `/../upload/${version}/files`;
 
@@ -161,8 +159,6 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
   }
 
   return {
-    accepts: (operation) => operation !== '/v1/embeddings',
-    priceFactor: PRICE_FACTOR,
     async find(lookup) {
       for (let pages = 0, token = ''; pages < MAX_PAGES; pages += 1) {
         const from = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`;

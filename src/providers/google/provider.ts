@@ -1,30 +1,14 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import { anyText, checkProviderShape } from '../check-options.ts';
+import type { BatchesOnFirstUse } from '../first-use.ts';
 import { httpProvider } from '../http-provider.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
 import type { ModelIds } from '../openai-compatible/vendors.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { geminiBatches } from './native-batches.ts';
 import { group, kind, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { Codec, DecodedResult } from '../codec.ts';
-import { callIdPrefix } from '../tool-ids.ts';
-import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
-import { type AnswerContext, AnswerReader } from './answer-reader.ts';
-import { encodeRequest } from './encode-request.ts';
-import { SignatureMemory } from './encode-assistant.ts';
-import { googleEmbeddings } from './embeddings.ts';
-import { modelPath } from './model-path.ts';
-import type { GoogleSurface } from './wire.ts';
-import { failure } from '../../core/fallback/failure.ts';
-import { scatter, type StreamPiece } from '../../core/stream/pieces.ts';
-import type { StreamDecoder } from '../piece-stream.ts';
-import type { SseEvent } from '../sse.ts';
-import { ResultCollector } from '../../core/stream/collect.ts';
-import type { Choice } from '../../protocol/chat-result.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;
@@ -121,8 +105,16 @@ export function google<const Models extends ModelTable = never>(
       timeouts: options.timeouts,
       nativeSearch: 'alone',
       readsFiles: true,
-      codec: googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined),
-      batches: hasBatches ? (api, codecs) => geminiBatches(api, codecs, version) : undefined,
+      codec: {
+        unsupported: NO_WORDS,
+        // Vertex has another wire for embeddings.
+        hasEmbeddings: !vertex,
+        async load() {
+          const { googleCodec } = await import('./codec.ts');
+          return googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined);
+        },
+      },
+      batches: hasBatches ? batchesOf(version) : undefined,
       baseURL,
       apiKey,
       authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],
@@ -131,6 +123,23 @@ export function google<const Models extends ModelTable = never>(
     },
     problems,
   );
+}
+
+/**
+ * Its batches cost half the price of single requests.
+ *
+ * @param version - Last part of the base URL.
+ */
+function batchesOf(version: string): BatchesOnFirstUse {
+  return {
+    accepts: (operation) => operation !== '/v1/embeddings',
+    priceFactor: 0.5,
+    findsLost: true,
+    async load() {
+      const { geminiBatches } = await import('./native-batches.ts');
+      return (api, codecs) => geminiBatches(api, codecs, version);
+    },
+  };
 }
 
 /** Google, when its key is in the environment. */
@@ -152,115 +161,3 @@ const NO_WORDS: readonly ParameterName[] = [
   'parallel_tool_calls',
   'verbosity',
 ];
-
-/** Google's native API: `generateContent`. */
-function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
-  const memory = new SignatureMemory();
-
-  function answerContext(context: ErrorContext, request: NormalizedRequest): AnswerContext {
-    return {
-      ...context,
-      request,
-      idPrefix: callIdPrefix(request),
-      remember: (callId, signature) => memory.remember(request.account.id, callId, signature),
-    };
-  }
-
-  return {
-    unsupported: NO_WORDS,
-    path: ({ stream }, { upstreamModel }) =>
-      `/${modelPath(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-    encode: (request, endpoint) =>
-      encodeRequest(request, endpoint, {
-        surface,
-        safetySettings,
-        recall: (callId) => memory.recall(request.account.id, callId),
-      }),
-    decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
-    streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
-    // Vertex has another wire for embeddings.
-    embeddings: surface.vertex ? undefined : googleEmbeddings(),
-  };
-}
-
-/**
- * Decodes the events of `streamGenerateContent?alt=sse`. The wire has no end mark: a stream is complete when a
- * candidate said how it ended, and whatever follows is usage and signatures.
- */
-export class GoogleStreamDecoder implements StreamDecoder {
-  readonly #context: AnswerContext;
-  readonly #reader: AnswerReader;
-  #closing = false;
-
-  constructor(context: AnswerContext) {
-    this.#context = context;
-    this.#reader = new AnswerReader(context);
-  }
-
-  event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
-    const line = data.trim();
-    // Proxies that speak another wire as well may add its end mark.
-    if (line === '' || line === '[DONE]') return;
-    const responses = parseObjects(line);
-    if (responses === undefined) {
-      // An event that the end of the body cut off is no surprise: what came before tells whether the response is
-      // complete.
-      if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
-      pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
-      return;
-    }
-    for (const response of responses) {
-      this.#reader.read(event === 'error' && !('error' in response) ? { error: response } : response, pieces);
-    }
-  }
-
-  closing(): void {
-    this.#closing = true;
-  }
-
-  body(body: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(body, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
-    else pieces.push({ type: 'failure', failure: decoded.failure });
-  }
-
-  end(): void {}
-}
-
-/**
- * Decodes a non-streaming response, or the array of answers that a stream without server-sent events is. A body that is
- * HTML, empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
- */
-export function decodeResult(body: string, context: AnswerContext): DecodedResult {
-  const trimmed = body.trim();
-  if (trimmed === '') return bad('The provider sent an empty answer');
-  if (trimmed.startsWith('<')) return bad('The provider sent a web page instead of an answer');
-  const value = parseJson(trimmed);
-  if (value === undefined) return bad('The provider sent an answer that is not valid JSON');
-  const responses = (Array.isArray(value) ? value : [value]).filter(isJsonObject);
-  const reader = new AnswerReader(context);
-  const pieces: StreamPiece[] = [];
-  for (const response of responses) reader.read(response, pieces);
-  const broken = pieces.find((piece) => typeof piece === 'object' && piece.type === 'failure');
-  if (typeof broken === 'object' && broken.type === 'failure') return { ok: false, failure: broken.failure };
-  const collector = new ResultCollector();
-  for (const piece of pieces) collector.add(piece);
-  const { choices, ...rest } = collector.result();
-  if (choices.length === 0) return bad('The provider sent an answer without candidates');
-  return { ok: true, result: { ...rest, choices: choices.map((choice) => complete(choice, reader)) } };
-}
-
-/**
- * A non-streaming response has ended, also where it does not say how; one that was held back says nothing rather than
- * "".
- */
-function complete(choice: Choice, reader: AnswerReader): Choice {
-  const { anything, calls } = reader.saidBy(choice.index);
-  const reason = choice.finish_reason ?? (calls ? 'tool_calls' : 'stop');
-  const content = reason === 'content_filter' && !anything ? null : choice.message.content;
-  return { ...choice, finish_reason: reason, message: { ...choice.message, content } };
-}
-
-function bad(message: string): DecodedResult {
-  return { ok: false, failure: failure('bad_response', message) };
-}

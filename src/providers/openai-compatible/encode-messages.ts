@@ -2,8 +2,7 @@ import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
-import type { Dialect } from './dialect.ts';
-import { toolIdRule } from './tool-call-ids.ts';
+import { type Dialect, toolIdRule } from './dialect.ts';
 
 /**
  * Writes messages as a server of this dialect accepts them. Members that only this contract knows are taken out:

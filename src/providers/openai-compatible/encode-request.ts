@@ -6,7 +6,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Dialect } from './dialect.ts';
 import { encodeMessages, markLastBlock } from './encode-messages.ts';
-import { tierToAsk } from '../wanted-tier.ts';
+import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
@@ -14,7 +14,7 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
  * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
- * take are left out; those the caller left out stay out.
+ * take are left out; those the client disconnected out stay out.
  */
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
   const takes = (name: ParameterName): boolean =>

@@ -2,7 +2,6 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { BatchApi, jobId, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {
-  NativeBatches,
   NativeCall,
   NativeJob,
   NativeJobCall,
@@ -10,8 +9,9 @@ import type {
   NativeResult,
   NativeSubmission,
 } from '../../contracts/native-batches.ts';
+import type { BatchWire } from './batch-wires.ts';
+import type { LoadedBatches } from '../first-use.ts';
 import type { ProviderApi } from '../provider-api.ts';
-import { badAnswer, type BatchWire } from './job-wire.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { serialize } from '../serialize.ts';
 import { isError } from '../error-shape.ts';
@@ -26,8 +26,6 @@ interface FileBatchOptions {
   readonly wire: BatchWire;
   /** Endpoints that batches may be for. */
   readonly paths: ReadonlySet<BatchPath>;
-  /** What batches cost of the price of single requests, where that is known. */
-  readonly priceFactor: number | undefined;
 }
 
 /** Where a batch is marked as ours, so that it is found again when the answer to its creation was lost. */
@@ -40,11 +38,7 @@ const CLOCK_SKEW_SECONDS = 3_600;
 const OVER = /^(failed|expired|timeout_exceeded|cancelling|cancellation_requested|cancelled)$/i;
 
 /** A batch API over files: one of requests goes up, a batch is made over it, and files of results come down. */
-export function fileBatches(
-  api: ProviderApi,
-  codecs: BatchCodecs,
-  { wire, paths, priceFactor }: FileBatchOptions,
-): NativeBatches {
+export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths }: FileBatchOptions): LoadedBatches {
   const calls = new BatchApi(api);
   const files = new BatchFiles(calls);
 
@@ -62,11 +56,6 @@ export function fileBatches(
   }
 
   return {
-    accepts(operation) {
-      if (operation === '/v1/embeddings') return codecs.embeddings !== undefined && paths.has('/embeddings');
-      return paths.has('/chat/completions');
-    },
-    priceFactor,
     async find(lookup) {
       const oldest = lookup.createdAt / 1_000 - CLOCK_SKEW_SECONDS;
       for (let page = 0, after: string | undefined; page < MAX_PAGES; page += 1) {
@@ -267,4 +256,9 @@ function failureOf(status: number, body: unknown, context: ErrorContext): Attemp
     return failureOfResponse(status, () => undefined, text, context);
   }
   return isJsonObject(body) && isError(body['error']) ? failureInBand(body, context) : UNANSWERED;
+}
+
+/** An answer of the batch API that is not what it should be. */
+function badAnswer(what: string): NativeReply<never> {
+  return { ok: false, failure: failure('bad_response', `The provider sent ${what}`) };
 }

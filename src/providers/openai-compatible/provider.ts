@@ -1,70 +1,13 @@
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { BATCH_PAGE, type BatchWire, JOB_WIRE } from './job-wire.ts';
+import type { BatchPath } from './native-batches.ts';
+import type { BatchesOnFirstUse, CodecOnFirstUse } from '../first-use.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { type ModelTable, OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
-import { type BatchPath, fileBatches } from './native-batches.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec } from '../codec.ts';
-import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import type { ErrorContext } from '../upstream-failure.ts';
-import { type DecodeContext, decodeResult } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
-import { embeddingsCodec } from './embeddings.ts';
-import { encodeRequest } from './encode-request.ts';
-import { ChatStreamDecoder } from './stream-decoder.ts';
-import { toolIdRule } from './tool-call-ids.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
-import { responsesCodec } from '../openai-responses/codec.ts';
-import * as read from '../../platform/json.ts';
-
-/** The batches of OpenAI and of servers like it (upstreams 5.1, 5.4). */
-const FILE_WIRE: BatchWire = {
-  path: '/batches',
-  resultFiles: ['output_file_id', 'error_file_id'],
-  lineOf: (id, url, body) => ({ custom_id: id, method: 'POST', url, body }),
-  creationOf: ({ file, url, metadata }) => ({
-    input_file_id: file,
-    endpoint: url,
-    completion_window: '24h',
-    metadata,
-  }),
-  listQuery(_page, after) {
-    return `limit=${BATCH_PAGE}${after === undefined ? '' : `&after=${encodeURIComponent(after)}`}`;
-  },
-  hasMore: ({ has_more: more }, listed) => more === true && read.text(listed.at(-1)?.['id']) !== undefined,
-  inputOf: (batch) => batch['input_file_id'],
-  expiryOf,
-  stateOf(batch, present) {
-    const { status } = batch;
-    switch (status) {
-      case 'completed':
-      case 'expired':
-      case 'cancelled':
-        return { status: 'ended', outcome: status };
-      case 'failed':
-        return { status: 'ended', outcome: status, message: reasonOf(batch, present) };
-      default:
-        return { status: 'running', expiresAt: expiryOf(batch) };
-    }
-  },
-};
-
-function expiryOf({ expires_at: seconds }: JsonObject): number | undefined {
-  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
-}
-
-/** What a batch that failed as a whole failed for: the first of its errors. */
-function reasonOf({ errors }: JsonObject, present: (text: string) => string | undefined): string | undefined {
-  const data: unknown = isJsonObject(errors) ? errors['data'] : undefined;
-  const first = read.list(data).find(isJsonObject);
-  const message = read.text(first?.['message']) ?? read.text(first?.['code']);
-  if (message === undefined) return undefined;
-  const line = first?.['line'];
-  return present(typeof line === 'number' ? `${message} (request ${line})` : message);
-}
 
 /**
  * A provider that speaks the chat completions wire.
@@ -77,9 +20,6 @@ export function openaiCompatible<const Models extends ModelTable>(
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
-  const { batchWire = 'files', batchPriceFactor } = dialect;
-  const wire = BATCH_WIRES[batchWire];
-  const paths = new Set<BatchPath>(dialect.batchPaths ?? BATCH_PATHS);
   return httpProvider<Extract<keyof Models, string>>(
     {
       slug,
@@ -89,11 +29,13 @@ export function openaiCompatible<const Models extends ModelTable>(
       zeroDataRetention,
       timeouts: options.timeouts,
       readsFiles: dialect.readsFiles,
-      codec: chatCompletionsCodec(dialect),
+      codec: {
+        unsupported: dialect.unsupported,
+        hasEmbeddings: true,
+        load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect),
+      },
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
-      batches: nativeBatches
-        ? (api, codecs) => fileBatches(api, codecs, { wire, paths, priceFactor: batchPriceFactor })
-        : undefined,
+      batches: nativeBatches ? batchesOf(dialect) : undefined,
       baseURL,
       query,
       apiKey,
@@ -105,8 +47,24 @@ export function openaiCompatible<const Models extends ModelTable>(
   );
 }
 
-const BATCH_WIRES = { files: FILE_WIRE, jobs: JOB_WIRE };
 const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];
+
+/** Batches over files, at the server's paths that take any. */
+function batchesOf({ batchWire = 'files', batchPriceFactor, batchPaths = BATCH_PATHS }: Dialect): BatchesOnFirstUse {
+  const paths = new Set<BatchPath>(batchPaths);
+  return {
+    accepts: (operation) => paths.has(operation === '/v1/embeddings' ? '/embeddings' : '/chat/completions'),
+    priceFactor: batchPriceFactor,
+    findsLost: true,
+    async load() {
+      const [{ fileBatches }, { BATCH_WIRES }] = await Promise.all([
+        import('./native-batches.ts'),
+        import('./batch-wires.ts'),
+      ]);
+      return (api, codecs) => fileBatches(api, codecs, { wire: BATCH_WIRES[batchWire], paths });
+    },
+  };
+}
 
 function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
   if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
@@ -114,39 +72,19 @@ function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): Con
   return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
 }
 
-/** The chat completions wire in one dialect. */
-function chatCompletionsCodec(dialect: Dialect): Codec {
-  const rule = toolIdRule(dialect);
-
-  function contextOf(context: ErrorContext, request: NormalizedRequest): DecodeContext {
-    const originalId = originalIds(request.messages, rule);
-    return { ...context, dialect, idPrefix: callIdPrefix(request), originalId };
-  }
-
-  return {
-    path: () => '/chat/completions',
-    unsupported: dialect.unsupported,
-    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
-    embeddings: embeddingsCodec(dialect),
-    streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
-  };
-}
-
 /** Shapes besides chat completions that servers of this family speak. */
 export type NativeDialect = Extract<DialectName, 'responses'>;
 
-const CODECS: Readonly<Record<NativeDialect, (dialect: Dialect) => Codec>> = { responses: responsesCodec };
-
 /** Every {@link NativeDialect}. */
-const NATIVE_DIALECTS = Object.keys(CODECS) as readonly NativeDialect[];
+const NATIVE_DIALECTS: readonly NativeDialect[] = ['responses'];
 
 /** The codecs of the shapes that a server speaks. */
 function nativeCodecs(
   names: readonly NativeDialect[],
   dialect: Dialect,
-): Readonly<Partial<Record<DialectName, Codec>>> {
+): Readonly<Partial<Record<DialectName, CodecOnFirstUse>>> {
   // Unknown names are reported by the check of the options.
-  const known = names.filter((name) => NATIVE_DIALECTS.includes(name));
-  return Object.fromEntries(known.map((name) => [name, CODECS[name](dialect)]));
+  if (!names.includes('responses')) return {};
+  const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(dialect);
+  return { responses: { hasEmbeddings: false, load } };
 }

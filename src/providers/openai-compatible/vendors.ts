@@ -1,7 +1,7 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { readEnvironment } from '../../platform/environment-variables.ts';
+import { readEnvironment } from '../../platform/environment.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { openaiCompatible } from './provider.ts';
 import { anything, type OptionShape } from '../../platform/option-kinds.ts';

@@ -1,6 +1,5 @@
-import type { Assignment } from './assignment.ts';
+import type { Assignment, Prompt } from './prompt.ts';
 import type { Chance } from './chance.ts';
-import type { Prompt } from './prompt.ts';
 import { writeAnswer, writeReasoning } from './prose.ts';
 import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';

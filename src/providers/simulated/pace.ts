@@ -19,7 +19,7 @@ export class Pace {
   readonly #speed: Speed;
   readonly #chance: Chance;
   readonly #signal: AbortSignal;
-  readonly #onAbort = (): void => this.stop(failure('aborted', 'The caller went away'));
+  readonly #onAbort = (): void => this.stop(failure('aborted', 'The client disconnected'));
   #stopped: AttemptFailure | undefined;
   #timer: Timer;
   #wake: (() => void) | undefined;

@@ -2,15 +2,22 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';
-import type { FactsPiece, ReportedUsage } from '../../core/stream/pieces.ts';
+import {
+  escapeText,
+  type FactsPiece,
+  type FinishPiece,
+  type ReportedUsage,
+  type StreamPiece,
+} from '../../core/stream/pieces.ts';
 import type { Message } from '../../protocol/message.ts';
-import { messageTokens, piecesOf, PromptCache, toolTokens } from './answer-pieces.ts';
-import { type Assignment, readAssignment } from './assignment.ts';
+import { type Assignment, readAssignment, readPrompt } from './prompt.ts';
 import { Chance, hashText } from './chance.ts';
-import { type Draft, draftAnswer, draftScripted } from './draft.ts';
+import { type Draft, draftAnswer, type DraftCall, draftScripted } from './draft.ts';
 import type { PacedPieces } from './pace.ts';
-import { readPrompt } from './prompt.ts';
 import type { AnswerScript } from './options.ts';
+import type { FinishReason } from '../../protocol/chat-result.ts';
+import { likelyTokens } from '../../core/normalize/token-estimate.ts';
+import type { FunctionTool } from '../../protocol/tools.ts';
 
 /** An answer that is ready to be handed out, or the reason why there is none. */
 export type Response =
@@ -117,4 +124,155 @@ function fingerprintOf(message: Message): number {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** An answer as a stream has it. */
+interface TokenStream {
+  /** One piece per token that is shown. */
+  readonly pieces: readonly StreamPiece[];
+  /** Tokens that were thought but are not shown. They take time before the first piece. */
+  readonly hiddenTokens: number;
+  readonly reasoningTokens: number;
+  /** All tokens, reasoning included. */
+  readonly completionTokens: number;
+  readonly finish: FinishPiece;
+}
+
+/** Cuts an answer at its stop sequences and its token limits, and into the pieces of a stream. */
+function piecesOf(draft: Draft, { maxTokens, stop, reasoning }: Assignment): TokenStream {
+  const budget = new TokenBudget(maxTokens);
+  const thought = budget.take(tokenize(draft.reasoning).slice(0, reasoning?.maxTokens));
+  const content = budget.take(tokenize(cutAtStop(draft.text, stop)));
+  const hidden = reasoning?.hidden === true;
+  const pieces: StreamPiece[] = [
+    ...(hidden ? [] : thought.map(reasoningPiece)),
+    ...content.map(escapeText),
+    ...draft.calls.flatMap((call, index) => callPieces(call, index, budget)),
+  ];
+  const complete: FinishReason = draft.calls.length > 0 ? 'tool_calls' : 'stop';
+  const reason = budget.exceeded ? 'length' : complete;
+  return {
+    pieces,
+    hiddenTokens: hidden ? thought.length : 0,
+    reasoningTokens: thought.length,
+    completionTokens: budget.taken,
+    finish: { type: 'finish', index: 0, reason, native: reason },
+  };
+}
+
+/** Counts the tokens of an answer and says when there are too many. */
+class TokenBudget {
+  readonly #limit: number;
+  taken = 0;
+  exceeded = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** As many tokens as there is room for. */
+  take(tokens: readonly string[]): readonly string[] {
+    const kept = tokens.slice(0, Math.max(0, this.#limit - this.taken));
+    this.taken += kept.length;
+    if (kept.length < tokens.length) this.exceeded = true;
+    return kept;
+  }
+}
+
+/** The text in front of the first stop sequence. */
+function cutAtStop(text: string, stop: readonly string[]): string {
+  const ends = stop.map((sequence) => text.indexOf(sequence)).filter((position) => position >= 0);
+  return ends.length === 0 ? text : text.slice(0, Math.min(...ends));
+}
+
+function reasoningPiece(text: string): StreamPiece {
+  const detail = { type: 'reasoning.text', text, format: 'unknown', index: 0 } as const;
+  return { type: 'delta', index: 0, delta: { reasoning: text, reasoning_details: [detail] } };
+}
+
+/** First id and name, which count as one token, then the arguments bit by bit. */
+function callPieces(call: DraftCall, index: number, budget: TokenBudget): readonly StreamPiece[] {
+  const { id, name } = call;
+  if (budget.take([name]).length === 0) return [];
+  const head = { index, id, type: 'function', function: { name, arguments: '' } } as const;
+  const tail = budget.take(tokenize(call.arguments)).map((text) => ({ index, function: { arguments: text } }));
+  return [head, ...tail].map((fragment): StreamPiece => ({
+    type: 'delta',
+    index: 0,
+    delta: { tool_calls: [fragment] },
+  }));
+}
+
+/** A word or a piece of one with the space before it, a single sign, or a rest of space. */
+const TOKEN = /\s*[\p{L}\p{M}\p{N}]{1,10}|\s*[^\s\p{L}\p{M}\p{N}]|\s+/gu;
+
+/** Tokens that a message costs beside its text. */
+const PER_MESSAGE = 4;
+
+/** Tokens of parts that are not text, about what real providers count. */
+const PER_PART: Readonly<Record<string, number | undefined>> = {
+  image_url: 260,
+  input_audio: 320,
+  video_url: 1_800,
+  file: 560,
+};
+
+/** Cuts text into the tokens that are streamed and counted. Joined, they are the text again. */
+function tokenize(text: string): readonly string[] {
+  return text.match(TOKEN) ?? [];
+}
+
+/** Estimated tokens of one message of the prompt. */
+export function messageTokens(message: Message): number {
+  const { content } = message;
+  let tokens = PER_MESSAGE;
+  if (typeof content === 'string') tokens += likelyTokens(content);
+  else {
+    for (const part of content ?? [])
+      tokens += part.type === 'text' ? likelyTokens(part.text) : (PER_PART[part.type] ?? 0);
+  }
+  if (message.role !== 'assistant') return tokens;
+  for (const { function: call } of message.tool_calls ?? []) tokens += likelyTokens(call.name + call.arguments);
+  return tokens;
+}
+
+/** Estimated tokens that the declarations of tools add to the prompt. */
+function toolTokens(tools: readonly FunctionTool[]): number {
+  return tools.length === 0 ? 0 : likelyTokens(JSON.stringify(tools.map((tool) => tool.function)));
+}
+
+/** What is remembered of the last prompt of a session. */
+interface CachedPrompt {
+  readonly fingerprints: readonly number[];
+  readonly tokens: readonly number[];
+}
+
+/** Sessions that are remembered at a time; the oldest go first. */
+const MAX_SESSIONS = 1_000;
+
+/** The prompt caches of all endpoints. A session that moves to another endpoint finds nothing there, as in reality. */
+export class PromptCache {
+  readonly #prompts = new Map<string, CachedPrompt>();
+
+  /**
+   * Tokens of the leading messages that this prompt shares with the last one under the same key. Remembers the new one.
+   *
+   * @param key - Account, session and endpoint.
+   * @param prompt - A hash and the tokens of each message.
+   */
+  read(key: string, prompt: CachedPrompt): number {
+    const known = this.#prompts.get(key);
+    this.#prompts.delete(key);
+    this.#prompts.set(key, prompt);
+    for (const oldest of this.#prompts.keys()) {
+      if (this.#prompts.size <= MAX_SESSIONS) break;
+      this.#prompts.delete(oldest);
+    }
+    let cached = 0;
+    for (const [index, fingerprint] of prompt.fingerprints.entries()) {
+      if (known?.fingerprints[index] !== fingerprint) break;
+      cached += prompt.tokens[index] ?? 0;
+    }
+    return cached;
+  }
 }

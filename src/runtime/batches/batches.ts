@@ -5,7 +5,7 @@ import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
 import type { TaskQueue } from '../../contracts/task-queue.ts';
-import type { CheckAccount } from '../limits/account-check.ts';
+import type { CheckAccount } from '../limits/accounts.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 import { createBatch, type CreateBatchOptions, type NewBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';

@@ -9,7 +9,7 @@ import { faultAt } from '../../protocol/fault.ts';
 import { DuplicateCustomIdError, type IdempotencyKey } from '../../contracts/batch-store.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
-import type { CheckAccount } from '../limits/account-check.ts';
+import type { CheckAccount } from '../limits/accounts.ts';
 import { type BatchPorts, tellStatus } from './ports.ts';
 
 /** A batch to be created (contract: create a batch). */

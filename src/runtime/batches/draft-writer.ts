@@ -1,7 +1,7 @@
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { parseBatchRequest } from '../../protocol/create-batch.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
-import { inspectJson } from '../../protocol/inspect-json.ts';
+import { inspectJson } from '../../protocol/json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../protocol/limits.ts';
 import type { StoredItem } from '../../contracts/batch-store.ts';
 import { sha256 } from '../../platform/hash.ts';

@@ -2,11 +2,11 @@ import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
-import { checkItemRules } from '../../core/batch/item-rules.ts';
+import { checkItemRules, checkOtherModels } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
 import type { Dialect } from '../../core/dialects/dialect.ts';
 import { MESSAGES } from '../../core/dialects/messages/messages.ts';
-import { RESPONSES } from '../../core/dialects/responses/responses-dialect.ts';
+import { RESPONSES } from '../../core/dialects/responses/responses.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { RouterError } from '../../protocol/router-error.ts';
@@ -123,11 +123,13 @@ export class ItemCalls {
     const { endpoint, model, preferences } = batch;
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
-    const fault = checkItemRules(endpoint, given, this.#throughTools());
+    const asked = synchronousModel(model);
+    const fault =
+      checkItemRules(endpoint, given, this.#throughTools()) ??
+      checkOtherModels(given, [asked, model, `${asked}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
-    // All requests of a batch have one model, so that none may fall back to another (gaps 8.2).
     const { models: _, fallbacks: __, ...single } = given;
-    const body = withPreferences({ ...single, model: synchronousModel(model) }, preferences);
+    const body = withPreferences({ ...single, model: asked }, preferences);
     if (endpoint === '/v1/embeddings') {
       const { request, plain, plan } = await this.#calls.prepareEmbeddings(body, { account });
       const planItem = async (): Promise<PlannedItem> => {

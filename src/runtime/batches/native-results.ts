@@ -19,7 +19,7 @@ const GROUP = 50;
 
 /**
  * Stores the outcomes that a provider has for a batch. Those of requests that have one already are passed over, so the
- * first of two holds, and a run that broke off can be repeated.
+ * first of two holds, and a run that ended early can be repeated.
  *
  * @throws {@link UnreadableResults} when the provider does not give them all.
  * @returns Whether every request that the provider has an outcome for has one now. Others may hold some, and who was
@@ -127,7 +127,7 @@ async function answerOf(
   const reply = native.read(text, request, upstream);
   if (reply.type === 'failed') return { error: errorOf(reply.failure) };
   const { result } = reply;
-  // Providers name the tier of a synchronous request in the answers of a batch, but bill those of the batch.
+  // Providers name the tier of a synchronous request in the answers of a batch, but charge for that of the batch.
   const estimate = { ...billingOf(request, 'batch'), completionTokens: 0 };
   const { usage } = settleUsage(withBatchPrice(upstream, native), result.usage, estimate);
   const answer =

@@ -209,7 +209,7 @@ async function submitNatively(
     if (!found.ok) return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
     if (found.value !== undefined) return assign(ports, batch, account, found.value.route, found.value.job);
   }
-  // A budget is held call by call, and a provider's batch bills when it is over.
+  // A budget is held call by call, and a provider's batch is charged when it is over.
   if (routes.first === undefined || ports.spending.holds(account)) return undefined;
   if (tries.submits >= MAX_TRIES) return giveUp(ports, batch, tries.refusal ?? 'no answer');
   if (stopping.aborted) return { type: 'again', afterMs: 0 };

@@ -1,7 +1,7 @@
 import { afterAnswer, afterComplaint, freshPace, mayBegin, type Pace } from '../../core/batch/webhook-schedule.ts';
 import type { Concurrency, Slot } from '../chat/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { BatchLimits } from '../../config/tables/batch-limits.ts';
+import type { BatchLimits } from '../../config/tables/limits.ts';
 
 /** Who wants to run a request. */
 export interface PlaceRequest {

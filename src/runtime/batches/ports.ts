@@ -8,7 +8,7 @@ import type { EventHub } from '../chat/events.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { WebhookPorts } from './deliver-webhook.ts';
 import type { ItemCalls } from './item-calls.ts';
-import type { BatchLimits } from '../../config/tables/batch-limits.ts';
+import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { BatchPlaces } from './places.ts';
 import type { BatchWatchers } from './watchers.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import type { CatalogFacts } from '../../catalog/facts.ts';
-import { formatLock } from '../../catalog/format-lock.ts';
+import { type CatalogFacts, formatLock } from '../../catalog/facts.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import { LOCK_FILE, parseLock, readCatalogInput } from '../chat/known-models.ts';
 

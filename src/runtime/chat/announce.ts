@@ -77,6 +77,7 @@ export function factsOf(request: RoutedRequest): RequestFacts {
     session: request.session.id,
     metadata: request.metadata,
     trace: request.trace,
+    ...(request.applied && { applied: request.applied }),
   };
 }
 

@@ -13,7 +13,7 @@ import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
-/** Runs a request to its whole answer. */
+/** Runs a request to its non-streaming response. */
 export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   announceRequest(services, execution);
   try {

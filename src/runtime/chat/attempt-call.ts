@@ -10,7 +10,7 @@ import type { Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 
 /**
- * How a call came out: a failure, a whole answer, or a stream whose first content is in hand. One that is withheld says
+ * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is withheld says
  * nothing but that a content filter kept it back, so that another model may be asked instead.
  */
 export type CallResult<Result = UpstreamResult> =
@@ -20,8 +20,8 @@ export type CallResult<Result = UpstreamResult> =
 
 /** An upstream call, as far as its execution cares. */
 export interface AttemptCall<Result> {
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  open(): Promise<CallResult<Result>>;
+  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  open(onResult: (result: CallResult<Result>) => void): void;
   /** Frees everything. */
   close(): void;
   /** Ends a call that has not answered yet: its result is this failure. */
@@ -30,7 +30,7 @@ export interface AttemptCall<Result> {
   readonly reported: Reported;
 }
 
-/** What a bill for a call may depend on. */
+/** What the cost of a call may depend on. */
 export interface Reported {
   readonly usage: ReportedUsage | undefined;
   /** The tier in which the provider says it served. */
@@ -63,7 +63,7 @@ export type CallEnd = { readonly facts: AnswerFacts } | { readonly failure: Atte
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
   readonly usage: Usage;
-  /** What the cost consists of; absent when the provider reported the cost, or when nobody knows the price. */
+  /** What the cost consists of; absent when the provider reported the cost, or when unknown the price. */
   readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
   /** In the provider's own words, where it told. */

@@ -7,20 +7,16 @@ import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt } from './announce.ts';
-
 import type { Answer } from './execution.ts';
-import { type Flight, Hedging } from './hedging.ts';
-import { Signal } from './late-call.ts';
+import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { Reservation } from '../limits/reservation.ts';
@@ -109,49 +105,41 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   /**
-   * Tries one endpoint after the other until one answers. When that answer failed, and was settled so, before anything
+   * Asks the core what to do, and does it: tries one endpoint after the other until one answers. When that answer failed, and was settled so, before anything
    * of it was shown, this may be called again and goes on with the next.
    *
-   * @throws {@link RouterError} when none does; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async run(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
     this.#services.pacing.request(this.plan.steps[0]?.figures?.expectedCostUsd);
     try {
-      const answer = await this.#untilAnswered();
+      let answer: Answer<Call, Result> | undefined;
+      let waited = false;
+      // What comes before a call (a wait, what plugins change for the endpoint, a reservation of what it may cost) takes
+      // time, so the core is asked again after it: between the last question and the call nothing else may run, because
+      // the answer depends on what other requests are doing.
+      while (answer === undefined) {
+        this.signal.throwIfAborted();
+        const move = this.#nextMove(waited);
+        if (move.type === 'stop') throw this.#give(move);
+        const { step, waitMs } = move;
+        waited = waitMs > 0;
+        if (waited) await this.#wait(move);
+        else if (!this.#isPrepared(step)) await this.#prepare(step);
+        else if (!this.#isPaid(step)) await this.#reserve(step);
+        else answer = await this.#attempt(step);
+      }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
       return answer;
     } catch (error) {
       this.#reservation?.release();
-      // Whatever else went wrong: a caller who left is told of that.
+      // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
     }
-  }
-
-  /**
-   * Asks the core what to do, and does it, until there is an answer or nothing more to do. What comes before a call (a
-   * wait, what plugins change for the endpoint, a reservation of what it may cost) takes time, so the core is asked
-   * again after it: between the last question and the call nothing else may run, because the answer depends on what
-   * other requests are doing.
-   */
-  async #untilAnswered(): Promise<Answer<Call, Result>> {
-    let answer: Answer<Call, Result> | undefined;
-    let waited = false;
-    while (answer === undefined) {
-      this.signal.throwIfAborted();
-      const move = this.#nextMove(waited);
-      if (move.type === 'stop') throw this.#give(move);
-      const { step, waitMs } = move;
-      waited = waitMs > 0;
-      if (waited) await this.#wait(move);
-      else if (!this.#isPrepared(step)) await this.#prepare(step);
-      else if (!this.#isPaid(step)) await this.#reserve(step);
-      else answer = await this.#attempt(step);
-    }
-    return answer;
   }
 
   /** Waits before a call; who waits for a place is promised the next one that is free. */
@@ -192,7 +180,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       },
       abandon: () => {
         call.close();
-        fail(failure('aborted', 'The caller went away'));
+        fail(failure('aborted', 'The client disconnected'));
       },
     };
   }
@@ -288,7 +276,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  async #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
+  #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
     const { budget, pacing } = this.#services;
     const { endpoint } = step;
     if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
@@ -326,13 +314,14 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       kind: this.#hedging.kind,
       onSilence: () => silence.raise(),
     });
-    const opened = call.open().then((result) => {
+    const arrival = new Arrival<CallResult<Result>>();
+    call.open((result) => {
       stopWaiting();
       if (result.type !== 'failed') records.answered(endpoint);
-      return result;
+      arrival.arrive(result);
     });
     const isProbe = !admission.ok || admission.probe === true;
-    return { step, call, opened, startedAt, generation, attempt, hedge, isProbe, silence };
+    return { step, call, arrival, startedAt, generation, attempt, hedge, isProbe, silence };
   }
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
@@ -362,7 +351,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
       call.close();
-      this.#ended(made, { failure: failure('content_policy', 'A content filter kept the whole answer back') });
+      this.#ended(made, {
+        failure: failure('content_policy', 'A content filter kept the entire response back'),
+      });
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });

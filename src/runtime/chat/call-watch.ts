@@ -1,7 +1,8 @@
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
+import { soon } from '../../platform/poll.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
-import type { Timeouts } from '../../config/tables/timeouts.ts';
+import type { Timeouts } from '../../config/tables/fallback.ts';
 
 /** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
 const CALL_OVER = new DOMException('The call is over', 'AbortError');
@@ -21,14 +22,14 @@ interface CallWatchOptions {
 }
 
 /**
- * Watches over one upstream call: ends it when its time is up or its caller leaves, also if the provider's adapter
+ * Watches over one upstream call: ends it when its time is up or its client disconnects, also if the provider's adapter
  * ignores the signal.
  */
 export class CallWatch {
   readonly deadline: Deadline;
   readonly #options: CallWatchOptions;
   readonly #controller = new AbortController();
-  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The caller went away'));
+  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
 
@@ -60,22 +61,50 @@ export class CallWatch {
   }
 
   /**
-   * Waits for the provider, but not longer than the clock and the caller allow.
+   * Calls back, once, with what the provider gives, but not later than the clock and the caller allow.
    *
    * @param onLate - Told of a value that comes after the interruption, when nobody waits for it any more.
    */
-  waitFor<Value>(
+  whenThere<Value>(
     start: () => Value | PromiseLike<Value>,
+    onValue: (value: Value | typeof INTERRUPTED) => void,
+    onError: (error: unknown) => void,
     onLate: (value: Value) => void = ignore,
-  ): Promise<Value | typeof INTERRUPTED> {
-    if (this.isInterrupted) return Promise.resolve(INTERRUPTED);
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(INTERRUPTED);
-      Promise.resolve(start()).then((value) => {
-        if (this.isInterrupted) onLate(value);
-        resolve(value);
-      }, reject);
-    });
+  ): void {
+    if (this.isInterrupted) return onValue(INTERRUPTED);
+    let isOver = false;
+    this.#wake = () => {
+      isOver = true;
+      onValue(INTERRUPTED);
+    };
+    const receive = (value: Value): void => {
+      if (isOver) return onLate(value);
+      isOver = true;
+      onValue(value);
+    };
+    const fail = (error: unknown): void => {
+      if (isOver) return;
+      isOver = true;
+      onError(error);
+    };
+    try {
+      const given = start();
+      // Promises of adapters may be of any kind.
+      void (given instanceof Promise ? given : Promise.resolve(given)).then(receive, fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** The same, as a promise. */
+  waitFor<Value>(start: () => Value | PromiseLike<Value>): Promise<Value | typeof INTERRUPTED> {
+    return new Promise((resolve, reject) => this.whenThere(start, resolve, reject));
+  }
+
+  /** Calls back when the call is interrupted; takes the place of what was to be called back before. */
+  wakes(wake: () => void): void {
+    // Not at once: who interrupts has more to do.
+    this.#wake = () => soon(wake);
   }
 
   /** Tells the provider that its answer is no longer wanted. */
@@ -95,7 +124,9 @@ export class CallWatch {
     this.#interruption = reason;
     this.#options.onInterrupt?.();
     this.abort();
-    this.#wake?.();
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
   }
 }
 
@@ -190,7 +221,7 @@ export class Deadline {
   }
 }
 
-export type { Timeouts } from '../../config/tables/timeouts.ts';
+export type { Timeouts } from '../../config/tables/fallback.ts';
 
 /** The time limits of a call: those of its endpoint, then of its provider, then of the router. */
 export function timeoutsOf(

@@ -7,6 +7,7 @@ import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
+import { PENDING, Pollable, pollable, type Polled } from '../../platform/poll.ts';
 import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
@@ -14,7 +15,7 @@ import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 
 /**
- * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it stood in JSON.
+ * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it was in JSON.
  * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
  * who asked in a dialect, beside the chunks that say the same.
  */
@@ -22,16 +23,20 @@ export type StreamItem = string | ChatChunk | NativePiece;
 
 /**
  * The answer to a streamed request. Nothing happens until the first {@link ChatStreamSource.next}; that one tries
- * endpoints until one commits, so before its first item a stream can still fail like a whole answer.
+ * endpoints until one commits, so before its first item a stream can still fail like a non-streaming response.
  */
-export class ChatStreamSource {
+export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined> {
   readonly #services: RuntimeServices;
   readonly #execution: Execution;
   readonly #tools = new ToolCallCollector();
   #answer: Answer | undefined;
+  #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
+  /** What goes out with the next read that brings something. */
+  #items: StreamItem[] = [];
+  readonly #opening: Pollable<readonly StreamItem[] | undefined>;
   #envelope: ChunkEnvelope | undefined;
   #beginning: Promise<void> | undefined;
-  /** True once the caller knows, or is about to be told, how the beginning came out. */
+  /** True once the caller knows how the beginning came out. */
   #opened = false;
   #debug: ChatChunk[] = [];
   #wakeForDebug: (() => void) | undefined;
@@ -47,8 +52,10 @@ export class ChatStreamSource {
    * @param release - Called once when the stream is over, however it ended.
    */
   constructor(services: RuntimeServices, execution: Execution, abort: () => void, release: () => void) {
+    super();
     this.#services = services;
     this.#execution = execution;
+    this.#opening = pollable({ read: () => this.#open() });
     this.#abort = abort;
     this.#release = release;
     if (!execution.request.echoUpstreamBody) return;
@@ -79,41 +86,61 @@ export class ChatStreamSource {
   }
 
   /**
-   * The items that are there, waiting for some if there are none; undefined at the end.
+   * The items that are there; undefined at the end.
    *
-   * @throws {@link RouterError} when no endpoint answers, or when the one that did breaks off; the signal's reason
-   * when the caller went away.
+   * @throws {@link RouterError} when no endpoint answers, or when the one that did ends early; the signal's reason
+   * when the client disconnected.
    */
-  async next(): Promise<readonly StreamItem[] | undefined> {
-    const items: StreamItem[] = [];
+  poll(wake: () => void): Polled<readonly StreamItem[] | undefined> {
     if (!this.#opened) {
       if (this.#isCancelled() && this.#beginning === undefined) return undefined;
-      const debug = await this.#open();
+      const debug = this.#pollOpening(wake);
       if (debug !== undefined) return debug;
-      items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
+      this.#items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
     }
-    if (this.#state === 'broken') {
-      this.#state = 'over';
-      throw this.#error;
-    }
-    const answer = this.#answer;
-    if (this.#state === 'over' || answer === undefined) return undefined;
     for (;;) {
-      let pieces: readonly StreamPiece[] | undefined;
-      try {
-        const read = answer.call.read();
-        pieces = read instanceof Promise ? await read : read;
-      } catch (error) {
-        if (this.#isCancelled()) return undefined;
-        pieces = this.#unreadable(answer, error);
+      if (this.#state === 'broken') {
+        this.#state = 'over';
+        throw this.#error;
       }
+      const answer = this.#answer;
+      if (this.#isCancelled() || answer === undefined) return undefined;
+      const pieces = this.#pollPieces(answer, wake);
+      if (pieces === PENDING) return PENDING;
       if (this.#isCancelled()) return undefined;
       // Bodies that went upstream after the beginning: a loop of server tools makes several calls.
-      if (this.#debug.length > 0) items.push(...this.#debug.splice(0));
-      if (pieces === undefined) this.#finish(answer, items);
-      else this.#tryForward(answer, pieces, items);
-      if (items.length > 0) return items;
-      if (this.#error !== undefined) return this.next();
+      if (this.#debug.length > 0) this.#items.push(...this.#debug.splice(0));
+      if (pieces === undefined) this.#finish(answer, this.#items);
+      else this.#tryForward(answer, pieces, this.#items);
+      if (this.#items.length === 0) continue;
+      const items = this.#items;
+      this.#items = [];
+      return items;
+    }
+  }
+
+  /** The same for a reader who waits. */
+  next(): Promise<readonly StreamItem[] | undefined> {
+    return Promise.resolve(this.read());
+  }
+
+  /** Debug chunks that come before the beginning is decided, or undefined once an endpoint has committed. */
+  #pollOpening(wake: () => void): Polled<readonly StreamItem[] | undefined> {
+    try {
+      const debug = this.#opening.poll(wake);
+      this.#opened ||= debug === undefined;
+      return debug;
+    } catch (error) {
+      this.#opened = true;
+      throw error;
+    }
+  }
+
+  #pollPieces(answer: Answer, wake: () => void): Polled<readonly StreamPiece[] | undefined> {
+    try {
+      return this.#pieces?.poll(wake);
+    } catch (error) {
+      return this.#isCancelled() ? undefined : this.#unreadable(answer, error);
     }
   }
 
@@ -123,7 +150,7 @@ export class ChatStreamSource {
     if (this.#state === 'over' || this.#state === 'broken') return;
     this.#abort();
     if (this.#state === 'streaming' && this.#answer !== undefined) {
-      this.#break(this.#answer, failureOf('aborted', 'The caller went away'));
+      this.#break(this.#answer, failureOf('aborted', 'The client disconnected'));
     }
     this.#state = 'over';
   }
@@ -139,7 +166,6 @@ export class ChatStreamSource {
       const debug = await this.#debugOr(this.#beginning);
       if (debug.length > 0) return debug;
     }
-    this.#opened = true;
     await this.#beginning;
     return undefined;
   }
@@ -153,6 +179,7 @@ export class ChatStreamSource {
         this.#execution.signal.throwIfAborted();
       }
       this.#answer = answer;
+      this.#pieces = pollable(answer.call);
       const { systemFingerprint } = answer.call.tracker.facts;
       this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
       this.#state = 'streaming';

@@ -9,7 +9,7 @@ import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { planOn, worldOf } from './world-of.ts';
+import { planOn, worldOf } from './world.ts';
 import type { Answer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -139,15 +139,14 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     return { usage: this.#usage };
   }
 
-  async open(): Promise<CallResult<UpstreamEmbeddings>> {
+  open(onResult: (result: CallResult<UpstreamEmbeddings>) => void): void {
     this.#watch.begin();
     this.#awaitAnswer();
-    try {
-      const reply = await this.#watch.waitFor(() => this.#ask());
-      return this.#receive(reply);
-    } catch {
-      return this.#failed(misbehaviour());
-    }
+    this.#watch.whenThere(
+      () => this.#ask(),
+      (reply) => onResult(this.#receive(reply)),
+      () => onResult(this.#failed(misbehaviour())),
+    );
   }
 
   giveUp(reason: AttemptFailure): void {
@@ -168,7 +167,16 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     return provider.embed?.({ ...call, signal: this.#watch.signal, progress });
   }
 
+  /** Adapters come from anybody: what they gave may break when it is looked at. */
   #receive(reply: unknown): CallResult<UpstreamEmbeddings> {
+    try {
+      return this.#resultOf(reply);
+    } catch {
+      return this.#failed(misbehaviour());
+    }
+  }
+
+  #resultOf(reply: unknown): CallResult<UpstreamEmbeddings> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);

@@ -40,12 +40,12 @@ import {
   type TimedKind,
   UNKNOWN_SPEED,
   type UsualTime,
-} from '../../core/selection/adaptive/speed.ts';
-import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/token-calibration.ts';
+} from '../../core/selection/adaptive/wellness.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 
-/** Told how an endpoint stood before and how it stands now. */
+/** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** A bounded map. */

@@ -1,3 +1,4 @@
+import type { AppliedConfiguration } from '../../core/normalize/normalized-request.ts';
 import type { DecisionFigures } from '../../core/selection/route-plan.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Operation } from '../../catalog/model.ts';
@@ -22,6 +23,8 @@ export interface RequestFacts {
   readonly session?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
+  /** Rules of the configuration that changed the request, and models that aliases divide. */
+  readonly applied?: AppliedConfiguration | undefined;
 }
 
 /**
@@ -72,7 +75,7 @@ export interface AttemptStartEvent extends AttemptFacts {
 export interface AttemptEvent extends AttemptFacts {
   /** Milliseconds from the call to the end of its answer. */
   readonly durationMs: number;
-  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  /** Milliseconds to the first token of a stream, or to the end of a non-streaming response. */
   readonly firstTokenMs?: number | undefined;
   /** Absent when the call succeeded. Without the provider's own words, which may repeat a prompt. */
   readonly failure?: AttemptFailure | undefined;
@@ -95,7 +98,7 @@ export interface ResultEvent {
   readonly attempts: number;
   /** Milliseconds from the request to the end of its answer. */
   readonly durationMs: number;
-  /** Milliseconds to the first token of a stream, or to the end of a whole answer. */
+  /** Milliseconds to the first token of a stream, or to the end of a non-streaming response. */
   readonly firstTokenMs: number;
   readonly usage: Usage;
   /**
@@ -107,14 +110,14 @@ export interface ResultEvent {
   readonly finishReason: string | null;
 }
 
-/** A request failed, or its caller went away. */
+/** A request failed, or its client disconnected. */
 export interface ErrorEvent {
   readonly request: RequestFacts;
   /** Who was asked last; absent when nobody was. */
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   readonly listed?: boolean | undefined;
-  /** HTTP status of the answer; 499 when the caller went away. */
+  /** HTTP status of the answer; 499 when the client disconnected. */
   readonly status: number;
   readonly errorType: string;
   /** Upstream calls that were made. */

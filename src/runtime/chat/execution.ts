@@ -12,8 +12,8 @@ import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { type AttemptKind, AttemptLoop, type AttemptLoopOptions } from './attempt-loop.ts';
-import { planOn, worldOf } from './world-of.ts';
-import { billAnswer } from './bill-answer.ts';
+import { planOn, worldOf } from './world.ts';
+import { billAnswer } from './settle.ts';
 import type { RuntimeServices } from './services.ts';
 import { timeoutsOf } from './call-watch.ts';
 import { UpstreamCall } from './upstream-call.ts';
@@ -68,7 +68,7 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   fail(failure: AttemptFailure): Attempt;
   /** Frees it when nobody wants it any more. */
   abandon(): void;
-  /** Lets plugins rewrite a whole answer. Absent where there are none. */
+  /** Lets plugins rewrite a non-streaming response. Absent where there are none. */
   polish?(result: ChatResult): Promise<ChatResult>;
 }
 
@@ -85,7 +85,7 @@ export interface Execution {
   /**
    * Works until there is an answer.
    *
-   * @throws {@link RouterError} when there is none; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when there is none; the signal's reason when the client disconnects.
    */
   run(): Promise<Answer>;
   /** What the attempts so far look like from outside. */
@@ -152,5 +152,5 @@ export function servedBefore(
   return valueWithin(environment, found, STICKY_WAIT_MS).then((served) => served ?? []);
 }
 
-/** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves money. */
+/** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves cost. */
 const STICKY_WAIT_MS = 250;

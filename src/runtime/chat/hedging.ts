@@ -2,21 +2,20 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { runsProviderTools } from '../../core/selection/adaptive/provider-tools.ts';
-import { type TimedKind, usualLongest } from '../../core/selection/adaptive/speed.ts';
+import { hedgeDelay, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
+import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import type { Answer } from './execution.ts';
-import { LateCall, type Signal } from './late-call.ts';
 import type { RuntimeServices } from './services.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
 
 /** A call under way. */
 export interface Flight<Call, Result> {
   readonly step: PlanStep;
   readonly call: Call;
-  /** Never rejects. */
-  readonly opened: Promise<CallResult<Result>>;
+  /** How it comes out. */
+  readonly arrival: Arrival<CallResult<Result>>;
   readonly startedAt: number;
   readonly generation: number;
   readonly attempt: number;
@@ -42,7 +41,7 @@ export interface HedgedRequest<Call, Result> {
   readonly conclude: (flight: Flight<Call, Result>, opened: CallResult<Result>) => Answer<Call, Result> | undefined;
 }
 
-/** How soon a late call is looked at again, while there is no money for a hedge. */
+/** How soon a late call is looked at again, while the budget for hedges is used up. */
 const LOOK_AGAIN_MS = 200;
 /** Logarithm of the likelihood of an endpoint's silence above which nothing is suspected of it. */
 const UNSUSPICIOUS = -3;
@@ -62,12 +61,19 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Waits for the answer to a call, or to one beside it; undefined when none came. */
-  async answer(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { conclude } = this.#own;
+  answer(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const late = this.#lateness(first);
     if (late === undefined) return this.#alone(first);
-    const opened = await late.race();
-    if (opened !== undefined) return conclude(first, opened);
+    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined =>
+      this.#own.conclude(first, result);
+    return late.race(conclude, () => this.#beside(first, late));
+  }
+
+  /** Goes on with a call that is late: with a second one beside it, if there is somebody to ask. */
+  async #beside(
+    first: Flight<Call, Result>,
+    late: LateCall<CallResult<Result>>,
+  ): Promise<Answer<Call, Result> | undefined> {
     const second = await this.#second(first, late);
     late.end();
     if (second === undefined) return this.#alone(first);
@@ -87,17 +93,17 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
     const usual = records.usual(flight.step.endpoint, this.kind);
     const delay = usual && hedgeDelay(usual, hedge, adaptive.speed, flight.isProbe);
-    return new LateCall(environment, flight.opened, flight.silence, delay);
+    return new LateCall(environment, flight.arrival, flight.silence, delay);
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
   async #alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const { conclude } = this.#own;
-    if (!this.#isUsed) return conclude(flight, await flight.opened);
+    if (!this.#isUsed) return conclude(flight, await flight.arrival.wait());
     const stopLooking = this.#lookForSilence([flight]);
-    const opened = await flight.opened;
+    const result = await flight.arrival.wait();
     stopLooking();
-    return conclude(flight, opened);
+    return conclude(flight, result);
   }
 
   /**
@@ -141,7 +147,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const { services, conclude } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
-    const results = [first, second].map((flight) => flight.opened.then((result) => ({ flight, result })));
+    const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival.wait() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
@@ -150,7 +156,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       return this.#alone(other);
     }
     other.call.giveUp(SUPERSEDED);
-    const left = await other.opened;
+    const left = await other.arrival.wait();
     if (left.type !== 'failed') other.call.close();
     services.records.gaveUp(other.step.endpoint, this.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
@@ -179,5 +185,117 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const usual = records.usual(step.endpoint, this.kind);
     const longest = usual && usualLongest(usual, adaptive.speed);
     return longest !== undefined && environment.now() - startedAt > longest;
+  }
+}
+
+/** Something that happens at most once, and that others wait for. */
+export class Signal {
+  #isRaised = false;
+  #wake: (() => void) | undefined;
+
+  get isRaised(): boolean {
+    return this.#isRaised;
+  }
+
+  raise(): void {
+    this.#isRaised = true;
+    this.#wake?.();
+  }
+
+  /** Called when it is raised, at once if it has been. */
+  onRaise(wake: () => void): void {
+    this.#wake = wake;
+    if (this.#isRaised) wake();
+  }
+}
+
+/** Something that comes once, and that others wait for. */
+export class Arrival<Result> {
+  #result: Result | undefined;
+  #listeners: ((result: Result) => void)[] = [];
+
+  get result(): Result | undefined {
+    return this.#result;
+  }
+
+  arrive(result: Result): void {
+    this.#result = result;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener(result);
+  }
+
+  /** Called with the result, at once if it is there. */
+  onArrival(listener: (result: Result) => void): void {
+    if (this.#result === undefined) this.#listeners.push(listener);
+    else listener(this.#result);
+  }
+
+  wait(): Promise<Result> {
+    return new Promise((resolve) => this.onArrival(resolve));
+  }
+}
+
+/** Waits for the result of a call, but only until it is late or its endpoint silent. */
+export class LateCall<Result> {
+  readonly #environment: Environment;
+  readonly #arrival: Arrival<Result>;
+  readonly #silence: Signal;
+  readonly #delayMs: number | undefined;
+  #timer: Timer | undefined;
+
+  /** @param delayMs - Milliseconds after which it is late; undefined: only silence counts. */
+  constructor(environment: Environment, arrival: Arrival<Result>, silence: Signal, delayMs: number | undefined) {
+    this.#environment = environment;
+    this.#arrival = arrival;
+    this.#silence = silence;
+    this.#delayMs = delayMs;
+  }
+
+  /** True once there is a result. */
+  get isOver(): boolean {
+    return this.#arrival.result !== undefined;
+  }
+
+  /** Goes on with the result, or otherwise when the call is late. */
+  race<Next>(onResult: (result: Result) => Next, onLate: () => Next | Promise<Next>): Promise<Next> {
+    // One promise, settled from within: nearly every request waits here.
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const late = (): void => {
+        if (isLate || this.isOver) return;
+        isLate = true;
+        // Not within whatever has found out that it is late.
+        resolve(Promise.resolve().then(onLate));
+      };
+      if (this.#delayMs !== undefined) this.#timer = this.#environment.setTimer(late, this.#delayMs);
+      this.#silence.onRaise(late);
+      this.#arrival.onArrival((result) => {
+        this.end();
+        if (isLate) return;
+        try {
+          resolve(onResult(result));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** The result, or undefined when there is none yet after so many milliseconds more, or when the endpoint is silent. */
+  again(ms: number): Promise<Result | undefined> {
+    this.end();
+    return new Promise((resolve) => {
+      const late = (): void => resolve(undefined);
+      this.#arrival.onArrival(resolve);
+      this.#timer = this.#environment.setTimer(late, ms);
+      if (!this.#silence.isRaised) this.#silence.onRaise(late);
+    });
+  }
+
+  /** Clears the timer. */
+  end(): void {
+    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
+    this.#timer = undefined;
   }
 }

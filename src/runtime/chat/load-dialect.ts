@@ -3,7 +3,7 @@ import type { DialectName } from '../../protocol/dialect.ts';
 
 const LOADERS: Readonly<Record<DialectName, () => Promise<Dialect>>> = {
   messages: async () => (await import('../../core/dialects/messages/messages.ts')).MESSAGES,
-  responses: async () => (await import('../../core/dialects/responses/responses-dialect.ts')).RESPONSES,
+  responses: async () => (await import('../../core/dialects/responses/responses.ts')).RESPONSES,
 };
 
 /** Loads a dialect. Most routers only get chat completions, so each is loaded by the first request in it. */

@@ -69,10 +69,10 @@ export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): R
   });
 }
 
-/** How events name the end of a request whose caller went away. */
+/** How events name the end of a request whose client disconnected. */
 export const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 
-/** The one door through which unknown thrown values become errors of ours. What they say stays inside. */
+/** The one place where unknown thrown values become errors of ours. What they say stays inside. */
 export function errorOfUnknown(thrown: unknown): RouterError {
   if (RouterError.isInstance(thrown)) return thrown;
   return new RouterError({ status: 500, errorType: 'server', message: 'The router failed to handle this request' });

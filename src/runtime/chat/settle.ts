@@ -1,4 +1,4 @@
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { type ReportedUsage, scatter } from '../../core/stream/pieces.ts';
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
@@ -8,15 +8,17 @@ import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/t
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import { type Estimate, settleUsage } from '../../core/stream/usage.ts';
+import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { warn } from './events.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
-import type { Answer, Execution } from './execution.ts';
+import type { Answer, Execution, AnswerCall } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
+import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 
 /** What recording an end needs of an execution, whatever it asks for. */
 export interface Recorded {
@@ -105,7 +107,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
 
 /**
  * What a failed call cost, in whole nano-dollars: what its provider reported, and nothing beyond that when it failed
- * (gaps 4.7). Only where the caller left is it guessed what will be billed: that must not make an answer free.
+ * (gaps 4.7). Only where the client disconnected is it guessed what will be billed: that must not make an answer free.
  */
 export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
   const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
@@ -153,7 +155,7 @@ function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest
 }
 
 /**
- * What a bill needs of a request, whole or streamed, so that both cost the same.
+ * What a cost breakdown needs of a request, non-streaming or streaming, so that both cost the same.
  *
  * @param reported - Usage that the provider reported: then the prompt need not be estimated, which takes time.
  */
@@ -210,7 +212,7 @@ export function announceResult(
   });
 }
 
-/** Records that a request failed, or that its caller went away. */
+/** Records that a request failed, or that its client disconnected. */
 export function settleError(
   services: RuntimeServices,
   execution: Recorded,
@@ -218,7 +220,7 @@ export function settleError(
   committed: boolean,
 ): void {
   const { rateTicket } = execution.request;
-  // What was shown, or may have been begun when the caller went away, stays counted as it was estimated.
+  // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   services.ledger?.failed(services.facts, execution, error, committed);
   if (!services.events.heard('error')) return;
@@ -252,4 +254,54 @@ function measurementOf(
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
     toolCalls: facts?.toolCalls,
   };
+}
+
+/** An answer, as far as its cost depends on it. */
+interface Billed {
+  readonly endpoint: Endpoint;
+  readonly call: Pick<AnswerCall, 'tracker'>;
+  readonly result?: UpstreamResult | undefined;
+}
+
+/** What was counted in an answer. */
+interface Counted {
+  /** Undefined when the provider reported nothing. */
+  readonly reported: ReportedUsage | undefined;
+  /** The likely number of tokens in everything the model wrote. */
+  readonly likelyTokens: number;
+  readonly images: number;
+  /** The tier in which the provider says it served. */
+  readonly serviceTier: string | null | undefined;
+}
+
+/** What an answer used and cost: a whole one, or a stream as far as it was read. Both cost the same. */
+export function billAnswer(request: RoutedRequest, { endpoint, call, result }: Billed): Settlement {
+  const { reported, likelyTokens, images, serviceTier } =
+    result === undefined ? countedIn(call.tracker) : countedInWhole(call.tracker, result);
+  return settleUsage(endpoint, reported, {
+    ...billingOf(request, serviceTier, reported),
+    completionTokens: likelyTokens,
+    outputImages: images,
+  });
+}
+
+function countedIn({ usage, likelyTokens, images, facts }: StreamTracker): Counted {
+  return { reported: usage, likelyTokens, images, serviceTier: facts.serviceTier };
+}
+
+function countedInWhole(tracker: StreamTracker, result: UpstreamResult): Counted {
+  return {
+    reported: result.usage,
+    likelyTokens: result.usage === undefined ? likelyTokensOf(tracker, result) : 0,
+    images: result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0),
+    serviceTier: result.serviceTier,
+  };
+}
+
+/** Counts an answer exactly as it would be counted in a stream. */
+function likelyTokensOf(seen: StreamTracker, result: UpstreamResult): number {
+  if (seen.likelyTokens > 0) return seen.likelyTokens;
+  const tracker = new StreamTracker();
+  for (const piece of scatter(result)) if (typeof piece !== 'string') tracker.observe(piece);
+  return tracker.likelyTokens;
 }

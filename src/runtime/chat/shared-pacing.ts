@@ -7,7 +7,7 @@ import {
 } from '../../core/selection/adaptive/hedge.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
-/** What requests of one process share among each other: places to wait in, retries after refusals, money for hedges. */
+/** What requests of one process share among each other: places to wait in, retries after refusals, the budget for hedges. */
 export class SharedPacing {
   readonly #pacer: PacerPolicy | false;
   readonly #hedge: HedgePolicy | false;
@@ -36,7 +36,7 @@ export class SharedPacing {
     return () => void (this.#waiting -= 1);
   }
 
-  /** Notes a request and what it is expected to cost; `undefined` where nobody knows. */
+  /** Notes a request and what it is expected to cost; `undefined` where that is unknown. */
   request(expectedUsd: number | undefined): void {
     if (this.#pacer !== false) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
     if (this.#hedge !== false) this.#purse = purseAfterRequest(this.#purse, this.#hedge, countable(expectedUsd));
@@ -60,7 +60,7 @@ export class SharedPacing {
   }
 }
 
-/** Where nothing costs anything, or nobody knows, requests are counted instead. */
+/** Where nothing costs anything, or costs are unknown, requests are counted instead. */
 const UNIT_USD = 1e-6;
 
 function countable(usd: number | undefined): number {

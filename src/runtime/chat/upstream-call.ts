@@ -6,6 +6,7 @@ import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
+import { PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/poll.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
 import type { CallResult, Reported } from './attempt-call.ts';
 
@@ -35,20 +36,26 @@ const MAX_SILENT_PIECES = 100_000;
 const MAX_SILENT_READS = 100_000;
 
 /**
- * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its caller
- * leaves, also if the provider's adapter ignores the signal; then nothing of it stays behind.
+ * One call of one endpoint, from the connection to the last byte. Ends by itself when its time is up or its client
+ * disconnects, also if the provider's adapter ignores the signal; then nothing of it stays behind.
  */
-export class UpstreamCall {
+export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   readonly tracker = new StreamTracker();
   readonly #options: UpstreamCallOptions;
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
+  #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
   #held: readonly StreamPiece[] = [];
   /** Native pieces before the commit: the caller gets them with the first content. */
   #natives: StreamPiece[] | undefined;
   #silentReads = 0;
+  /** Pieces that said nothing, before the commit. */
+  #silentPieces = 0;
+  /** True while the provider is waited for in the middle of its answer. */
+  #isIdle = false;
 
   constructor(options: UpstreamCallOptions) {
+    super();
     this.#options = options;
     const { environment, deadlineAt, signal } = options;
     this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
@@ -60,36 +67,41 @@ export class UpstreamCall {
     return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
   }
 
-  /** Makes the call and waits until it either failed, is complete, or has committed. Never rejects. */
-  async open(): Promise<CallResult> {
-    this.#watch.begin();
-    try {
-      // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
-      const reply = await this.#watch.waitFor(() => this.#ask(), cancelLate);
+  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  open(onResult: (result: CallResult) => void): void {
+    const fail = (): void => onResult(this.#failed(misbehaviour()));
+    const receive = (reply: unknown): void => {
       const result = this.#receive(reply);
-      return result instanceof Promise ? await result : result;
-    } catch {
-      return this.#failed(misbehaviour());
-    }
+      if (result instanceof Promise) void result.then(onResult, fail);
+      else onResult(result);
+    };
+    this.#watch.begin();
+    // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
+    this.#watch.whenThere(() => this.#ask(), receive, fail, cancelLate);
   }
 
   /** The next pieces after the commit; undefined at the end. A failure comes as a piece. */
-  read(): MaybePromise<readonly StreamPiece[] | undefined> {
+  poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
     if (this.#held.length > 0) {
       const held = this.#held;
       this.#held = [];
       return held;
     }
-    const { idleMs } = this.#options.timeouts;
-    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
-    const pieces = this.#readPieces();
-    return pieces instanceof Promise ? pieces.then(this.#afterIdle) : this.#afterIdle(pieces);
-  }
-
-  readonly #afterIdle = (pieces: readonly StreamPiece[] | undefined): readonly StreamPiece[] | undefined => {
+    const pieces = this.#pollPieces(wake);
+    if (pieces === PENDING) {
+      if (!this.#isIdle) this.#awaitMore();
+      return PENDING;
+    }
+    this.#isIdle = false;
     this.#watch.deadline.pause();
     return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
-  };
+  }
+
+  #awaitMore(): void {
+    this.#isIdle = true;
+    const { idleMs } = this.#options.timeouts;
+    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+  }
 
   giveUp(reason: AttemptFailure): void {
     this.#watch.interrupt(reason);
@@ -101,20 +113,31 @@ export class UpstreamCall {
     this.#cancelStream();
   }
 
-  #receive(reply: unknown): CallResult | Promise<CallResult> {
+  /** Adapters come from anybody: what they gave may break when it is looked at. */
+  #receive(reply: unknown): MaybePromise<CallResult> {
+    try {
+      return this.#resultOf(reply);
+    } catch {
+      return this.#failed(misbehaviour());
+    }
+  }
+
+  #resultOf(reply: unknown): MaybePromise<CallResult> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.call.request.stream;
     if (reply.type === 'stream') {
       this.#stream = reply.stream;
-      return wantsStream ? this.#untilCommit() : this.#untilEnd();
+      this.#pieces = pollable(reply.stream);
+      return wantsStream ? whenThere(this.#pollCommit) : this.#untilEnd();
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
     if (!wantsStream) return this.#whole(reply.result);
     this.#stream = streamOf(scatter(reply.result));
-    return this.#untilCommit();
+    this.#pieces = pollable(this.#stream);
+    return whenThere(this.#pollCommit);
   }
 
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
@@ -152,21 +175,29 @@ export class UpstreamCall {
     else this.#watch.deadline.enter('answer', timeouts.answerMs);
   }
 
-  async #untilCommit(): Promise<CallResult> {
-    for (let silent = 0; silent < MAX_SILENT_PIECES;) {
-      const read = this.#readPieces();
-      const pieces = read instanceof Promise ? await read : read;
-      if (pieces === undefined) return this.#withoutContent();
-      for (const [position, piece] of pieces.entries()) {
-        if (commits(piece)) return this.#committed(pieces.slice(position));
-        const problem = this.#observe(piece);
-        if (problem !== undefined) return this.#failed(problem);
-        if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
-        if (this.tracker.ended) return this.#withoutContent();
-        silent += 1;
-      }
+  /** Reads until something commits the call to this endpoint. */
+  readonly #pollCommit = (wake: () => void): Polled<CallResult> => {
+    while (this.#silentPieces < MAX_SILENT_PIECES) {
+      const pieces = this.#pollPieces(wake);
+      if (pieces === PENDING) return PENDING;
+      const result = this.#beforeCommit(pieces);
+      if (result !== undefined) return result;
     }
     return this.#failed(endless());
+  };
+
+  /** What the pieces of one read decide, if anything. */
+  #beforeCommit(pieces: readonly StreamPiece[] | undefined): CallResult | undefined {
+    if (pieces === undefined) return this.#withoutContent();
+    for (const [position, piece] of pieces.entries()) {
+      if (commits(piece)) return this.#committed(pieces.slice(position));
+      const problem = this.#observe(piece);
+      if (problem !== undefined) return this.#failed(problem);
+      if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
+      if (this.tracker.ended) return this.#withoutContent();
+      this.#silentPieces += 1;
+    }
+    return undefined;
   }
 
   #committed(held: readonly StreamPiece[]): CallResult {
@@ -182,8 +213,7 @@ export class UpstreamCall {
   async #untilEnd(): Promise<CallResult> {
     const collector = new ResultCollector();
     while (!this.tracker.ended) {
-      const read = this.#readPieces();
-      const pieces = read instanceof Promise ? await read : read;
+      const pieces = await whenThere(this.#pollWhole);
       if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
       for (const piece of pieces) {
         const problem = this.#observe(piece);
@@ -232,27 +262,33 @@ export class UpstreamCall {
     return only.type === 'failure' && ways.has(only.failure.kind);
   }
 
+  readonly #pollWhole = (wake: () => void): Polled<readonly StreamPiece[] | undefined> => this.#pollPieces(wake);
+
   /** Pieces from the provider; an interruption comes as a failure piece. */
-  #readPieces(): MaybePromise<readonly StreamPiece[] | undefined> {
-    const stream = this.#stream;
-    if (stream === undefined) return undefined;
+  #pollPieces(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
+    const source = this.#pieces;
+    if (source === undefined) return undefined;
     if (this.#watch.isInterrupted) return this.#take(INTERRUPTED);
     try {
-      const read: unknown = stream.read();
-      return this.#watch.waitFor(() => read).then(this.#take, unreadable);
+      const read: unknown = source.poll(wake);
+      if (read !== PENDING) return this.#take(read);
+      // An adapter may end the call from within.
+      if (this.#watch.isInterrupted) return this.#take(INTERRUPTED);
+      this.#watch.wakes(wake);
+      return PENDING;
     } catch {
       return unreadable();
     }
   }
 
   /** What was read, as pieces. */
-  readonly #take = (read: unknown): readonly StreamPiece[] | undefined => {
+  #take(read: unknown): readonly StreamPiece[] | undefined {
     if (read === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
     if (read !== undefined && !Array.isArray(read)) return unreadable();
     const pieces = read as readonly StreamPiece[] | undefined;
     this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
     return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
-  };
+  }
 }
 
 function endless(): AttemptFailure {
@@ -263,7 +299,7 @@ function endedInError(): AttemptFailure {
   return failure('server', 'The provider ended its answer with an error');
 }
 
-/** What is wrong with a whole answer, if anything: one without content to it is none. */
+/** What is wrong with a non-streaming response, if anything: one without content to it is none. */
 function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;

@@ -1,7 +1,8 @@
 import type { Account } from '../../core/account.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
-import { limitsFor, type RateLimits, type RateTicket } from '../../core/limits/rate-limits.ts';
+import { limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/limits/rate-limits.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
+import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
@@ -9,19 +10,31 @@ import type { MaybePromise } from '../../platform/wait.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 
+const NO_TAGS: readonly never[] = [];
+
 /** Tokens of an answer that a request which names no bound is expected to have. */
 const LIKELY_ANSWER_TOKENS = 1_000;
 
 /** Holds accounts to their rates, request by request. Calls of plugins are a part of their request. */
 export class Rates {
   readonly #limiter: RateLimiter;
-  readonly #everybody: RateLimits;
+  readonly #everybody: RateLimits & TaggedRateLimits;
+  readonly #divides: boolean;
+  /** True when accounts are not limited unless they have limits of their own. */
+  readonly #isFree: boolean;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
-  constructor(limiter: RateLimiter, everybody: RateLimits, environment: Environment, events: EventHub) {
+  constructor(
+    limiter: RateLimiter,
+    everybody: RateLimits & TaggedRateLimits,
+    environment: Environment,
+    events: EventHub,
+  ) {
     this.#limiter = limiter;
     this.#everybody = everybody;
+    this.#divides = everybody.tags !== undefined || everybody.session !== undefined;
+    this.#isFree = !this.#divides && limitsFor(everybody, undefined) === undefined;
     this.#environment = environment;
     this.#events = events;
   }
@@ -29,13 +42,15 @@ export class Rates {
   /**
    * Lets a request begin: the same request, with its ticket where it has one. Costs nothing where nothing is limited.
    *
-   * @throws {@link RouterError} 429 when it comes too soon.
+   * @throws {@link RouterError} 429 when it exceeds the rate limit.
    */
   admit<Request extends RoutedRequest>(request: Request): MaybePromise<Request> {
-    const limits = this.#limitsOf(request.account);
-    if (limits === undefined) return request;
+    const own = this.#limitsOf(request.account);
+    const tags = this.#divides ? tagsOf(this.#everybody, request) : NO_TAGS;
+    if (own === undefined && tags.length === 0) return request;
+    const limits = own ?? {};
     const account = request.account.id;
-    const claim = { account, limits, tokens: likelyTokensOf(request), isFree: isFree(request) };
+    const claim = { account, limits, tags, tokens: likelyTokensOf(request), isFree: isFree(request) };
     const decided = this.#limiter.take(claim);
     const admit = (decision: RateDecision): Request => {
       if (!decision.granted) throw rateLimitError(decision.broken, this.#environment.wallClock());
@@ -53,6 +68,7 @@ export class Rates {
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {
+    if (rateLimits === undefined && this.#isFree) return undefined;
     return limitsFor(this.#everybody, rateLimits);
   }
 }

@@ -26,7 +26,7 @@ export interface Flight {
 /** A store that takes longer than this many milliseconds is not worth waiting for. */
 const STORE_WAIT_MS = 250;
 
-/** The response cache of a router (gaps 9.4): whole answers, by everything that they depend on. */
+/** The response cache of a router (gaps 9.4): non-streaming responses, by everything that they depend on. */
 export class Responses {
   readonly #options: ResponsesOptions;
   readonly #environment: Environment;

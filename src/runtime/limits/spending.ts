@@ -1,5 +1,6 @@
 import { fill } from '../../config/option.ts';
-import { BUDGET } from '../../config/tables/spending.ts';
+import { BUDGET, type TaggedBudgets } from '../../config/tables/spending.ts';
+import { tagsOf } from '../../core/limits/rate-limits.ts';
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
@@ -10,13 +11,16 @@ import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import type { BudgetDecision, BudgetKeeper } from '../../contracts/budget-keeper.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 
+/** What budgets look at in a request. */
+type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session'>;
+
 /** How budgets are held. */
-export interface SpendingPolicy {
+export interface SpendingPolicy extends TaggedBudgets {
   /** For accounts that have no budget of their own. */
   readonly everybody: Budget | undefined;
-  /** What becomes of calls whose price nobody knows. */
+  /** What becomes of calls whose price is unknown. */
   readonly unknownPrice: 'refuse' | 'allow';
-  /** Tokens that are reserved for an answer whose bound nobody knows. */
+  /** Tokens that are reserved for an answer whose limit is unknown. */
   readonly unknownAnswerTokens: number;
 }
 
@@ -35,24 +39,26 @@ export class Spending {
     this.#events = events;
   }
 
-  /** True when somebody counts what this account spends. */
+  /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
   holds({ budget, keyBudget }: Account): boolean {
-    return (budget ?? keyBudget ?? this.#policy.everybody) !== undefined;
+    const { everybody, tags, session } = this.#policy;
+    return (budget ?? keyBudget ?? everybody ?? tags ?? session) !== undefined;
   }
 
   /**
    * Reserves what a call can cost. Undefined for one that costs the account nothing: it has its own key there.
    *
    * @param promptTokens - Bound of the prompt.
-   * @throws {@link RouterError} 402 when there is not enough left, or when nobody knows the price.
+   * @throws {@link RouterError} 402 when there is not enough left, or when unknown the price.
    */
   async reserve(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): Promise<BudgetTicket | undefined> {
     if (endpoint.byok !== undefined) return undefined;
+    const budgets = this.#budgetsOfRequest(request);
+    if (budgets.length === 0) return undefined;
     const { unknownPrice, unknownAnswerTokens } = this.#policy;
     const cost = mostCost(request, endpoint, promptTokens, unknownAnswerTokens);
     if (cost === undefined && unknownPrice === 'refuse') throw unpricedError(endpoint.model, endpoint.providerName);
-    const { account } = request;
-    const claim = { account: account.id, budgets: this.#budgetsOf(account), nanoUsd: cost?.nanoUsd ?? 0 };
+    const claim = { account: request.account.id, budgets, nanoUsd: cost?.nanoUsd ?? 0 };
     return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);
   }
 
@@ -64,7 +70,9 @@ export class Spending {
    */
   async check(account: Account): Promise<void> {
     if (!this.holds(account) || Object.keys(account.providerKeys ?? {}).length > 0) return;
-    const claim = { account: account.id, budgets: this.#budgetsOf(account), nanoUsd: 1 };
+    const budgets = this.#budgetsOf(account);
+    if (budgets.length === 0) return;
+    const claim = { account: account.id, budgets, nanoUsd: 1 };
     this.settle(ticketOf(await this.#keeper.reserve(claim), NOTHING), 0);
   }
 
@@ -74,12 +82,17 @@ export class Spending {
   }
 
   /** Notes what plugins and tools spent beside the models. It has happened, so it is never refused. */
-  charge(account: Account, usd: number | undefined): void {
+  charge(request: Tagged, usd: number | undefined): void {
+    const { account } = request;
     const nanoUsd = nanoFromUsd(usd ?? 0);
     if (!(nanoUsd > 0) || !this.holds(account)) return;
     void this.#told(async () => {
       // A budget that is used up gives no ticket; its own limit must not hide what was spent.
-      const budgets = this.#budgetsOf(account).map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
+      const budgets = this.#budgetsOfRequest(request).map((budget) => ({
+        ...budget,
+        limitNanoUsd: Number.MAX_SAFE_INTEGER,
+      }));
+      if (budgets.length === 0) return;
       const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
       if (decision.granted) await this.#keeper.settle(decision.ticket, nanoUsd);
     });
@@ -91,6 +104,14 @@ export class Spending {
     } catch {
       warn(this.#events, { code: 'budget', message: 'What a request cost could not be written to its budget' });
     }
+  }
+
+  #budgetsOfRequest(request: Tagged): readonly HeldBudget[] {
+    const tags = tagsOf(this.#policy, request).map(({ key, value, limits }) => ({
+      ...held(key === undefined ? 'session' : 'tag', limits),
+      tag: { key, value },
+    }));
+    return [...this.#budgetsOf(request.account), ...tags];
   }
 
   #budgetsOf({ budget = this.#policy.everybody, keyBudget, keyId }: Account): readonly HeldBudget[] {

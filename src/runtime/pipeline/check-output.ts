@@ -31,7 +31,7 @@ export function checkChange(value: unknown, charactersBefore: number): RequestCh
   return frozenCopy(change);
 }
 
-/** Checks a whole answer that was rewritten; what was not to be changed stays as it was. */
+/** Checks a non-streaming response that was rewritten; what was not to be changed stays as it was. */
 export function checkResult(value: unknown, before: ChatResult): ChatResult {
   const { choices } = expectObject(value, 'onResult must give back the result') as Partial<ChatResult>;
   return { ...before, choices: checkChoices(choices) };

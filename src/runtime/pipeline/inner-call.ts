@@ -92,7 +92,7 @@ const OVER = new DOMException('This hook is over', 'AbortError');
  * Runs foreign code for a limited time, and no longer than its caller stays. It is told by its signal; whether it
  * listens makes no difference to who waits here. What it does afterwards is nobody's business any more.
  *
- * @throws The caller's reason when the caller goes away.
+ * @throws The caller's reason when the client disconnects.
  */
 export async function runBounded(
   environment: Environment,

@@ -2,14 +2,14 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
-import type { PlanContext, PluginContext } from '../../contracts/plugin-context.ts';
-import { targetOf } from '../../core/pipeline/target-of.ts';
+import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
+import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import { inspectJson } from '../../protocol/inspect-json.ts';
+import { inspectJson } from '../../protocol/json.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
 import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -32,7 +32,7 @@ export type RequestOutcome =
   | { readonly type: 'continue'; readonly changed: ChangedRequest }
   | { readonly type: 'answer'; readonly answer: PluginAnswer; readonly by: string };
 
-/** A whole answer after a hook, and whether it is another one. */
+/** A non-streaming response after a hook, and whether it is another one. */
 interface Rewritten {
   readonly after: ChatResult;
   readonly rewritten: boolean;
@@ -145,7 +145,8 @@ export class PluginRun {
       const { plugin, options } = active;
       if (plugin.onChunks === undefined) return [];
       try {
-        const transform = plugin.onChunks(request, options, this.#planContext(active));
+        const stage = (record: StageRecord): void => this.#ledger.stage(plugin.id, record);
+        const transform = plugin.onChunks(request, options, { ...this.#planContext(active), stage });
         if (transform === undefined) return [];
         if (typeof transform.step !== 'function' || typeof transform.end !== 'function') {
           throw new TypeError('onChunks must give back a transform with start, step and end');
@@ -162,7 +163,7 @@ export class PluginRun {
     );
   }
 
-  /** Runs a whole answer through all plugins, the last registered first. */
+  /** Runs a non-streaming response through all plugins, the last registered first. */
   async onResult(result: ChatResult, request: NormalizedRequest): Promise<ChatResult> {
     let current = result;
     for (const active of this.#active.toReversed()) {

@@ -1,7 +1,13 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
-import { type OfferedTool, offerTools, type PathOfTool } from '../../core/pipeline/offer-tools.ts';
+import {
+  leavesToolsToProviders,
+  type OfferedTool,
+  offerTools,
+  type PathOfTool,
+  withOwnTools,
+} from '../../core/pipeline/offer-tools.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -19,9 +25,8 @@ import { depthOf, handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/failure.ts';
-import { frozenRequest } from '../../core/pipeline/frozen.ts';
+import { frozenRequest, withoutNative } from '../../core/pipeline/frozen.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
-import { withoutNative } from '../../core/pipeline/without-native.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
@@ -68,6 +73,9 @@ export function preparePipeline(
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
+  }
+  if (chosen.value.length === 0 && leavesToolsToProviders(request)) {
+    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], pathOfTool };
   }
   const offer = offerTools(request, registry, pathOfTool);
   if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
@@ -180,7 +188,7 @@ class PipelineExecution implements Execution {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
-    this.#ledger = new Ledger((usd) => services.spending.charge(request.account, usd));
+    this.#ledger = new Ledger((usd) => services.spending.charge(request, usd));
     this.#pathOfTool = pathOfTool;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
@@ -295,7 +303,7 @@ class PipelineExecution implements Execution {
     return new AnsweredExecution(this.#services, this.#request, this.signal, endpoint, answer);
   }
 
-  /** An answer with what plugins and tools add to it, and to its bill. */
+  /** An answer with what plugins and tools add to it, and to its cost. */
   #withPlugins(answer: Answer): Answer {
     return {
       ...answer,
@@ -309,7 +317,7 @@ class PipelineExecution implements Execution {
     };
   }
 
-  /** Streams go through the transforms of plugins; whole answers do when they are polished. */
+  /** Streams go through the transforms of plugins; non-streaming responses do when they are polished. */
   #transformed(answer: Answer): AnswerCall {
     if (answer.result !== undefined) return answer.call;
     const chain = this.#plugins.transforms(this.#request);

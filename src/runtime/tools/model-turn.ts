@@ -19,7 +19,7 @@ export interface FinishedTurn {
 
 /**
  * One turn of the model: a call of a provider, read to its end. As long as nothing of it was shown, an endpoint that
- * breaks off is replaced by the next one, as if it had never begun.
+ * ends early is replaced by the next one, as if it had never begun.
  */
 export class ModelTurn {
   readonly execution: ChatExecution;

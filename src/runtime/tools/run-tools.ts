@@ -5,8 +5,7 @@ import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { AnsweredCall } from '../../core/pipeline/turn-requests.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
-import { inspectJson } from '../../protocol/inspect-json.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { inspectJson, isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { callWithin, depthOf, runBounded } from '../pipeline/inner-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
@@ -37,7 +36,7 @@ export interface FinishedCall extends AnsweredCall {
  * what went wrong, and decides.
  *
  * @param stepsLeft - Calls for which there is room; the model is told of the others that there was none.
- * @throws The signal's reason when the caller goes away; the error of a tool whose outcome {@link ToolOutcome.fails}.
+ * @throws The signal's reason when the client disconnects; the error of a tool whose outcome {@link ToolOutcome.fails}.
  */
 export async function runTools(
   calls: readonly ResultToolCall[],

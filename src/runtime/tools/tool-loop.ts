@@ -35,7 +35,7 @@ interface ToolLoopOptions {
 }
 
 /**
- * The loop of server tools (gaps 2.1, 5.11), the same for whole and streamed answers: a turn of the model, the tools
+ * The loop of server tools (gaps 2.1, 5.11), the same for non-streaming and streaming answers: a turn of the model, the tools
  * it called, the next turn, until it has its answer, calls a function of the caller, or its budget is used up. To the
  * outside it is one answer: one stream of content, one end, the usage of all turns.
  */
@@ -81,7 +81,7 @@ export class ToolLoop implements Execution {
     return this.#turn === undefined ? this.#attempts : [...this.#attempts, ...this.#turn.execution.attempts];
   }
 
-  /** Works until there is something to show of a stream, or until a whole answer is complete. */
+  /** Works until there is something to show of a stream, or until a non-streaming response is complete. */
   async run(): Promise<Answer> {
     const first = await this.next();
     const { stream } = this.request;
@@ -96,7 +96,7 @@ export class ToolLoop implements Execution {
   /**
    * The next pieces of the one stream that all turns make; undefined at its end.
    *
-   * @throws {@link RouterError} when no endpoint answers a turn; the signal's reason when the caller goes away.
+   * @throws {@link RouterError} when no endpoint answers a turn; the signal's reason when the client disconnects.
    */
   async next(): Promise<readonly StreamPiece[] | undefined> {
     while (!this.#over) {
@@ -130,7 +130,7 @@ export class ToolLoop implements Execution {
         this.#fail(reason);
         return this.#lastAttempt();
       },
-      abandon: () => this.#fail(failure('aborted', 'The caller went away')),
+      abandon: () => this.#fail(failure('aborted', 'The client disconnected')),
     };
   }
 
@@ -167,7 +167,7 @@ export class ToolLoop implements Execution {
     const request = this.#next;
     const toolsOff = this.#toolsOff;
     const execution = new ChatExecution(this.#services, request, this.#planOfTurn(), signal, {
-      // What a stream has shown makes progress; a whole answer, or one that shows nothing yet, has its time in total.
+      // What a stream has shown makes progress; a non-streaming response, or one that shows nothing yet, has its time in total.
       deadlineAt: this.#committed && request.stream ? undefined : this.startedAt + this.#services.timeouts.totalMs,
       attemptsBefore: this.#attempts.length,
       prepare:

@@ -1,6 +1,6 @@
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, IdempotencyKey } from '../../contracts/batch-store.ts';
-import { Entries, nameOf } from './item-list.ts';
+import { Entries, nameOf } from './items.ts';
 import { TaskList } from './tasks.ts';
 
 /** Batches that are there. */

@@ -1,7 +1,7 @@
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, BatchTask, ClaimedTask } from '../../contracts/batch-store.ts';
 import type { Content } from './records.ts';
-import { free, holds, type Lease } from './item-list.ts';
+import { free, holds, type Lease } from './items.ts';
 
 /** What is to be done, and what is over. */
 type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;

@@ -1,10 +1,9 @@
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { PostgresDatabase, Row, Values } from './database.ts';
-import { columnOf, storedNumber, ownerOf, storedText } from './records.ts';
+import { columnOf, ownerOf, purge, storedNumber, storedText } from './records.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { purge } from './purge.ts';
 
 /** Requests that are being run. */
 type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;

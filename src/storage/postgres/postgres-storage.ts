@@ -4,7 +4,7 @@ import { anything, checkShape, flag, kind, type OptionShape } from '../../platfo
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
-import { draftsOf, storedNumber, recordsOf } from './records.ts';
+import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 import { statementsOf } from './statements.ts';
 

@@ -10,7 +10,6 @@ import {
   wholeMs,
 } from '../stored-rows.ts';
 import type { Row, SqliteConnection } from './connection.ts';
-import { purge } from './purge.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -88,7 +87,7 @@ export function recordsOf(connection: SqliteConnection): Records {
 }
 
 /** The two columns that every row has, as values of a statement. */
-export interface Owner extends Readonly<Record<string, string>> {
+interface Owner extends Readonly<Record<string, string>> {
   readonly account: string;
   readonly batchId: string;
 }
@@ -185,4 +184,30 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
       if (hidden > 0) await purge(connection, owner);
     },
   };
+}
+
+/**
+ * Deletes everything of a batch that was hidden before, a slice at a time. When it is interrupted, `sweep` goes on.
+ *
+ * @returns True when it was this call that deleted the last of it.
+ */
+export async function purge(connection: SqliteConnection, owner: Owner): Promise<boolean> {
+  let deleted = false;
+  await connection.writeInSlices((hasTime) => {
+    do {
+      const position = connection.first('firstItem', owner)?.['position'];
+      if (position === undefined) {
+        connection.run('deleteTasks', owner);
+        connection.run('deleteKeys', owner);
+        deleted = connection.run('deleteRow', owner) > 0;
+        return false;
+      }
+      const item = { ...owner, position };
+      connection.run('deleteOutcome', item);
+      connection.run('deleteBody', item);
+      connection.run('deleteItem', item);
+    } while (hasTime());
+    return true;
+  });
+  return deleted;
 }

@@ -2,13 +2,11 @@ import { anything, callable, checkShape, type OptionShape } from '../../platform
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection, type Values } from './connection.ts';
-import { draftsOf, ownerOf, recordsOf, storedText } from './records.ts';
+import { draftsOf, ownerOf, purge, recordsOf, storedText } from './records.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { purge } from './purge.ts';
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
-import { STATEMENTS } from './statements.ts';
+import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {

@@ -59,7 +59,7 @@ export class FaultExchange {
     return this.wire.modelOf(this.request) ?? 'unknown';
   }
 
-  /** A good whole answer, to be sent or spoiled. */
+  /** A good non-streaming response, to be sent or spoiled. */
   get completion(): Record<string, unknown> {
     return this.wire.completion(this);
   }
@@ -93,7 +93,7 @@ export class FaultExchange {
   }
 
   /**
-   * Begins a good answer: headers, and of a stream the chunks that come before the fault. Of a whole answer nothing
+   * Begins a good answer: headers, and of a stream the chunks that come before the fault. Of a non-streaming response nothing
    * follows by itself, although its length is announced.
    */
   async begin(headers: Readonly<Record<string, string>> = {}): Promise<void> {

@@ -215,7 +215,7 @@ function faultOf(step: FaultStep): Fault {
   return step === 'ok' ? OK : FAULTS[step];
 }
 
-/** Reads the body; ends early when the client goes away. */
+/** Reads the body; ends early when the client disconnects. */
 function read(request: IncomingMessage, recording: Recording): Promise<void> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -2,8 +2,7 @@ import type { Fault, RecordedRequest } from './fault.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { WireError } from './wire.ts';
 import { CONNECTION_FAULTS } from './connection-faults.ts';
-import { ENCODING_FAULTS } from './encoding-faults.ts';
-import { FRAMING_FAULTS } from './framing-faults.ts';
+import { ENCODING_FAULTS, FRAMING_FAULTS } from './framing-faults.ts';
 
 const SECOND = 1_000;
 
@@ -153,7 +152,7 @@ const STATUS_FAULTS = {
 } as const satisfies Record<string, Fault>;
 
 /**
- * A status with an error object, or an error object inside a stream that has begun. The key of the request stands in
+ * A status with an error object, or an error object inside a stream that has begun. The key of the request is in
  * the message, as with real providers, so that a router which passes it on is found out.
  */
 function refusal(code: number, error: ProviderError, headers: Record<string, string> = {}): Fault {
@@ -245,7 +244,7 @@ const BODY_FAULTS = {
     play: (exchange) => exchange.reply(200, exchange.completion),
   },
   'U-44': {
-    does: 'answers well, but as a stream although a whole answer was asked for',
+    does: 'answers well, but as a stream although a non-streaming response was asked for',
     play: (exchange) => exchange.reply(200, exchange.streamBody, { 'content-type': 'text/event-stream' }),
   },
   'U-45-204': status('answers 204 without a body', 204),

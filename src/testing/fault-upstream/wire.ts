@@ -10,7 +10,7 @@ export interface AskedFor {
 /** An error of a provider, before a wire gives it its form. */
 export interface WireError {
   readonly message: string;
-  /** A number where a status stands in the place of a code. */
+  /** A number where a status is in the place of a code. */
   readonly code?: string | number | undefined;
   readonly type?: string | undefined;
 }
@@ -21,7 +21,7 @@ export interface FaultWire {
   streams(request: RecordedRequest): boolean;
   /** Model that a request asks for, if it names one. */
   modelOf(request: RecordedRequest): string | undefined;
-  /** A whole answer. */
+  /** A non-streaming response. */
   completion(asked: AskedFor): Record<string, unknown>;
   /** The events before the first content: they say who speaks, and nothing else. */
   opening(asked: AskedFor): readonly string[];
@@ -29,7 +29,7 @@ export interface FaultWire {
   chunk(asked: AskedFor, text: string): string;
   /** The events that end a stream: finish, usage and end mark. */
   ending(asked: AskedFor): readonly string[];
-  /** A whole answer of which the provider itself says that it failed. */
+  /** A non-streaming response of which the provider itself says that it failed. */
   failedCompletion(asked: AskedFor): Record<string, unknown>;
   /** The events that end a stream by saying that it failed. */
   failedEnding(asked: AskedFor): string;
@@ -39,7 +39,7 @@ export interface FaultWire {
   errorBody(error: WireError, status?: number): unknown;
   /** An error inside a stream, and the end. */
   errorEvents(error: WireError, status: number): string;
-  /** A whole answer and an event of a stream, each with the value in a place where anything may stand. */
+  /** A non-streaming response and an event of a stream, each with the value in a place where anything may stand. */
   holding(asked: AskedFor, value: string): { readonly completion: Record<string, unknown>; readonly event: string };
 }
 

@@ -20,7 +20,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** Google's own wire: model and form of the answer stand in the path, and a stream has no end mark. */
+/** Google's native API: model and form of the answer are in the path, and a stream has no end mark. */
 const GOOGLE_WIRE: FaultWire = {
   streams: ({ path }) => STREAMED.test(path),
   modelOf: ({ path }) => MODEL.exec(path)?.[1],

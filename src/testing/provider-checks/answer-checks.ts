@@ -33,7 +33,7 @@ type Ask = (answer: ScriptedAnswer) => Promise<Outcome>;
 
 /** Checks of answers that are as they should be. */
 export const answerChecks: readonly ProviderCheck[] = [
-  both('gives text as it was said, whole and streamed', [], async (give) => {
+  both('gives text as it was said, non-streaming and streaming', [], async (give) => {
     expectSame((await give(TEXT)).text, TEXT.text?.join(''), 'the text');
   }),
 
@@ -119,7 +119,7 @@ export const answerChecks: readonly ProviderCheck[] = [
     expectSame((await give(TEXT)).usage, undefined, 'the usage of an answer without');
   }),
 
-  check('takes a whole answer to a request for a stream', ['bytes'], async (harness) => {
+  check('takes a non-streaming response to a request for a stream', ['bytes'], async (harness) => {
     harness.play({ type: 'answer', form: 'whole', answer: TEXT });
     const outcome = await ask(harness, { stream: true });
     expectSame([outcome.failure, outcome.text], [undefined, TEXT.text?.join('')], 'failure and text');

@@ -11,7 +11,7 @@ import {
   type ProviderCheck,
   routerFacts,
 } from './ask.ts';
-import { NONSENSE, STATUS_KINDS } from './failures.ts';
+import { NONSENSE, STATUS_KINDS } from './failure-checks.ts';
 import type { ProviderHarness } from './harness.ts';
 import { buildCatalog } from '../../catalog/catalog.ts';
 import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';

@@ -45,7 +45,7 @@ export type ScriptedExchange =
       readonly message: string;
       readonly headers?: Readonly<Record<string, string>> | undefined;
     }
-  /** Streams everything of the answer but its end, usage and finish included; then ends, breaks off, or falls silent. */
+  /** Streams everything of the answer but its end, usage and finish included; then ends, ends early, or falls silent. */
   | { readonly type: 'unfinished'; readonly answer: ScriptedAnswer; readonly ending: 'end' | 'cut' | 'hang' }
   /** Streams the same, then an error as its wire has it inside streams, and ends. */
   | { readonly type: 'stream error'; readonly answer: ScriptedAnswer; readonly message: string }

@@ -1,7 +1,6 @@
 import type { Price } from '../../catalog/price.ts';
 import type { OutageSchedule } from './outages.ts';
-import { RateBucket } from './rate-bucket.ts';
-import { CACHE_MS, costOf, type Turn } from './simulated-server.ts';
+import { CACHE_MS, costOf, RateBucket, type Turn } from './simulated-server.ts';
 import type { SimulatedEndpoint } from './world.ts';
 
 interface Known {

@@ -65,7 +65,7 @@ export interface RequestLog {
   cancelledUsd: number;
   /** Endpoint whose answer was delivered. */
   answeredBy: string | undefined;
-  /** Milliseconds to the first token of a stream, or to the whole answer. */
+  /** Milliseconds to the first token of a stream, or to the non-streaming response. */
   tookMs: number | undefined;
   status: number;
   /** Dead times that it met, each once. */

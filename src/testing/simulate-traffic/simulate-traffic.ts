@@ -6,7 +6,6 @@ import type { Environment } from '../../platform/environment.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import { Chance } from './chance.ts';
-import { delayedStore } from './delayed-store.ts';
 import { Oracle } from './oracle.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { reportOf, type RequestLog, type TrafficReport } from './report.ts';
@@ -208,4 +207,24 @@ function idOf({ request }: ProviderCall): string {
 /** As much text as so many tokens, beginning in a way that tells conversations apart. */
 function textOf(session: string, turn: number, tokens: number): string {
   return `${session}.${turn} ${TEXT.slice(0, Math.max(0, tokens * CHARACTERS_PER_TOKEN - session.length - 4))}`;
+}
+
+/** A state store as if it were far away: everything happens after half of the time, and is known after all of it. */
+function delayedStore(store: StateStore, clock: VirtualClock, latencyMs: number): StateStore {
+  const later = <Value>(work: () => Value | Promise<Value>): Promise<Value> =>
+    new Promise((resolve, reject) => {
+      const half = latencyMs / 2;
+      clock.at(clock.elapsedMs + half, () => {
+        Promise.resolve()
+          .then(work)
+          .then((value) => clock.at(clock.elapsedMs + half, () => resolve(value)), reject);
+      });
+    });
+  return {
+    get: (key) => later(() => store.get(key)),
+    set: (key, value, ttlMs) => later(() => store.set(key, value, ttlMs)),
+    delete: (key) => later(() => store.delete(key)),
+    increment: (key, by, ttlMs) => later(() => store.increment(key, by, ttlMs)),
+    change: (changes) => later(() => store.change(changes)),
+  };
 }

@@ -1,13 +1,12 @@
 import type { Price } from '../../catalog/price.ts';
-import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failedReply, failure } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import { type PieceStream, type Provider, type ProviderCall, type ProviderReply } from '../../contracts/provider.ts';
+import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
 import { Chance } from './chance.ts';
 import type { OutageSchedule } from './outages.ts';
-import { RateBucket } from './rate-bucket.ts';
 import type { VirtualClock } from './virtual-clock.ts';
-import { SIMULATED_MODEL, type SimulatedEndpoint } from './world.ts';
+import { SIMULATED_MODEL, type SimulatedEndpoint, type SimulatedRateLimit } from './world.ts';
 
 /** A request that is under way, as its endpoints see it. */
 export interface Turn {
@@ -203,4 +202,32 @@ function resultWith(usage: ReportedUsage): UpstreamResult {
     ],
     usage,
   };
+}
+
+/** A token bucket in virtual time. */
+export class RateBucket {
+  readonly #perMs: number;
+  readonly #burst: number;
+  #tokens: number;
+  #atMs = 0;
+
+  constructor({ perSecond, burst = Math.max(1, 2 * perSecond) }: SimulatedRateLimit) {
+    this.#perMs = perSecond / 1_000;
+    this.#burst = burst;
+    this.#tokens = burst;
+  }
+
+  /** Takes a token; or gives the milliseconds until there is one. */
+  take(nowMs: number): number {
+    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#atMs) * this.#perMs);
+    this.#atMs = nowMs;
+    if (this.#tokens < 1) return (1 - this.#tokens) / this.#perMs;
+    this.#tokens -= 1;
+    return 0;
+  }
+
+  /** Whether there is a token now, without taking it. */
+  hasOne(nowMs: number): boolean {
+    return this.#tokens + (nowMs - this.#atMs) * this.#perMs >= 1;
+  }
 }

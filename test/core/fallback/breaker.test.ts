@@ -29,7 +29,7 @@ import {
   land,
   launch,
 } from '../../support/breaker-model.ts';
-import { runs } from '../../support/properties.ts';
+import { stormOfRuns } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW, costing, serving } from '../../support/requests.ts';
 import { storm } from '../../support/storms.ts';
@@ -40,7 +40,7 @@ function always(check: Check, policy: Partial<BreakerPolicy> = {}, options: { re
     fc.property(breakerCommands(check, options), (commands) => {
       fc.modelRun(() => freshPair(policy), commands);
     }),
-    runs(storm(1_000)),
+    stormOfRuns(1_000),
   );
 }
 
@@ -137,7 +137,7 @@ describe('a breaker', () => {
           expect(real.now - stoppedAt).toBeLessThanOrEqual(bound + 1_000);
         },
       ),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(seen.hits).toBeGreaterThan(storm(100));
   });
@@ -182,7 +182,7 @@ describe('a breaker', () => {
         );
         expect([...order].sort()).toEqual(['a', 'b', 'c']);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
     expect(seen.hits).toBeGreaterThan(storm(20));
   });
@@ -359,7 +359,7 @@ describe('health', () => {
         }
         expect(restored).toEqual(health);
       }),
-      runs(storm(1_000)),
+      stormOfRuns(1_000),
     );
   });
 

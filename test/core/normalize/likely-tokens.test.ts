@@ -2,10 +2,15 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import * as fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { likelyTextTokens } from '../../../src/core/normalize/likely-tokens.ts';
+import {
+  likelyTextTokens,
+  calibrate,
+  calibrated,
+  UNCALIBRATED,
+  wantsReport,
+} from '../../../src/core/normalize/likely-tokens.ts';
 import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
 import { fewestTokens, surveyPrompt } from '../../../src/core/normalize/token-estimate.ts';
-import { calibrate, calibrated, UNCALIBRATED, wantsReport } from '../../../src/core/normalize/token-calibration.ts';
 import { runs } from '../../support/properties.ts';
 
 const blocks = readFileSync(new URL('../../fixtures/tokens/likely.txt', import.meta.url), 'utf8').split(/^=== /m);

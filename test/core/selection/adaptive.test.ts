@@ -3,13 +3,24 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
-import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/selection/adaptive/condition.ts';
+import {
+  FAULTLESS,
+  conditionAfter,
+  conditionNow,
+  UNKNOWN_SPEED,
+  slownessOf,
+  speedAfter,
+  speedAfterGivingUp,
+  usualMedian,
+  usualP95,
+} from '../../../src/core/selection/adaptive/wellness.ts';
 import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/declared-limits.ts';
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   purseAfterHedge,
   purseAfterRequest,
+  runsProviderTools,
 } from '../../../src/core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
@@ -20,16 +31,7 @@ import {
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import { runsProviderTools } from '../../../src/core/selection/adaptive/provider-tools.ts';
 import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
-import {
-  UNKNOWN_SPEED,
-  slownessOf,
-  speedAfter,
-  speedAfterGivingUp,
-  usualMedian,
-  usualP95,
-} from '../../../src/core/selection/adaptive/speed.ts';
 import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { runs } from '../../support/properties.ts';
@@ -241,6 +243,15 @@ describe('the silence test', () => {
     expect(test([5_000, 5_000, 5_000])).toBeLessThan(-9);
     expect(test([5_000, 5_000])).toBeGreaterThan(-9);
     expect(test([300, 300, 300, 300, 300])).toBeGreaterThan(-1.5);
+  });
+
+  it('suspects nothing while a machine may just have paused, however many calls wait', () => {
+    const fast = { calls: 100, mean: Math.log(2), variance: 0.35 ** 2 };
+    const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
+    expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    const longer = waiting.map((call) => ({ ...call, ageMs: 1_100 }));
+    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-9);
+    expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
   });
 
   it('counts only what has been silent since the last answer', () => {

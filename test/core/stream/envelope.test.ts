@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ChunkEnvelope } from '../../../src/core/stream/envelope.ts';
+import { ChunkEnvelope, DONE_FRAME, commentFrame, dataFrame } from '../../../src/core/stream/envelope.ts';
 import { escapeText } from '../../../src/core/stream/pieces.ts';
-import { DONE_FRAME, commentFrame, dataFrame } from '../../../src/core/stream/sse-frames.ts';
 import type { RouterMetadata } from '../../../src/protocol/metadata.ts';
 import { runs } from '../../support/properties.ts';
 

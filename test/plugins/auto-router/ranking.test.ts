@@ -4,11 +4,11 @@ import { costBandOf, withinBand } from '../../../src/plugins/auto-router/auto-ro
 import type { TaskProbability } from '../../../src/plugins/auto-router/classifier.ts';
 import {
   provenGain,
-  rate,
-  type Rated,
   ranked,
   type RankingRules,
   type RankingSource,
+  rate,
+  type Rated,
 } from '../../../src/plugins/auto-router/ranking.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import { seededRandom } from '../../../src/platform/seeded-random.ts';

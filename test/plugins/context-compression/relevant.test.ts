@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
 import { countMessage, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
 import type { Compressed } from '../../../src/plugins/context-compression/middle-out.ts';
-import { relevance } from '../../../src/plugins/context-compression/relevance.ts';
-import { relevant } from '../../../src/plugins/context-compression/relevant.ts';
+import { relevance, relevant } from '../../../src/plugins/context-compression/relevant.ts';
 import type { Message } from '../../../src/protocol/message.ts';
 import { runs } from '../../support/properties.ts';
 

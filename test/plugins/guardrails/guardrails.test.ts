@@ -301,8 +301,8 @@ describe('guardrails for answers', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('refuse streams, unless the program lets them through', async () => {
-    const { error } = await streamed(bench({ rules: [answers] }).router, saying('Hi'));
+  it('refuse streams, or let them through, where the program says so', async () => {
+    const { error } = await streamed(bench({ rules: [answers], streams: 'refuse' }).router, saying('Hi'));
     expect(error).toMatchObject({
       status: 400,
       message: 'stream must be false here: answers are looked through as a whole before they are given out',

@@ -6,12 +6,13 @@ import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import {
   type Coder,
   codersOfTier,
+  codersUnder,
+  frontier,
   inputPrice,
   tierOf,
   TIERS,
   tiersOf,
 } from '../../../src/plugins/pareto-router/tiers.ts';
-import { codersUnder, frontier } from '../../../src/plugins/pareto-router/frontier.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf } from '../../support/requests.ts';
 

@@ -311,12 +311,13 @@ describe('options of the web plugin', () => {
 });
 
 describe('options that are newer', () => {
-  it('are accepted: a search of X', async () => {
+  it('are accepted and said not to be applied: a search of X', async () => {
     const options = {
       x_search: { allowed_x_handles: ['a'], from_date: '2026-01-01', enable_image_understanding: true },
     };
-    const { choices } = await bench().router.chat(asking(options));
+    const { choices, router_metadata: metadata } = await bench().router.chat(asking(options), { metadata: true });
     expect(choices).toHaveLength(1);
+    expect(metadata?.pipeline).toMatchObject([{ data: { note: expect.stringMatching(/^x_search was not applied/) } }]);
   });
 });
 

@@ -40,10 +40,10 @@ const SENTENCES: readonly (readonly [unknown, string])[] = [
   [user('text'), 'messages[0].content[0] must be an object, not "text".'],
   [user({ text: 'x' }), 'messages[0].content[0].type is required and must be a string.'],
   [user({ type: 'text' }), 'messages[0].content[0].text is required and must be a string.'],
-  [user(CALL), 'messages[0].content[0] may only stand in an assistant message.'],
+  [user(CALL), 'messages[0].content[0] may only be in an assistant message.'],
   [
     assistant({ type: 'tool_result', tool_use_id: 'a', content: 'x' }),
-    'messages[0].content[0] may only stand in the content of a user message.',
+    'messages[0].content[0] may only be in the content of a user message.',
   ],
   [assistant({ ...CALL, input: '{}' }), 'messages[0].content[0].input must be an object, not "{}".'],
   [
@@ -90,11 +90,11 @@ const SENTENCES: readonly (readonly [unknown, string])[] = [
         ...turns({ tool_use_id: 'toolu_1', content: [{ type: 'tool_result', content: 5 }] }),
       ],
     }),
-    'messages[1].content[0].content[0] may only stand in the content of a user message.',
+    'messages[1].content[0].content[0] may only be in the content of a user message.',
   ],
   [
     user({ type: 'web_search_tool_result', tool_use_id: 'a', content: [] }),
-    'messages[0].content[0] may only stand in an assistant message.',
+    'messages[0].content[0] may only be in an assistant message.',
   ],
   [small({ system: 5 }), 'system must be a string or an array, not 5.'],
   [small({ system: [{ type: 'image' }] }), 'system[0].type must be "text", not "image".'],

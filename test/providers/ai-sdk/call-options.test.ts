@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/providers/ai-sdk/call-options.ts';
+import type { CallOptions } from '../../../src/providers/ai-sdk/model.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, callOf, handMade } from '../../support/ai-sdk-models.ts';
 import type { Body } from '../../support/chat-bodies.ts';

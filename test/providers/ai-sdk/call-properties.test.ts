@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Message, SpecVersion } from 'signalbox';
-import type { AssistantPrompt, CallOptions } from '../../../src/providers/ai-sdk/call-options.ts';
+import type { AssistantPrompt, CallOptions } from '../../../src/providers/ai-sdk/model.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { callOf, handMade } from '../../support/ai-sdk-models.ts';
 import { runs } from '../../support/properties.ts';

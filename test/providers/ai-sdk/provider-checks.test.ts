@@ -8,7 +8,7 @@ import { AI_SDK_PACKAGES, aiSdkEmbeddingHarness, aiSdkHarness } from '../../supp
  * What is not in our hands: where bytes are cut, and what a stream is, is decided by the SDK's own reader of events.
  * And there is no answer without usage on the wires of Anthropic and Mistral.
  */
-const NOT_OURS = /takes a whole answer to a request for a stream|wherever the bytes of a stream are cut/;
+const NOT_OURS = /takes a non-streaming response to a request for a stream|wherever the bytes of a stream are cut/;
 const ALWAYS_COUNTED = /makes up no tokens/;
 
 describe.each(Object.entries(AI_SDK_PACKAGES))('a model of @ai-sdk/%s as an upstream', (name, one) => {

@@ -33,7 +33,7 @@ describe("Anthropic's own search", () => {
 
   it('cannot stand beside a function of its name', () => {
     expect(() => encodedFor('claude-opus-4-7', { ...OPTIONS, tools: [look('web_search')] })).toThrow(
-      'A function named web_search cannot stand beside the search of the provider',
+      'A function named web_search cannot be used together with the search of the provider',
     );
   });
 });

@@ -5,7 +5,7 @@ import type { AssistantMessage, Message } from '../../../src/protocol/message.ts
 import { EncodeError } from '../../../src/providers/codec.ts';
 import { encodedFor, messageResult, turnsFor } from '../../support/anthropic.ts';
 import { problemsOfBody } from '../../support/anthropic-schema.ts';
-import { runs } from '../../support/properties.ts';
+import { inProportion, runs } from '../../support/properties.ts';
 
 const MODELS = [
   'claude-sonnet-5-5',
@@ -151,7 +151,7 @@ describe('a chat request', () => {
       }),
       runs(1_500),
     );
-    expect(taken).toBeGreaterThan(1_000);
+    expect(taken).toBeGreaterThan(inProportion(1_000));
   });
 
   it('is found out when its body is one that the API refuses', () => {

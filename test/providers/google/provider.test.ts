@@ -1,6 +1,6 @@
 import { ConfigError, type GoogleOptions, createRouter, google, providersFromEnvironment } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { modelPath } from '../../../src/providers/google/model-path.ts';
+import { modelPath } from '../../../src/providers/google/wire.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import {
   type ReceivedRequest,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UpstreamResult } from '../../../src/core/stream/upstream-result.ts';
-import { decodeResult } from '../../../src/providers/google/provider.ts';
+import { decodeResult } from '../../../src/providers/google/codec.ts';
 import { type Asked, answerContextOf, googleFixtureText } from '../../support/google-wire.ts';
 
 function decoded(body: string, asked: Asked = {}): UpstreamResult {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
 import type { AssistantMessage, Message } from '../../../src/protocol/message.ts';
-import { decodeResult } from '../../../src/providers/google/provider.ts';
+import { decodeResult } from '../../../src/providers/google/codec.ts';
 import { familyOf } from '../../../src/providers/google/families.ts';
 import type { Part } from '../../../src/providers/google/wire.ts';
 import {

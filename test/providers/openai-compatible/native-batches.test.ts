@@ -309,6 +309,8 @@ describe('the batch API of files', () => {
     await using server = await api();
     const up = openai({ apiKey: 'k', baseURL: server.origin, nativeBatches: true, nativeDialects: ['responses'] });
     const request = { operation: 'chat', native: { dialect: 'responses', body: {} } } as never;
+    // What is read is what a batch gave that was asked for before.
+    await up.batches?.poll({ job: { id: 'batch_1' }, signal: AbortSignal.timeout(10_000) } as never);
     expect(up.batches?.read(JSON.stringify(body), request, {} as never)).toMatchObject({
       type: 'failed',
       failure: { message: 'it broke' },

@@ -1,7 +1,7 @@
 import { type ChatRequest, type Message, type Router, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { PromptCache } from '../../../src/providers/simulated/answer-pieces.ts';
+import { PromptCache } from '../../../src/providers/simulated/responder.ts';
 import { ask, hear, hearBoth, instant, instantRouter } from '../../support/simulated.ts';
 
 async function cachedTokens(router: Router, request: ChatRequest): Promise<number | undefined> {

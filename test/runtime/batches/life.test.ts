@@ -149,24 +149,35 @@ describe('a batch', () => {
     expect([first.calls.length, second.calls.length]).toEqual([0, 6]);
   });
 
-  it('has one model, also for a request that names others to fall back to', async () => {
-    const other = { models: { 'acme/two': {} } };
-    const [up, down] = [
-      batchProvider('up', undefined, other),
-      batchProvider('down', () => failing('invalid_request', 400)),
-    ];
-    const scene = batchScene({ providers: [down, up] });
-    const { id } = await scene.router.batches.create({
-      endpoint: '/v1/chat/completions',
-      model: 'acme/one',
-      requests: [{ custom_id: 'a', body: { models: ['acme/two'], messages: [{ role: 'user', content: 'Hi' }] } }],
-    });
+  it.each([
+    ['/v1/chat/completions', { models: ['acme/two'] }, 'models[0]'],
+    ['/v1/chat/completions', { models: ['acme/one', 'acme/two'] }, 'models[1]'],
+    ['/v1/messages', { max_tokens: 5, fallbacks: [{ model: 'acme/two' }] }, 'fallbacks[0]'],
+  ] as const)('has one model, and says so to a request that names others: %s %j', async (endpoint, more, path) => {
+    const provider = batchProvider('up', undefined, { models: { 'acme/one': {}, 'acme/two': {} } });
+    const scene = batchScene({ providers: [provider] });
+    const requests = [{ custom_id: 'a', body: { ...more, messages: [{ role: 'user', content: 'Hi' }] } }];
+    const { id } = await scene.router.batches.create({ endpoint, model: 'acme/one', requests });
     await scene.router.batches.tick();
-    expect(down.calls).toHaveLength(1);
-    expect(up.calls).toHaveLength(0);
+    expect(await scene.router.batches.retrieve(id)).toMatchObject({
+      status: 'failed',
+      error: {
+        message: expect.stringContaining(`requests[0].body.${path} must not name another model than "acme/one"`),
+      },
+    });
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  it.each(['acme/one', 'acme/one:batch'])('takes a list of models that repeats its own: %s', async (model) => {
+    const provider = batchProvider('up', undefined, { models: { 'acme/one': {} } });
+    const scene = batchScene({ providers: [provider] });
+    const body = { models: ['acme/one', 'acme/one:batch'], messages: [{ role: 'user', content: 'Hi' }] };
+    const requests = [{ custom_id: 'a', body }] as never;
+    const { id } = await scene.router.batches.create({ endpoint: '/v1/chat/completions', model, requests });
+    await scene.router.batches.tick();
     expect(await scene.router.batches.retrieve(id)).toMatchObject({
       status: 'completed',
-      request_counts: { failed: 1 },
+      request_counts: { failed: 0 },
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
-import { MESSAGES_ERRORS } from './errors.ts';
+import { MESSAGES_ERRORS } from '../errors.ts';
 import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,
@@ -35,6 +35,7 @@ export const MESSAGES: Dialect = {
 export class MessagesStreamWriter implements DialectStreamWriter {
   readonly #id: string;
   readonly #metadataField: string;
+  readonly #promptTokens: DialectContext['promptTokens'];
   readonly #blocks: BlockSequence;
   readonly #deltas: DeltaBlocks;
   #native: NativeEvents | undefined;
@@ -46,8 +47,9 @@ export class MessagesStreamWriter implements DialectStreamWriter {
   /** Frames of the call that is under way. */
   #frames = '';
 
-  constructor({ generationId, spelling, body }: DialectContext) {
+  constructor({ generationId, spelling, body, promptTokens }: DialectContext) {
     this.#id = generationId;
+    this.#promptTokens = promptTokens;
     this.#metadataField = spelling.metadataField;
     this.#blocks = new BlockSequence({
       start: (index, block) => this.#emit({ type: 'content_block_start', index, content_block: block }),
@@ -142,8 +144,8 @@ export class MessagesStreamWriter implements DialectStreamWriter {
         stop_sequence: null,
         stop_details: null,
         container: null,
-        // Counts are known at the end; `message_delta` has them all.
-        usage: messagesUsage(undefined, null),
+        // Counts are known at the end; `message_delta` has them all. Clients show this one until then.
+        usage: { ...messagesUsage(undefined, null), input_tokens: this.#promptTokens?.() ?? 0 },
         ...(provider === undefined ? {} : { provider }),
       },
     });

@@ -3,22 +3,22 @@ import type { Delta, ToolCallDelta } from '../../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import { type IdKind, itemId } from './response-object.ts';
-import { MessageWriter } from './message-item.ts';
 import {
   announce,
   conclude,
   type Emit,
   type ItemPlace,
   type ItemStatus,
+  MessageWriter,
   type OutputItemWriter,
-} from './output-item.ts';
+} from './output-items.ts';
 import { ReasoningWriter } from './reasoning-items.ts';
 import * as read from '../../../platform/json.ts';
 
 /** What the items of one answer are made with. */
 interface OutputOptions {
   readonly generationId: string;
-  /** Tools whose calls are told as calls of custom tools. */
+  /** Tools whose calls are sent as calls of custom tools. */
   readonly customTools: ReadonlySet<string>;
   readonly emit: Emit;
 }
@@ -210,47 +210,59 @@ interface CallHead {
   readonly name: string;
 }
 
-/** A call of one of the caller's functions. */
-class FunctionCallWriter implements OutputItemWriter {
+/** A call of a tool of the caller's, whose text comes in pieces. */
+abstract class CallWriter implements OutputItemWriter {
   readonly outputIndex: number;
-  readonly #place: ItemPlace;
-  readonly #head: CallHead;
-  readonly #pieces: string[] = [];
+  protected readonly place: ItemPlace;
+  protected readonly head: CallHead;
+  protected readonly pieces: string[] = [];
 
-  constructor(place: ItemPlace, head: CallHead) {
-    this.#place = place;
-    this.#head = head;
+  /** @param field - The member of an item that has the text. */
+  constructor(place: ItemPlace, head: CallHead, field: 'arguments' | 'input') {
+    this.place = place;
+    this.head = head;
     this.outputIndex = place.outputIndex;
-    announce(place, { ...this.item('in_progress'), arguments: '' });
+    announce(place, { ...this.item('in_progress'), [field]: '' });
   }
 
-  /** Adds a fragment of the arguments. */
-  add(text: string): void {
-    this.#pieces.push(text);
-    const { emit, id, outputIndex } = this.#place;
+  /** Adds a fragment of the text. */
+  abstract add(text: string): void;
+  abstract item(status: ItemStatus): JsonObject;
+  abstract close(status: ItemStatus): void;
+}
+
+/** A call of one of the caller's functions. */
+class FunctionCallWriter extends CallWriter {
+  constructor(place: ItemPlace, head: CallHead) {
+    super(place, head, 'arguments');
+  }
+
+  override add(text: string): void {
+    this.pieces.push(text);
+    const { emit, id, outputIndex } = this.place;
     emit('response.function_call_arguments.delta', { item_id: id, output_index: outputIndex, delta: text });
   }
 
-  item(status: ItemStatus): JsonObject {
-    const { callId, name } = this.#head;
-    return { id: this.#place.id, type: 'function_call', call_id: callId, name, arguments: this.#text(), status };
+  override item(status: ItemStatus): JsonObject {
+    const { callId, name } = this.head;
+    return { id: this.place.id, type: 'function_call', call_id: callId, name, arguments: this.text(), status };
   }
 
-  close(status: ItemStatus): void {
-    const { emit, id, outputIndex } = this.#place;
-    const { name } = this.#head;
+  override close(status: ItemStatus): void {
+    const { emit, id, outputIndex } = this.place;
+    const { name } = this.head;
     emit('response.function_call_arguments.done', {
       item_id: id,
       output_index: outputIndex,
       name,
-      arguments: this.#text(),
+      arguments: this.text(),
     });
-    conclude(this.#place, this.item(status));
+    conclude(this.place, this.item(status));
   }
 
   /** Empty arguments are an empty object: strict clients parse them. */
-  #text(): string {
-    return this.#pieces.join('') || '{}';
+  protected text(): string {
+    return this.pieces.join('') || '{}';
   }
 }
 
@@ -258,41 +270,33 @@ class FunctionCallWriter implements OutputItemWriter {
  * A call of one of the caller's custom tools. Its text is the one argument of a function, and is told when it is whole:
  * half of a JSON string cannot be read.
  */
-class CustomCallWriter implements OutputItemWriter {
-  readonly outputIndex: number;
-  readonly #place: ItemPlace;
-  readonly #head: CallHead;
-  readonly #pieces: string[] = [];
-
+class CustomCallWriter extends CallWriter {
   constructor(place: ItemPlace, head: CallHead) {
-    this.#place = place;
-    this.#head = head;
-    this.outputIndex = place.outputIndex;
-    announce(place, { ...this.item('in_progress'), input: '' });
+    super(place, head, 'input');
   }
 
-  add(text: string): void {
-    this.#pieces.push(text);
+  override add(text: string): void {
+    this.pieces.push(text);
   }
 
-  item(status: ItemStatus): JsonObject {
-    const { callId, name } = this.#head;
-    return { id: this.#place.id, type: 'custom_tool_call', call_id: callId, name, input: this.#input(), status };
+  override item(status: ItemStatus): JsonObject {
+    const { callId, name } = this.head;
+    return { id: this.place.id, type: 'custom_tool_call', call_id: callId, name, input: this.input(), status };
   }
 
-  close(status: ItemStatus): void {
-    const { emit, id, outputIndex } = this.#place;
-    const input = this.#input();
+  override close(status: ItemStatus): void {
+    const { emit, id, outputIndex } = this.place;
+    const input = this.input();
     if (input !== '') {
       emit('response.custom_tool_call_input.delta', { item_id: id, output_index: outputIndex, delta: input });
     }
     emit('response.custom_tool_call_input.done', { item_id: id, output_index: outputIndex, input });
-    conclude(this.#place, this.item(status));
+    conclude(this.place, this.item(status));
   }
 
   /** The text inside the arguments; what is not the object that was asked for is taken as it is. */
-  #input(): string {
-    const text = this.#pieces.join('');
+  protected input(): string {
+    const text = this.pieces.join('');
     return read.string(read.object(read.parse(text))['input']) ?? text;
   }
 }

@@ -2,7 +2,7 @@ import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import type { ReasoningItem, ServerCallItem } from '../../../protocol/responses/input-item.ts';
 import { isOwnItemId } from './response-object.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
-import { announce, conclude, type ItemPlace, type ItemStatus, type OutputItemWriter } from './output-item.ts';
+import { announce, conclude, type ItemPlace, type ItemStatus, type OutputItemWriter } from './output-items.ts';
 
 /** Earlier reasoning in the chat form: as plain text, and in the pieces that its provider wants back. */
 interface EarlierReasoning {

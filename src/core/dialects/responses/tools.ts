@@ -19,7 +19,7 @@ export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry |
   return { tools: translated, ...(wanted === undefined ? {} : { tool_choice: wanted }) };
 }
 
-/** Names of the tools whose calls are told as calls of custom tools. */
+/** Names of the tools whose calls are sent as calls of custom tools. */
 export function customToolNames(tools: unknown): ReadonlySet<string> {
   const custom = read.objects(tools).filter((tool) => tool['type'] === 'custom');
   return new Set((custom as unknown as readonly CustomToolEntry[]).map(({ name }) => name));

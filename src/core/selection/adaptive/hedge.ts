@@ -1,9 +1,10 @@
 import { fill } from '../../../config/option.ts';
-import { HEDGE, type HedgePolicy } from '../../../config/tables/adaptive.ts';
+import { HEDGE, type HedgePolicy } from '../../../config/tables/selection.ts';
 import type { SpeedPolicy } from './policy.ts';
-import { usualMedian, usualP95, type UsualTime } from './speed.ts';
+import { usualMedian, usualP95, type UsualTime } from './wellness.ts';
+import type { RoutedRequest } from '../../normalize/normalized-request.ts';
 
-export type { HedgePolicy } from '../../../config/tables/adaptive.ts';
+export type { HedgePolicy } from '../../../config/tables/selection.ts';
 
 /** Default {@link HedgePolicy}. */
 export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
@@ -48,4 +49,23 @@ export function purseAfterRequest(purse: HedgePurse, policy: HedgePolicy, expect
 /** Takes out what a hedge costs; undefined when there is not enough. Where nothing costs anything, hedges do not either. */
 export function purseAfterHedge(purse: HedgePurse, usd: number): HedgePurse | undefined {
   return purse.usd < usd ? undefined : { ...purse, usd: purse.usd - usd };
+}
+
+/** Tools that a caller runs itself: asking twice does nothing twice. */
+const HARMLESS: ReadonlySet<string> = new Set(['function', 'custom']);
+
+/**
+ * Whether a request makes a provider run tools, which may have effects: code, remote servers, a computer. Such a request
+ * must never be sent to two providers at a time.
+ */
+export function runsProviderTools({ native, extra }: RoutedRequest): boolean {
+  if (extra['mcp_servers'] !== undefined || extra['container'] !== undefined) return true;
+  const tools = native?.body['tools'];
+  return Array.isArray(tools) && tools.some((tool) => !isHarmless(tool));
+}
+
+function isHarmless(tool: unknown): boolean {
+  if (typeof tool !== 'object' || tool === null) return false;
+  const { type } = tool as { readonly type?: unknown };
+  return type === undefined || (typeof type === 'string' && HARMLESS.has(type));
 }

@@ -1,9 +1,9 @@
 import { fill } from '../../../config/option.ts';
-import { SILENCE, type SilencePolicy } from '../../../config/tables/adaptive.ts';
+import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
 import type { SpeedPolicy } from './policy.ts';
-import type { UsualTime } from './speed.ts';
+import type { UsualTime } from './wellness.ts';
 
-export type { SilencePolicy } from '../../../config/tables/adaptive.ts';
+export type { SilencePolicy } from '../../../config/tables/selection.ts';
 
 /** Default {@link SilencePolicy}. */
 export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);
@@ -26,9 +26,10 @@ export function silenceOf(
   policy: SilencePolicy,
   speed: SpeedPolicy,
 ): number {
+  if (sinceSuccessMs < policy.minimumMs) return 0;
   let likelihood = 0;
   for (const { ageMs, usual } of calls) {
-    if (usual.calls < speed.minimumCalls) continue;
+    if (usual.calls < speed.minimumCalls || ageMs < policy.minimumMs) continue;
     const before = Math.max(0, ageMs - sinceSuccessMs);
     likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
   }

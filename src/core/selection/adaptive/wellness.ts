@@ -1,7 +1,157 @@
+import type { AdaptivePolicy, SpeedPolicy } from './policy.ts';
 import type { EndpointRecord } from '../performance.ts';
-import { conditionNow } from './condition.ts';
-import type { AdaptivePolicy } from './policy.ts';
-import { slownessOf } from './speed.ts';
+
+/** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
+export interface Condition {
+  readonly value: number;
+  /** Monotonic milliseconds of the last change. */
+  readonly at: number;
+}
+
+/** Condition of an endpoint of which nothing bad is known. */
+export const FAULTLESS: Condition = { value: 1, at: 0 };
+
+/** What the folds below need to know. */
+export type ForgettingPolicy = Pick<AdaptivePolicy, 'forgetMs' | 'afterFailure' | 'afterSuccess' | 'afterProbe'>;
+
+/** The condition as it is now: what went wrong weighs less the longer it is ago. */
+export function conditionNow({ value, at }: Condition, forgetMs: number, now: number): number {
+  return value === 1 ? 1 : 1 - (1 - value) * fading(now - at, forgetMs);
+}
+
+/** Folds in how a call ended. A probe that succeeds brings an endpoint back at once. */
+export function conditionAfter(
+  condition: Condition,
+  policy: ForgettingPolicy,
+  call: { readonly ok: boolean; readonly probe: boolean },
+  now: number,
+): Condition {
+  const value = conditionNow(condition, policy.forgetMs, now);
+  if (!call.ok) return { value: value * policy.afterFailure, at: now };
+  if (condition.value === 1) return condition;
+  const better = value + (1 - value) * policy.afterSuccess;
+  return { value: call.probe ? Math.max(better, policy.afterProbe) : better, at: now };
+}
+
+/** Share that is left of something after a time. A clock that goes back leaves all of it. */
+export function fading(elapsedMs: number, forgetMs: number): number {
+  return elapsedMs <= 0 ? 1 : Math.exp(-elapsedMs / forgetMs);
+}
+
+/**
+ * How long an endpoint takes, in natural logarithms of milliseconds. Answers in one piece take longer than first tokens
+ * of streams, so each kind has a mean of its own; what is common to both is by how much it is later than usual.
+ */
+export interface EndpointSpeed {
+  readonly streaming: UsualTime;
+  readonly whole: UsualTime;
+  /** Fast mean of how much later than usual calls have been; 0 is as usual. */
+  readonly lateness: number;
+  /** Monotonic milliseconds of the last change of `lateness`. */
+  readonly at: number;
+}
+
+/** A robust mean and deviation. */
+export interface UsualTime {
+  readonly calls: number;
+  readonly mean: number;
+  readonly variance: number;
+}
+
+/** Kinds of calls that take their own times. */
+export type TimedKind = 'streaming' | 'whole';
+
+/** Deviation that is assumed until there are measures: that of a lognormal whose slowest percent takes three medians. */
+const FIRST_VARIANCE = 0.5 ** 2;
+/** Calls that the assumed deviation counts for. */
+const FIRST_WEIGHT = 5;
+/** Standard deviations above the mean below which 95 % of normal values lie. */
+const P95_DEVIATIONS = 1.645;
+/** Standard deviations above the mean beyond which a call is not expected any more: one in 30,000 takes longer. */
+const LONGEST_DEVIATIONS = 4;
+
+/** However steady an endpoint was, a call that takes a sixth longer is nothing special. */
+const LEAST_VARIANCE = 0.15 ** 2;
+/** Nor is one in vain that has not taken this many times as long as the median. */
+const LEAST_LONGEST = 3;
+
+const UNKNOWN_TIME: UsualTime = { calls: 0, mean: 0, variance: FIRST_VARIANCE };
+
+/** Speed of an endpoint that was never measured. */
+export const UNKNOWN_SPEED: EndpointSpeed = { streaming: UNKNOWN_TIME, whole: UNKNOWN_TIME, lateness: 0, at: 0 };
+
+/**
+ * Folds in how long a call took. The slow mean is clipped, so that an outage does not become what is usual.
+ *
+ * @param ms - Milliseconds to the first token of a stream, or to the end of an answer in one piece.
+ */
+export function speedAfter(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  call: { readonly kind: TimedKind; readonly ms: number; readonly forgetMs: number },
+  now: number,
+): EndpointSpeed {
+  const time = Math.log(Math.max(1, call.ms));
+  const usual = speed[call.kind];
+  const late = usual.calls === 0 ? 0 : time - usual.mean;
+  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
+  return {
+    ...speed,
+    [call.kind]: usualAfter(usual, time, policy),
+    lateness: before + policy.fastGain * (late - before),
+    at: now,
+  };
+}
+
+/**
+ * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
+ * from one that was not late yet; of an endpoint that was hardly called, such a call is one of the first measures, so
+ * that one which is always slower than others comes to be known as that.
+ */
+export function speedAfterGivingUp(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  call: { readonly kind: TimedKind; readonly ms: number; readonly forgetMs: number },
+  now: number,
+): EndpointSpeed {
+  const usual = speed[call.kind];
+  if (usual.calls < policy.minimumCalls) return speedAfter(speed, policy, call, now);
+  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
+  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
+  return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+/** How many times as long as usual calls take at the moment; 1 is as usual. */
+export function slownessOf({ lateness, at }: EndpointSpeed, forgetMs: number, now: number): number {
+  return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at, forgetMs));
+}
+
+/** Milliseconds within which 95 % of the calls usually answer; undefined with too few of them. */
+export function usualP95({ calls, mean, variance }: UsualTime, policy: SpeedPolicy): number | undefined {
+  return calls < policy.minimumCalls ? undefined : Math.exp(mean + P95_DEVIATIONS * Math.sqrt(variance));
+}
+
+/** Milliseconds within which practically all calls answer that ever do; undefined with too few of them. */
+export function usualLongest({ calls, mean, variance }: UsualTime, policy: SpeedPolicy): number | undefined {
+  return calls < policy.minimumCalls
+    ? undefined
+    : Math.exp(mean + Math.max(Math.log(LEAST_LONGEST), LONGEST_DEVIATIONS * Math.sqrt(variance)));
+}
+
+/** Milliseconds within which half of the calls usually answer; undefined with too few of them. */
+export function usualMedian({ calls, mean }: UsualTime, policy: SpeedPolicy): number | undefined {
+  return calls < policy.minimumCalls ? undefined : Math.exp(mean);
+}
+
+function usualAfter({ calls, mean, variance }: UsualTime, time: number, policy: SpeedPolicy): UsualTime {
+  if (calls === 0) return { calls: 1, mean: time, variance };
+  const bound = policy.clipDeviations * Math.sqrt(variance);
+  const late = Math.max(-bound, Math.min(bound, time - mean));
+  const gain = Math.max(policy.slowGain, 1 / (calls + 1));
+  const varianceGain = Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT));
+  const varied = variance + varianceGain * (late ** 2 - variance);
+  return { calls: calls + 1, mean: mean + gain * late, variance: Math.max(LEAST_VARIANCE, varied) };
+}
 
 /** How well an endpoint does now. */
 export interface Wellness {

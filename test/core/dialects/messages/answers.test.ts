@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messagesError, messagesStatus } from '../../../../src/core/dialects/messages/errors.ts';
+import { messagesError, messagesStatus } from '../../../../src/core/dialects/errors.ts';
 import { messagesUsage, stopReason, wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';
 import type { ChatResult, FinishReason, ResultMessage } from '../../../../src/protocol/chat-result.ts';
 import { ERROR_TYPES, type ErrorType } from '../../../../src/protocol/error.ts';

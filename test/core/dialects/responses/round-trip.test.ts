@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { describe, expect, it } from 'vitest';
-import { RESPONSES } from '../../../../src/core/dialects/responses/responses-dialect.ts';
+import { RESPONSES } from '../../../../src/core/dialects/responses/responses.ts';
 import { escapeText } from '../../../../src/core/stream/pieces.ts';
 import type { ResultMessage } from '../../../../src/protocol/chat-result.ts';
 import type { ChatChunk, Delta } from '../../../../src/protocol/chunk.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RESPONSES } from '../../../../src/core/dialects/responses/responses-dialect.ts';
+import { RESPONSES } from '../../../../src/core/dialects/responses/responses.ts';
 import type { JsonObject } from '../../../../src/protocol/json.ts';
 import {
   type Event,

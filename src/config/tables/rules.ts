@@ -1,0 +1,80 @@
+import { type Check, option, type OptionsOf, type OptionTable, required } from '../option.ts';
+
+/** Which requests a rule is for: those that every condition holds of. */
+export const RULE_CONDITION = {
+  /** Account ids, with `*` for any characters. Default: all. */
+  accounts: option.list(option.text()),
+  /** Models, as a request or an alias names them, with `*` for any characters. Default: all. */
+  models: option.list(option.text()),
+  /** Values of the request's `metadata`, by key: one of them, with `*` for any characters. Default: whatever they are. */
+  metadata: option.map(option.list(option.text())),
+  /** Time from which the rule holds, such as `2026-12-01` or `2026-12-01T08:00:00Z`. Default: since ever. */
+  from: option.checked<string>('string', date),
+  /** Time at which it ends. Default: never. */
+  until: option.checked<string>('string', date),
+} satisfies OptionTable;
+
+/** Which requests a rule is for. */
+export interface RuleCondition extends OptionsOf<typeof RULE_CONDITION> {}
+
+/** A rule for requests. */
+export const RULE = {
+  /** Name of the rule, which `explain`, `router_metadata`, events and errors tell. */
+  id: required(option.text()),
+  /** Which requests it is for. Default: all. */
+  when: option.object<RuleCondition>(RULE_CONDITION, { default: {} }),
+  /** Model, or list of models to fall back through, that takes the place of those that `when.models` names. */
+  rewrite: option.either(option.text(), option.list(option.text())),
+  /** Refuses with 403; this is the reason that the client is told. */
+  deny: option.text(),
+  /** Provider preferences of requests that do not set them themselves, member by member. */
+  preferences: option.map(option.anything<unknown>('unknown')),
+} satisfies OptionTable;
+
+/**
+ * A rule for requests: it rewrites a model, refuses, or gives provider preferences. Rules apply in order, and later ones
+ * see what earlier ones have made.
+ */
+export interface Rule<Preferences = Readonly<Record<string, unknown>>> extends Omit<
+  OptionsOf<typeof RULE>,
+  'preferences'
+> {
+  /** Provider preferences of requests that do not set them themselves, member by member. */
+  readonly preferences?: Preferences | undefined;
+}
+
+/** What the weights of an alias are divided by. */
+export const SPLIT_KEYS = ['session', 'account', 'endUser', 'request'] as const;
+
+/** A model that gets a share of the requests for an alias. */
+export const SPLIT_SHARE = {
+  /** Model, alias, or `@preset` of this router. */
+  model: required(option.text()),
+  /** Share among the weights of all. 0: none. */
+  weight: required(option.amount()),
+} satisfies OptionTable;
+
+/** A model that gets a share of the requests for an alias. */
+export interface SplitShare extends OptionsOf<typeof SPLIT_SHARE> {}
+
+/** An alias whose requests are divided among models. */
+export const SPLIT = {
+  /** The models and their shares. */
+  split: required(option.list(option.object<SplitShare>(SPLIT_SHARE))),
+  /**
+   * What keeps its model from request to request: a session (or, without one, a conversation), an account, an end user;
+   * `request` draws for each. The same key has the same model on every instance. Default `session`.
+   */
+  by: option.word(SPLIT_KEYS, { default: 'session' }),
+} satisfies OptionTable;
+
+/** An alias whose requests are divided among models, for gradual rollouts. */
+export interface Split extends OptionsOf<typeof SPLIT> {}
+
+/** What an alias stands for: a model, models to fall back through, or models that share its requests. */
+export type Alias = string | readonly string[] | Split;
+
+function* date(value: unknown, path: string): ReturnType<Check> {
+  if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return;
+  yield { path, problem: 'must be a time such as 2026-12-01 or 2026-12-01T08:00:00Z' };
+}

@@ -1,0 +1,64 @@
+import { ANONYMOUS } from '../core/account.ts';
+import type { RequestContext } from '../core/normalize/normalize.ts';
+import { traceContextOf } from '../core/trace-context.ts';
+import type { OpenOptions } from './router.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+
+/** What comes with a request besides its body: who asks, its id, its time. */
+export function contextOf(
+  services: RuntimeServices,
+  user: string | null | undefined,
+  options: OpenOptions,
+): MaybePromise<RequestContext> {
+  const { environment, endUsers } = services;
+  const account = options.account ?? ANONYMOUS;
+  services.checkAccount(account);
+  const created = Math.floor(environment.wallClock() / 1_000);
+  return andThen(endUsers.standIn(account.id, user), (endUser) => ({
+    id: `${options.batch === true ? 'gen-batch' : 'gen'}-${created}-${environment.randomText(20)}`,
+    created,
+    account,
+    endUser,
+    sessionHeader: options.sessionId,
+    wantsMetadata: options.metadata ?? false,
+    batch: options.batch,
+    anthropicBeta: options.anthropicBeta,
+    verbatim: options.verbatim,
+    traceContext:
+      options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
+  }));
+}
+
+/** The signal that ends a call. */
+export interface CallerSignal {
+  readonly signal: AbortSignal;
+  /** Ends the call from within. */
+  readonly abort: () => void;
+  /** Stops listening to the client. To be called when the call is over, however it ended. */
+  readonly release: () => void;
+}
+
+/** The signal of a response that comes all at once: that of its client. Nothing but the client ends it early. */
+export function clientSignal(outer: AbortSignal | undefined): CallerSignal {
+  return { signal: outer ?? neverAborted(), abort: ignore, release: ignore };
+}
+
+/** The signal of a stream: its client may abort it, or stop reading it. */
+export function streamSignal(outer: AbortSignal | undefined): CallerSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(outer?.reason);
+  if (outer?.aborted === true) abort();
+  outer?.addEventListener('abort', abort);
+  return { signal: controller.signal, abort, release: () => outer?.removeEventListener('abort', abort) };
+}
+
+/**
+ * A signal that is never aborted, for calls without one. Each call has its own: Cloudflare Workers refuse to make one
+ * while a module loads, and to use it in another request than the one that made it.
+ */
+export function neverAborted(): AbortSignal {
+  return new AbortController().signal;
+}
+
+function ignore(): void {}

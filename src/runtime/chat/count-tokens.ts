@@ -1,0 +1,116 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import { inVocabularyOf, promptParts } from '../../core/normalize/prompt-parts.ts';
+import { likelyTextTokens } from '../../core/normalize/likely-tokens.ts';
+import { loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
+import { nextTurn, valueWithin } from '../../platform/wait.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import { isJsonObject } from '../../protocol/json.ts';
+import { RouterError } from '../../protocol/router-error.ts';
+import type { PreparedRequest } from '../pipeline/start.ts';
+import { planRequest } from './execution.ts';
+import { endpointsNow } from './world.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** How many tokens a prompt has, and who says so. */
+export interface TokenCount {
+  readonly input_tokens: number;
+  /**
+   * `provider`: the provider that would answer first; `gpt-tokenizer`: that package, with a factor for the vocabulary of
+   * the model's author; `estimate`: by script and kind of content, mostly within 15 %.
+   */
+  readonly counted_by: 'provider' | 'gpt-tokenizer' | 'estimate';
+  /** Name of the provider that counted. */
+  readonly provider?: string | undefined;
+}
+
+/** Milliseconds that a provider may take to count. Clients ask before each turn, and an estimate is there at once. */
+const MOST_MS = 5_000;
+
+/** A body that is to be counted as one that is to be answered: in some dialects those have fields that are required. */
+export function countable(body: unknown, dialect: DialectName | undefined): unknown {
+  if (dialect !== 'messages' || !isJsonObject(body)) return body;
+  const { thinking } = body;
+  const budget = isJsonObject(thinking) ? thinking['budget_tokens'] : undefined;
+  return { ...body, max_tokens: (typeof budget === 'number' ? budget : 0) + 1 };
+}
+
+/** Counts the tokens of a request that was understood. */
+export async function countPrepared(
+  services: RuntimeServices,
+  prepared: PreparedRequest,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<TokenCount> {
+  const { request } = prepared;
+  // What plugins would change or keep back must not reach a provider as it came.
+  const isPlain = prepared.plugins.length === 0 && prepared.tools.size === 0;
+  const endpoint = isPlain ? await firstEndpoint(services, prepared) : undefined;
+  if (endpoint !== undefined) {
+    const counted = await askProvider(services, prepared, endpoint, signal);
+    if (counted !== undefined) return counted;
+  }
+  const model = endpoint?.model ?? request.targets[0]?.model ?? '';
+  const { texts, fixedTokens } = promptParts(request);
+  const count = await loadGptTokenizer('o200k_base');
+  const textTokens = count === undefined ? likelyTextTokens(texts) : await countInTurns(texts, count, signal);
+  return {
+    input_tokens: inVocabularyOf(model, textTokens, fixedTokens),
+    counted_by: count === undefined ? 'estimate' : 'gpt-tokenizer',
+  };
+}
+
+/** The endpoint that would be asked first; none where nobody may get the prompt. */
+async function firstEndpoint(services: RuntimeServices, { request }: PreparedRequest): Promise<Endpoint | undefined> {
+  try {
+    return endpointsNow(services, await planRequest(services, request))[0];
+  } catch (error) {
+    if (RouterError.isInstance(error)) return undefined;
+    throw error;
+  }
+}
+
+async function askProvider(
+  { environment, providers }: RuntimeServices,
+  { request }: PreparedRequest,
+  endpoint: Endpoint,
+  signal: AbortSignal,
+): Promise<TokenCount | undefined> {
+  const provider = providers.get(endpoint.provider);
+  if (provider?.countTokens === undefined) return undefined;
+  const apiKey = endpoint.byok ? request.account.providerKeys?.[endpoint.provider]?.apiKey : undefined;
+  const own = new AbortController();
+  const counting = provider.countTokens({ request, endpoint, apiKey, signal: AbortSignal.any([signal, own.signal]) });
+  const counted = await valueWithin(environment, counting, MOST_MS);
+  own.abort();
+  signal.throwIfAborted();
+  if (counted === undefined) return undefined;
+  // Members of the provider's own, such as what context management would leave, are for callers of its dialect.
+  const native = request.native === undefined ? {} : counted.native;
+  return { ...native, input_tokens: counted.inputTokens, counted_by: 'provider', provider: endpoint.providerName };
+}
+
+/** Characters that are counted at a time, in one turn, and in all: of longer prompts the rest is taken to be alike. */
+const PIECE = 8_192;
+const TURN = 65_536;
+const MOST = 2_000_000;
+
+async function countInTurns(
+  texts: readonly string[],
+  count: (text: string) => number,
+  signal: AbortSignal,
+): Promise<number> {
+  const total = texts.reduce((sum, text) => sum + text.length, 0);
+  let [tokens, done, turn] = [0, 0, 0];
+  for (const text of texts) {
+    for (let from = 0; from < text.length && done < MOST; from += PIECE) {
+      const piece = text.slice(from, from + PIECE);
+      tokens += count(piece);
+      done += piece.length;
+      turn += piece.length;
+      if (turn < TURN) continue;
+      turn = 0;
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  }
+  return done === 0 ? 0 : Math.ceil((tokens * total) / done);
+}
