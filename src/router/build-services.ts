@@ -88,7 +88,7 @@ export function buildServices(
     ledger:
       before?.ledger ??
       (config.ledger &&
-        new RequestLedger({ ...config.ledger, secret: config.identitySecret.reveal(), environment, events })),
+        new RequestLedger({ ...config.ledger, secret: () => config.identitySecret.reveal(), environment, events })),
     responses:
       running?.config.usage === config.usage && before
         ? before.responses

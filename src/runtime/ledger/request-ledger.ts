@@ -19,8 +19,8 @@ export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly bufferRecords: number;
   /** Milliseconds for which records are collected before they are written together. */
   readonly flushMs: number;
-  /** Secret of the hashes that stand for sessions. */
-  readonly secret: string;
+  /** Gives the secret of the hashes that stand for sessions, which may have to be drawn first. */
+  readonly secret: () => string;
   readonly environment: Environment;
   readonly events: EventHub;
   /** Who keeps prompts and answers. Undefined: nobody. */
@@ -241,7 +241,7 @@ export class RequestLedger implements ReadableLedger {
   /** A keyed hash: the same for all requests of a session of an account, and nothing that anybody could look up. */
   #session({ request: { session, account } }: RequestDraft): string | undefined | Promise<string> {
     if (session.id === undefined) return undefined;
-    const hash = hmacSha256(this.#options.secret, `session\0${account.id}\0${session.id}`);
+    const hash = hmacSha256(this.#options.secret(), `session\0${account.id}\0${session.id}`);
     return hash instanceof Promise ? hash.then(shortHash) : shortHash(hash);
   }
 
