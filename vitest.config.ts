@@ -26,10 +26,11 @@ export default defineConfig({
     alias: [
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },
       { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
+      { find: /^#inspector-page$/, replacement: at('dist/inspector/page.js') },
       { find: /^signalbox$/, replacement: at('src/index.ts') },
       { find: /^signalbox\/minimal$/, replacement: at('src/minimal.ts') },
       {
-        find: /^signalbox\/(catalog|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|replay|sqlite|testing|webhooks)$/,
+        find: /^signalbox\/(catalog|inspector|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|replay|sqlite|testing|webhooks)$/,
         replacement: at('src/entries/$1.ts'),
       },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },

@@ -275,6 +275,8 @@ class FrameWriting {
   }
 
   #send(frame: string): boolean {
+    // A chunk without bytes would be the last one.
+    if (frame === '') return true;
     const encoding = encodingOf(frame);
     if (!this.#isFramed) return this.#response.write(frame, encoding);
     return this.#response.write(chunkOf(frame, encoding), encoding);

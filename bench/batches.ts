@@ -3,6 +3,7 @@ import { type Postgres, startPostgres } from '../test/support/postgres.ts';
 import { findPostgres } from '../test/support/servers.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { batchBody, measureUpload } from '../test/support/upload.ts';
+import { printProcesses } from './batch-processes.ts';
 import { printItemsPerSecond } from './batch-items.ts';
 
 /**
@@ -40,3 +41,4 @@ const bodies = {
   }
 }
 await printItemsPerSecond();
+if (findPostgres() !== undefined) await printProcesses();

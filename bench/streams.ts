@@ -78,7 +78,7 @@ async function heldStreams(server: Running): Promise<string> {
   const more = await hold(count * 3);
   const after = await memoryOf(server);
   const answered = [...some, ...more].filter(({ status }) => status === 200).length;
-  for (const { close } of [...some, ...more]) close();
+  for (const stream of [...some, ...more]) stream.close();
   await agent.destroy();
   return `${((after - before) / more.length / 1_000).toFixed(0)} kB of RSS for each of ${count * 4} slow streams at once (${answered} answered)`;
 }

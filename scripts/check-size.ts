@@ -1,3 +1,4 @@
+import { brotliCompressSync } from 'node:zlib';
 import { ENTRY_POINTS, loadedSize } from './entry-points.ts';
 
 /**
@@ -38,4 +39,17 @@ for (const { entry, names, kilobytes, split } of BUDGETS) {
   });
   if (!fits) process.exitCode = 1;
 }
+
+/** The inspector's page, with everything in it. */
+const PAGE_KILOBYTES = 60;
+const { page } = await import('#inspector-page');
+const compressed = brotliCompressSync(page).length;
+rows.push({
+  import: 'the page of signalbox/inspector',
+  'minified kB': kilo(Buffer.byteLength(page)),
+  'compressed kB': kilo(compressed),
+  'budget kB': PAGE_KILOBYTES,
+  '': compressed <= PAGE_KILOBYTES * 1_000 ? 'fits' : 'TOO LARGE',
+});
+if (compressed > PAGE_KILOBYTES * 1_000) process.exitCode = 1;
 console.table(rows);

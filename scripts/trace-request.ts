@@ -111,7 +111,8 @@ async function orderOf(called: readonly Called[], stream: boolean): Promise<read
   Object.assign(globalThis, { [NOTES]: notes });
   const breakpoints: string[] = [];
   for (const [index, one] of called.entries()) {
-    const [start, end] = await Promise.all([positionOf(one.scriptId, one.offset), positionOf(one.scriptId, one.end)]);
+    const start = await positionOf(one.scriptId, await afterSuper(one));
+    const end = await positionOf(one.scriptId, one.end);
     const { locations } = await session.post('Debugger.getPossibleBreakpoints', {
       start,
       end,
@@ -129,6 +130,13 @@ async function orderOf(called: readonly Called[], stream: boolean): Promise<read
   await calledFunctions();
   const first = [...new Set(notes)].flatMap((index) => called[index] ?? []);
   return [...first, ...called.filter((one) => !first.includes(one))];
+}
+
+/** Where a breakpoint may be: a condition that is asked before `super()` makes V8 miss the call of it. */
+async function afterSuper({ scriptId, offset, end }: Called): Promise<number> {
+  const { scriptSource } = await session.post('Debugger.getScriptSource', { scriptId });
+  const found = /^constructor\b[^]*?\bsuper\([^)]*\);/.exec(scriptSource.slice(offset, end));
+  return offset + (found?.[0].length ?? 0);
 }
 
 async function positionOf(scriptId: string, offset: number) {

@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/config': [...GROUND, 'src/net', 'src/providers', 'src/plugins', 'src/storage', 'src/queue', 'src/runtime'],
   'src/router': [...GROUND, 'src/net', 'src/storage', 'src/queue', 'src/runtime', 'src/config'],
   'src/http': [...GROUND, 'src/runtime', 'src/config', 'src/router'],
+  'src/inspector': [...GROUND, 'src/runtime', 'src/config', 'src/http'],
   'src/entries': ['src'],
   'src/cli': ['src', 'adapters'],
   'src/testing': ['src'],
@@ -53,6 +54,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/storage/postgres/driver.ts'],
   'prom-client': ['src/observe/prometheus/prometheus.ts'],
   'pg-boss': ['src/queue/pg-boss/boss.ts'],
+  '@remix-run/multipart-parser': ['src/http/multipart.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
   undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts'],
 };

@@ -46,8 +46,9 @@ describe('the package', () => {
     expect(missing).toEqual([]);
   });
 
-  it('depends on nine small packages and runs nothing when it is installed', () => {
+  it('depends on ten small packages and runs nothing when it is installed', () => {
     expect(Object.keys(manifest.dependencies)).toEqual([
+      '@remix-run/multipart-parser',
       '@streamparser/json',
       'eventsource-parser',
       'fastest-levenshtein',

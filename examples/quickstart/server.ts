@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createRouter, providersFromEnvironment, simulated } from 'signalbox';
 import { findCatalog } from 'signalbox/catalog';
 import { expressRouter } from 'signalbox/express';
+import { inspector } from 'signalbox/inspector';
 import { sqliteStorage } from 'signalbox/sqlite';
 
 const NO_KEYS = 'Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY and start again for real answers.';
@@ -13,6 +14,8 @@ const real = providersFromEnvironment();
 const router = createRouter({
   providers: [...real, simulated()],
   catalog: await findCatalog(),
+  // A page that shows what is decided; this machine only, until authenticate says who else may look.
+  inspector: inspector(),
   // Batches survive whatever happens to this process.
   batches: { storage: sqliteStorage({ file: process.env['BATCHES_FILE'] ?? 'signalbox.db' }) },
 });
@@ -36,6 +39,8 @@ server.listen(Number(process.env['PORT'] ?? 8787), '127.0.0.1', () => {
     messages: [{ role: 'user', content: 'How do lighthouses and foghorns help ships?' }],
   };
   console.log(`
+Inspector: ${url}/inspector/try (press Send there, and see why this endpoint answered)
+
 Signalbox listens at ${url}
 
 Providers: ${[...real.map((provider) => provider.name), 'Simulated'].join(', ')}

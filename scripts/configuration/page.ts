@@ -39,7 +39,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
   ],
   'Plugins and server tools': ['plugins', 'pluginDefaults', 'maxPluginDepth', 'serverTools'],
   'State, batches and webhooks': ['state', 'batches', 'webhooks'],
-  'Responses and events': ['brand', 'docsUrl', 'keepAlive', 'ledger', 'on'],
+  'Responses and events': ['brand', 'docsUrl', 'keepAlive', 'inspector', 'ledger', 'on'],
   Tests: ['environment'],
 };
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
+import { inspector } from '../entries/inspector.ts';
 import { createRouter } from '../index.ts';
 import type { Router } from '../router/router.ts';
 import { StorageError } from '../contracts/storage-error.ts';
@@ -46,7 +47,7 @@ export const serve: Command = {
     const host = values.host ?? LOCAL;
     const { config, from, path } = await loadConfig(io, values.config);
     const { batches, kept } = batchesIn(config.batches, values.batches, io);
-    const router = createRouter({ ...config, batches });
+    const router = createRouter({ inspector: inspector(), ...config, batches });
     router.on('warning', ({ message }) => io.complain(message));
     const server = createServer(nodeRouter(router, { basePath: '/v1' }));
     const url = await listen(server, port, host);
@@ -99,6 +100,7 @@ function greeting(
   const model = config.simulatedByDefault ? 'simulated/small' : firstModel(router);
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
   return [
+    `Inspector: ${url}/inspector`,
     `Signalbox listens at ${url}`,
     `Configuration: ${from}`,
     `Providers: ${providers}`,

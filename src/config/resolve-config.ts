@@ -7,8 +7,8 @@ import {
   type ResolvedWebhooks,
   resolveWebhooks,
 } from './batches.ts';
-import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
+import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
 import type { RequestLimits } from './tables/limits.ts';
 import { chatFieldsProblem } from '../protocol/chat-fields.ts';
 import type { JsonObject } from '../protocol/json.ts';
@@ -158,7 +158,10 @@ export function resolveConfig(
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
-    ledger: running === undefined ? resolveLedger(config.ledger) : running.resolved.ledger,
+    // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
+    inspector: config.inspector ?? running?.resolved.inspector,
+    ledger:
+      running === undefined ? resolveLedger(config.ledger, config.inspector !== undefined) : running.resolved.ledger,
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
     // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.

@@ -42,6 +42,7 @@ import {
   RESPONSE_CACHE,
   type ResponseCacheOptions,
 } from './limits.ts';
+import type { Inspector } from './inspector.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
 import {
@@ -306,7 +307,8 @@ export const ROUTER = {
   responseCache: option.object<ResponseCacheOptions>(RESPONSE_CACHE),
   /**
    * What is kept of each request: its decision, its attempts, what it cost. `true`: the last 1,000 in the memory of this
-   * process. Prompts and answers are not kept. Default: off, which costs a request nothing.
+   * process. Prompts and answers are not kept. Default: on with an `inspector`, otherwise off, which costs a request
+   * nothing.
    */
   ledger: option.either(option.flag(), option.object<LedgerOptions>(LEDGER)),
   /** Batches: where they live, what runs them, and their limits. */
@@ -320,6 +322,11 @@ export const ROUTER = {
   identitySecret: computed(option.text()),
   /** Base of the addresses in `availability.docs_url`. Default `docs/fallback-and-errors.md`. */
   docsUrl: option.text({ default: 'docs/fallback-and-errors.md' }),
+  /**
+   * A page that shows what the router decides and what it costs, served below `<base>/inspector`: `inspector()` from
+   * `signalbox/inspector`. Default: none.
+   */
+  inspector: option.contract<Inspector>('Inspector', 'an inspector, such as inspector() makes one', ['answer']),
   /** Listeners from the start on; more can be added with `router.on`. Default: none. */
   on: option.object<RouterListeners>(LISTENERS, { default: {} }),
   /** Clock, randomness and timers. For tests. Default: those of the system. */

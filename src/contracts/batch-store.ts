@@ -3,6 +3,7 @@ import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { Usage } from '../protocol/chunk.ts';
+import type { BatchFileStore } from './batch-file-store.ts';
 
 /** A request as it is stored. */
 export interface StoredItem {
@@ -125,6 +126,8 @@ export interface BatchStore {
   open(): Promise<void>;
   /** Epoch milliseconds of the store's clock. */
   now(): Promise<number>;
+  /** Files that batches are made of. */
+  readonly files: BatchFileStore;
 
   /**
    * Begins a batch that nobody sees yet: until it is published, only the calls below know it. Beginning the same draft
@@ -196,6 +199,8 @@ export interface BatchStore {
       readonly token: string;
       /** Only these. Default: all. */
       readonly indexes?: readonly number[] | undefined;
+      /** Only requests that nobody has claimed before. */
+      readonly fresh?: boolean | undefined;
     },
   ): Promise<readonly ClaimedItem[]>;
   /** Makes the leases of a token that have not ended end so many milliseconds from now; gives their number. */
@@ -228,6 +233,12 @@ export interface BatchStore {
     resultIdOf: (index: number) => string,
   ): Promise<number>;
 
+  /**
+   * Batches of all accounts whose requests several workers may run: in progress, `shared`, and with requests that nobody
+   * has claimed before. In no order.
+   */
+  findShared(limit: number): Promise<readonly { readonly account: string; readonly batchId: string }[]>;
+
   /** Takes tasks of all accounts that are due and that nobody holds, those that are due longest first. */
   claimTasks(claim: {
     readonly limit: number;
@@ -247,10 +258,11 @@ export interface BatchStore {
   nextTaskIn(): Promise<number | undefined>;
 
   /**
-   * Deletes what is over its time, a little at a time: terminal batches past `deleteAt`, drafts that nobody opened or
-   * added to for `draftMs`, what a deletion that ended early left behind, and old idempotency keys. Many may do it at once.
+   * Deletes what is over its time, a little at a time: terminal batches and files past `deleteAt`, drafts that nobody
+   * opened or added to for `draftMs`, what a deletion that ended early left behind, and old idempotency keys. Many may do
+   * it at once.
    *
-   * @returns How many batches and drafts were deleted; less than `limit` when nothing is left to delete.
+   * @returns How many batches, files and drafts were deleted; less than `limit` when nothing is left to delete.
    */
   sweep(limits: { readonly draftMs: number; readonly limit: number }): Promise<number>;
   /** Lets go of files and connections of its own. May be called more than once. */

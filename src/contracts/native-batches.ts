@@ -29,11 +29,12 @@ export interface NativeLookup extends NativeCall {
   readonly key: string;
   /** Epoch milliseconds before which it cannot have been submitted. */
   readonly createdAt: number;
+  /** Requests in it. */
+  readonly total: number;
 }
 
 /** A batch that is to be handed over. */
 export interface NativeSubmission extends NativeLookup {
-  readonly total: number;
   /** The requests, in order. May be asked for again; the iterator rejects when one cannot go this way. */
   readonly items: () => AsyncIterable<NativeItem>;
 }

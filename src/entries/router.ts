@@ -30,12 +30,12 @@ export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '..
 export type * from '../contracts/budget-keeper.ts';
 export type * from '../contracts/rate-limiter.ts';
 export type * from '../contracts/response-cache.ts';
-export type { Alias, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
-export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
-export type { SplitChoice } from '../core/normalize/split.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
 export type { ContentSink, LedgerContent, RedactContent } from '../contracts/ledger-content.ts';
 export type { LedgerOptions } from '../config/ledger.ts';
 export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
+export type { Alias, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
+export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
+export type { SplitChoice } from '../core/normalize/split.ts';

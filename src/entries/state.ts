@@ -22,6 +22,7 @@ export type {
   StoredItem,
   StoredOutcome,
 } from '../contracts/batch-store.ts';
+export type { BatchFileListQuery, BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
 export type { BatchPreferences, BatchRecord } from '../core/batch/batch-record.ts';
 export type { BatchEffect } from '../core/batch/machine.ts';
 export type {
@@ -58,6 +59,8 @@ export type { Environment } from '../platform/environment.ts';
 /** Public surface: batches and webhooks. */
 export type { BatchesOptions, WebhooksOptions } from '../config/batches.ts';
 export type { BatchOptions, Batches, ListBatchesOptions } from '../runtime/batches/batches.ts';
+export type { BatchFiles, FileOptions, ListFilesOptions, NewFile } from '../runtime/batches/files.ts';
+export type { DeletedFile, FileList, FileObject } from '../protocol/file.ts';
 export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
 export type { BatchLimits } from '../config/tables/limits.ts';
 export { FAIL_POINTS } from '../runtime/batches/ports.ts';

@@ -5,7 +5,7 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { type EventHub, warn } from '../runtime/chat/events.ts';
-import type { HttpCall } from './exchange.ts';
+import type { CallOrigin } from './exchange.ts';
 import { isLocalCaller } from './local-caller.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */
@@ -29,7 +29,11 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
  * @param scope - What its key must be for; undefined where any key will do.
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
-export function authorize(call: HttpCall, scope: Scope | undefined, options: AuthorizeOptions): MaybePromise<Account> {
+export function authorize(
+  call: CallOrigin,
+  scope: Scope | undefined,
+  options: AuthorizeOptions,
+): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
   const key = bearerOf(call) ?? call.header('x-api-key');
@@ -43,7 +47,7 @@ export function authorize(call: HttpCall, scope: Scope | undefined, options: Aut
 }
 
 /** Without authentication, only this machine may call: a forgotten option must not open a router to the world. */
-function anonymous(call: HttpCall, { anonymous: who, cors }: AuthorizeOptions['config']): Account {
+function anonymous(call: CallOrigin, { anonymous: who, cors }: AuthorizeOptions['config']): Account {
   if (who === 'anybody' || (who === 'local' && isLocalCaller(call, cors))) return ANONYMOUS;
   throw new RouterError({
     status: 401,
@@ -105,7 +109,7 @@ function withTimeout(answer: PromiseLike<unknown>, environment: Environment): Pr
   });
 }
 
-function bearerOf(call: HttpCall): string | undefined {
+function bearerOf(call: CallOrigin): string | undefined {
   const header = call.header('authorization');
   return header !== undefined && /^bearer /i.test(header)
     ? header.slice('bearer '.length).trim() || undefined

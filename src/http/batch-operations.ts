@@ -6,10 +6,11 @@ import type { ListBatchesOptions } from '../runtime/batches/batches.ts';
 import { Concurrency } from '../runtime/chat/concurrency.ts';
 import { warn } from '../runtime/chat/events.ts';
 import { StorageError } from '../contracts/storage-error.ts';
-import { readUpload, type Upload } from './batch-upload.ts';
+import { readUpload, type UploadLimits } from './batch-upload.ts';
 import { invalid } from './body.ts';
 import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
-import type { BatchOperation } from './routes.ts';
+import { contentReply, listFiles, uploadFile } from './file-operations.ts';
+import type { BatchOperation, FileOperation } from './routes.ts';
 
 /** What is remembered of a router that answers about batches. */
 interface RouterState {
@@ -26,7 +27,7 @@ const STATES = new WeakMap<Router, RouterState>();
  */
 export async function answerBatches(
   router: Router,
-  operation: BatchOperation,
+  operation: BatchOperation | FileOperation,
   call: HttpCall,
   account: Account,
   headers: HttpHeaders,
@@ -36,10 +37,24 @@ export async function answerBatches(
     switch (operation.name) {
       case 'batch_create':
         return json(202, await create(router, call, account), headers);
+      case 'file_create':
+        return json(200, await createFile(router, call, account), headers);
+      case 'file_list':
+        return json(200, await listFiles(batches.files, call, account), headers);
+      case 'file_retrieve':
+        return json(200, await batches.files.retrieve(operation.id, { account }), headers);
+      case 'file_delete':
+        return json(200, await batches.files.delete(operation.id, { account }), headers);
+      case 'file_content': {
+        const { writeStallMs } = router.internals.config.limits;
+        return await contentReply(batches.files.content(operation.id, { account }), headers, writeStallMs);
+      }
       case 'batch_list':
         return json(200, await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
       case 'batch_cancel':
         return json(200, await batches.cancel(operation.id, { account }), headers);
+      case 'batch_redeliver':
+        return json(200, await batches.redeliver(operation.id, { account }), headers);
       case 'batch_delete':
         return json(200, await batches.delete(operation.id, { account }), headers);
       case 'batch_retrieve': {
@@ -55,6 +70,33 @@ export async function answerBatches(
 }
 
 async function create(router: Router, call: HttpCall, account: Account): Promise<object> {
+  return inPlace(router, account, async (limits) => {
+    const upload = await readUpload(call, limits);
+    try {
+      return await router.batches.create(upload.batch, { account, idempotencyKey: call.header('idempotency-key') });
+    } finally {
+      await upload.close();
+    }
+  });
+}
+
+async function createFile(router: Router, call: HttpCall, account: Account): Promise<object> {
+  const { fileBytes } = router.internals.config.batches.limits;
+  return inPlace(router, account, async (limits) => {
+    limits.hold.add(FILE_IN_HAND);
+    return uploadFile(router.batches.files, call, account, limits, fileBytes);
+  });
+}
+
+/** Bytes of a file that are in hand at a time: a piece of it, and what is added to the next one. */
+const FILE_IN_HAND = 512 * 1024;
+
+/** Does something with a body that comes slowly, in one of the places for that. */
+async function inPlace<Value>(
+  router: Router,
+  account: Account,
+  work: (limits: UploadLimits) => Promise<Value>,
+): Promise<Value> {
   const { config, bytesInHand } = router.internals;
   const { limits, storage } = config.batches;
   let state = STATES.get(router);
@@ -68,15 +110,12 @@ async function create(router: Router, call: HttpCall, account: Account): Promise
   }
   const place = state.uploads.enter(account.id);
   const hold = bytesInHand.open(account.id);
-  let upload: Upload | undefined;
   try {
     const { environment } = config;
     const { embeddingInputs, embeddingTokens, nodes } = config.limits;
     const requests = { ...config.limits, nodes: nodes + embeddingInputs + embeddingTokens };
-    upload = await readUpload(call, { batches: limits, requests, environment, hold });
-    return await router.batches.create(upload.batch, { account, idempotencyKey: call.header('idempotency-key') });
+    return await work({ batches: limits, requests, environment, hold });
   } finally {
-    await upload?.close();
     hold.release();
     place.leave();
   }

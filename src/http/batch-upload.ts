@@ -55,11 +55,11 @@ export async function readUpload(call: HttpCall, limits: UploadLimits): Promise<
   if (declared > limits.batches.bytes) throw tooLarge(limits.batches.bytes);
   checkContentType(call);
   if (call.body.type === 'parsed') return { batch: parsedBatch(call.body.value, limits), close: nothing };
-  const parts = readParts(bitesOf(call, call.body, limits), limits);
+  const parts = readParts(uploadedBytes(call, call.body, limits), limits);
   const close = (): Promise<unknown> => parts.return(undefined);
   try {
-    const fields = await fieldsOf(parts);
-    return { batch: { ...fields, requests: requestsOf(parts, limits) }, close };
+    const { fields, hasRequests } = await fieldsOf(parts);
+    return { batch: hasRequests ? { ...fields, requests: requestsOf(parts, limits) } : fields, close };
   } catch (error) {
     await close();
     throw error;
@@ -71,21 +71,24 @@ function nothing(): Promise<void> {
 }
 
 /** Everything that comes before the requests. */
-async function fieldsOf(parts: AsyncGenerator<JsonPart, void>): Promise<BatchFields> {
+async function fieldsOf(
+  parts: AsyncGenerator<JsonPart, void>,
+): Promise<{ readonly fields: BatchFields; readonly hasRequests: boolean }> {
   const fields: Record<string, unknown> = {};
-  for (let next = await parts.next(); ; next = await parts.next()) {
-    if (next.done === true) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
-    if (next.value.type === 'array') break;
+  let next = await parts.next();
+  for (; next.done !== true && next.value.type !== 'array'; next = await parts.next()) {
     if (next.value.type === 'field') fields[next.value.name] = next.value.value;
   }
   const parsed = parseBatchFields(fields);
   if (!parsed.ok) throw errorOfFault(explainOrder(parsed.fault, fields));
-  return parsed.value;
+  // Whether there must be requests depends on the other fields.
+  return { fields: parsed.value, hasRequests: next.done !== true };
 }
 
 /** Who puts a required field behind the requests sees that it is missing, and should see why. */
 function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record<string, unknown>>): typeof fault {
-  if (fault.path === '' || fault.path in fields) return fault;
+  const [name = ''] = fault.path.split(/[.[]/);
+  if (name === '' || name in fields) return fault;
   return faultAt(fault.path, `is required and must come before "requests" in the body`);
 }
 
@@ -98,7 +101,8 @@ function parsedBatch(value: unknown, limits: UploadLimits): NewBatch {
   if (unknown !== undefined) throw errorOfFault(unknownField(unknown));
   const parsed = parseBatchFields(fields);
   if (!parsed.ok) throw errorOfFault(parsed.fault);
-  if (!Array.isArray(requests)) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
+  if (requests === undefined) return parsed.value;
+  if (!Array.isArray(requests)) throw errorOfFault(faultAt('requests', 'must be an array'));
   if (requests.length > limits.batches.requests) throw tooMany(limits.batches.requests);
   return { ...parsed.value, requests: givenRequests(requests, limits) };
 }
@@ -175,7 +179,11 @@ async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits
 const RATE_GRACE_MS = 10_000;
 
 /** The body in small pieces, unpacked, within its size and its time. */
-async function* bitesOf(call: HttpCall, body: UnreadBody, limits: UploadLimits): AsyncGenerator<Uint8Array, void> {
+export async function* uploadedBytes(
+  call: HttpCall,
+  body: UnreadBody,
+  limits: UploadLimits,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { environment, batches, requests } = limits;
   const { bytes, uploadMs } = batches;
   const endsAt = environment.now() + uploadMs;

@@ -5,12 +5,11 @@ import { type HttpCall, BodyError } from './exchange.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
-import { decodeStrictly } from '../platform/decode-text.ts';
+import { decodeStrictly, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { scanJson } from '../protocol/scan-json.ts';
 import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { verbatimTexts } from '../platform/verbatim-text.ts';
 import { mistakeInJson } from './json-position.ts';
 import type { Brand } from '../config/router.ts';
 

@@ -54,9 +54,8 @@ const HARMLESS = /^x-stainless-[a-z-]{1,32}$/;
 /** Seconds for which a browser may remember the answer to a preflight. */
 const MAX_AGE = '600';
 
-/** Headers that let a page of another site read an answer; none when it may not, or when nobody set this up. */
-export function corsHeaders(cors: Cors | undefined, origin: string | undefined): HttpHeaders {
-  if (cors === undefined) return NONE;
+/** Headers that let a page of another site read an answer; none when it may not. */
+export function corsHeaders(cors: Cors, origin: string | undefined): HttpHeaders {
   if (cors.origins === '*') return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
   if (origin === undefined || !cors.origins.includes(origin)) return VARIES;
   return { ...VARIES, 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
@@ -70,7 +69,7 @@ export function corsHeaders(cors: Cors | undefined, origin: string | undefined):
  */
 export function preflightReply(call: HttpCall, allow: string, headers: HttpHeaders): HttpReply | undefined {
   if (call.method !== 'OPTIONS' || call.header('access-control-request-method') === undefined) return undefined;
-  if (headers === NONE) return undefined;
+  if (headers === NO_CORS) return undefined;
   if (headers['access-control-allow-origin'] === undefined) throw strangePage(call.header('origin') ?? 'this site');
   const asked = (call.header('access-control-request-headers') ?? '').toLowerCase().split(/\s*,\s*/);
   return {
@@ -91,6 +90,8 @@ function strangePage(origin: string): RouterError {
   return new RouterError({ status: 400, errorType: 'invalid_request', message });
 }
 
-const NONE: HttpHeaders = {};
+/** Headers where nobody set this up. */
+export const NO_CORS: HttpHeaders = {};
+
 /** Without this, a cache would give one site's answer to another. */
 const VARIES: HttpHeaders = { vary: 'Origin' };

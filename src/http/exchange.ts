@@ -48,6 +48,9 @@ export interface HttpCall {
   readonly httpVersion?: string | undefined;
 }
 
+/** What tells who calls. */
+export type CallOrigin = Pick<HttpCall, 'header' | 'headerNames' | 'remoteAddress' | 'httpVersion'>;
+
 /** Header names and values. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 

@@ -5,7 +5,7 @@ import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { negotiate, type Spelling, receive } from './body.ts';
-import { corsHeaders, preflightReply } from './cors.ts';
+import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
@@ -40,10 +40,10 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  */
 export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  if (match === undefined) return Promise.resolve(undefined);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
-  const cors = corsHeaders(config.cors, call.header('origin'));
+  if (match === undefined) return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
+  const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
   try {

@@ -1,12 +1,12 @@
 import type { Cors } from '../config/router.ts';
-import type { HttpCall } from './exchange.ts';
+import type { CallOrigin } from './exchange.ts';
 
 /**
  * True when the caller is a program or a page on this machine, as far as the request can tell: it came over loopback, by
  * HTTP/1.1 or newer, to a name of this machine, past no proxy, and from no page of another site (contract:
  * authentication). A proxy that hides all of this looks the same; see docs/security.md.
  */
-export function isLocalCaller(call: HttpCall, cors: Cors | undefined): boolean {
+export function isLocalCaller(call: CallOrigin, cors: Cors | undefined): boolean {
   const { remoteAddress, header } = call;
   return (
     remoteAddress !== undefined &&
@@ -18,7 +18,7 @@ export function isLocalCaller(call: HttpCall, cors: Cors | undefined): boolean {
   );
 }
 
-function isForwarded({ header, headerNames }: HttpCall): boolean {
+function isForwarded({ header, headerNames }: CallOrigin): boolean {
   if (headerNames !== undefined) return headerNames().some((name) => OF_PROXIES.has(name));
   return PROXY_HEADERS.some((name) => header(name) !== undefined);
 }
@@ -27,7 +27,7 @@ function isForwarded({ header, headerNames }: HttpCall): boolean {
  * nginx speaks HTTP/1.0 to what is behind it unless it is told otherwise. Hosts that do not tell the version show it by
  * the header that nginx sends with it.
  */
-function isModern({ httpVersion, header }: HttpCall): boolean {
+function isModern({ httpVersion, header }: CallOrigin): boolean {
   if (httpVersion === undefined) return header('connection')?.toLowerCase() !== 'close';
   return Number.parseFloat(httpVersion) >= 1.1;
 }

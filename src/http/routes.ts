@@ -9,6 +9,7 @@ export type Operation =
   | { readonly name: 'count_tokens' }
   | BatchOperation
   | LedgerOperation
+  | FileOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
@@ -19,7 +20,12 @@ export type Operation =
 /** Operations on batches. */
 export type BatchOperation =
   | { readonly name: 'batch_create' | 'batch_list' }
-  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel'; readonly id: string };
+  | { readonly name: 'batch_retrieve' | 'batch_delete' | 'batch_cancel' | 'batch_redeliver'; readonly id: string };
+
+/** Operations on the files of batches. */
+export type FileOperation =
+  | { readonly name: 'file_create' | 'file_list' }
+  | { readonly name: 'file_retrieve' | 'file_content' | 'file_delete'; readonly id: string };
 
 /** Operations that read the ledger. */
 export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger_costs' };
@@ -27,15 +33,15 @@ export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | LedgerOperation
+  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | FileOperation | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
 export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
 
-/** True for an operation on batches. */
-export function isBatch(operation: Operation): operation is BatchOperation {
-  return operation.name.startsWith('batch_');
+/** True for an operation on batches or their files. */
+export function isBatch(operation: Operation): operation is BatchOperation | FileOperation {
+  return operation.name.startsWith('batch_') || operation.name.startsWith('file_');
 }
 
 /** True for an operation that only reads the catalog. */
@@ -87,6 +93,16 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: /^\/generation$/, operation: () => ({ name: 'generation' }) },
   { method: 'GET', pattern: /^\/ledger$/, operation: () => ({ name: 'ledger' }) },
   { method: 'GET', pattern: /^\/ledger\/costs$/, operation: () => ({ name: 'ledger_costs' }) },
+  {
+    method: 'POST',
+    pattern: new RegExp(`^/batches/${ID}/redeliver$`),
+    operation: (id) => ({ name: 'batch_redeliver', id }),
+  },
+  { method: 'POST', pattern: /^\/files$/, operation: () => ({ name: 'file_create' }) },
+  { method: 'GET', pattern: /^\/files$/, operation: () => ({ name: 'file_list' }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_retrieve', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_delete', id }) },
+  { method: 'GET', pattern: new RegExp(`^/files/${ID}/content$`), operation: (id) => ({ name: 'file_content', id }) },
   { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {

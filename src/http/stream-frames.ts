@@ -65,7 +65,7 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
     if (this.#opening !== undefined) {
       const opening = this.#opening;
       this.#opening = undefined;
-      return opening;
+      if (opening !== '' || this.#over) return opening;
     }
     if (this.#over) return undefined;
     try {

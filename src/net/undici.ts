@@ -158,7 +158,8 @@ export class UndiciCall implements Handler {
     if (countHeaders(headers) > MAX_HEADERS) return answer.abort(tooManyHeaders());
     answer.begin(status, headers);
     this.#resolve?.(answer);
-    decodeContent(answer, headers['content-encoding']);
+    const coding = headers['content-encoding'];
+    if (coding !== undefined) decodeContent(answer, coding);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {

@@ -55,6 +55,35 @@ export interface BatchResultItem {
   readonly error: BatchItemError | null;
 }
 
+/** Something that is wrong with a batch, as OpenAI's packages read it. */
+export interface BatchErrors {
+  readonly object: 'list';
+  readonly data: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly param: string | null;
+    /** Line of the input file, counted from 1; null where the batch has none. */
+    readonly line: number | null;
+  }[];
+}
+
+/** How the delivery of a webhook stands. */
+export interface BatchWebhook {
+  /** `given_up`: the receiver wants no more (410), or ten tries failed. */
+  readonly status: 'pending' | 'delivered' | 'given_up';
+  /** Tries so far, those that were asked for by hand included. */
+  readonly tries: number;
+  /** The last five, the oldest first. */
+  readonly attempts: readonly {
+    /** Unix seconds. */
+    readonly at: number;
+    /** Null where nobody answered. */
+    readonly status_code: number | null;
+  }[];
+  /** Unix seconds; null where none follows. */
+  readonly next_attempt_at: number | null;
+}
+
 /** A batch as callers see it (contract: batch resource; gaps 8.3). Every member is always there. */
 export interface Batch {
   /** `batch_…` */
@@ -78,6 +107,23 @@ export interface Batch {
   /** Null unless the batch is completed, and in lists. */
   readonly results: readonly BatchResultItem[] | null;
   readonly error: { readonly message: string } | null;
+  /** The same as `error`, in the form of OpenAI's batches. */
+  readonly errors: BatchErrors | null;
+  /** File that the requests came in; null where they came in the body. */
+  readonly input_file_id: string | null;
+  /** Lines of the requests that were answered, once the batch has ended; null where there is none. */
+  readonly output_file_id: string | null;
+  /** Lines of the requests that were not answered, once the batch has ended; null where there is none. */
+  readonly error_file_id: string | null;
+  /** Unix seconds; null in any other state. Three more for the other ends. */
+  readonly completed_at: number | null;
+  readonly failed_at: number | null;
+  readonly expired_at: number | null;
+  readonly cancelled_at: number | null;
+  /** How telling `callback_url` of the end went so far; null where there is no such URL, or nobody was told yet. */
+  readonly webhook: BatchWebhook | null;
+  /** As it was sent. */
+  readonly metadata: Readonly<Record<string, string>> | null;
 }
 
 /** A page of batches, newest first (gaps 8.6). */

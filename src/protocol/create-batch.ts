@@ -1,6 +1,7 @@
 import { nullish, read } from './accept/schema.ts';
 import { list } from './accept/list.ts';
-import { constant, flag, word } from './accept/scalars.ts';
+import { mapOf } from './accept/record.ts';
+import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
 import { closed, identifier } from './fields.ts';
@@ -26,14 +27,38 @@ export interface BatchFields {
   /** HTTPS URL that is told when the batch has ended. */
   readonly callback_url?: string | null | undefined;
   readonly provider?: BatchProvider | null | undefined;
+  /** Id of an uploaded file with one request per line, in place of `requests`. */
+  readonly input_file_id?: string | null | undefined;
+  /** Up to 16 pairs of the caller's own, given back with the batch. */
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined;
+  /** When the batch and its files are deleted, if that is before `batches.limits.retentionMs`. */
+  readonly output_expires_after?:
+    | { readonly anchor: 'created_at'; /** Seconds. */ readonly seconds: number }
+    | null
+    | undefined;
 }
 
 /** Names of the {@link BatchFields}. All of them come before `requests`. */
-export const BATCH_FIELDS = ['endpoint', 'model', 'completion_window', 'callback_url', 'provider'] as const;
+export const BATCH_FIELDS = [
+  'endpoint',
+  'model',
+  'completion_window',
+  'callback_url',
+  'provider',
+  'input_file_id',
+  'metadata',
+  'output_expires_after',
+] as const;
 
 /** Most characters of a `custom_id`. */
 export const MAX_CUSTOM_ID_LENGTH = 512;
 const MAX_URL_LENGTH = 2_048;
+
+/** Seconds after which OpenAI's files may expire: an hour to 30 days. */
+const EXPIRY_SECONDS = { least: 3_600, most: 2_592_000 };
+
+/** When something expires, counted from its creation. */
+export const expiresAfterSchema = closed({ anchor: constant('created_at'), seconds: integer(EXPIRY_SECONDS) });
 
 /** Schemas of the members of {@link BatchFields}. */
 export const batchFields = {
@@ -47,6 +72,9 @@ export const batchFields = {
       allow_fallbacks: nullish(flag),
     }),
   ),
+  input_file_id: nullish(identifier(1, 128)),
+  metadata: nullish(mapOf(text({ most: 512 }), { pairs: 16, keyLength: 64 })),
+  output_expires_after: nullish(expiresAfterSchema),
 };
 
 /** Schema of {@link BatchFields}. */
@@ -61,7 +89,7 @@ export function parseBatchFields(fields: unknown): Checked<BatchFields> {
     return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));
   }
   const parsed = read(batchFieldsSchema, fields);
-  return parsed.ok ? passed(parsed.value) : failed(faultAt(parsed.path, parsed.problem));
+  return parsed.ok ? passed(parsed.value as BatchFields) : failed(faultAt(parsed.path, parsed.problem));
 }
 
 /** A request with its frame checked, not yet its body. */

@@ -25,7 +25,7 @@ import type {
 } from '../contracts/provider.ts';
 
 import { serialize } from './serialize.ts';
-import * as read from '../platform/json.ts';
+import { parseObject } from '../platform/json.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
@@ -165,7 +165,7 @@ export function httpProvider<const Model extends string = string>(
         maxBytes: MAX_COUNT_BYTES,
       });
       if ((await readFailedStatus(response, context)) !== undefined) return undefined;
-      const answer = read.parseObject(await readText(response));
+      const answer = parseObject(await readText(response));
       return answer && codec.tokenCount.decode(answer);
     } catch {
       // Why it could not be had helps nobody: the count is made without the provider then.

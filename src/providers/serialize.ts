@@ -1,4 +1,4 @@
-import { LONG_TEXT } from '../platform/verbatim-text.ts';
+import { LONG_TEXT } from '../platform/decode-text.ts';
 
 /**
  * Serialises a body once. Halves of characters, which several providers answer with an error, become U+FFFD;

@@ -1,4 +1,5 @@
 import type { BatchResultItem } from '../protocol/batch.ts';
+import type { BatchFiles } from '../runtime/batches/files.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 
 /** Batches that can be closed with their router. */
@@ -19,6 +20,14 @@ export class BatchesOnUse implements Batches {
     this.#load = load;
   }
 
+  readonly files: BatchFiles = {
+    create: async (file, options) => (await this.#batches()).files.create(file, options),
+    retrieve: async (id, options) => (await this.#batches()).files.retrieve(id, options),
+    list: async (options) => (await this.#batches()).files.list(options),
+    content: (id, options) => this.#content(id, options),
+    delete: async (id, options) => (await this.#batches()).files.delete(id, options),
+  };
+
   create: Batches['create'] = async (batch, options) => (await this.#batches()).create(batch, options);
 
   retrieve: Batches['retrieve'] = async (id, options) => (await this.#batches()).retrieve(id, options);
@@ -28,6 +37,8 @@ export class BatchesOnUse implements Batches {
   cancel: Batches['cancel'] = async (id, options) => (await this.#batches()).cancel(id, options);
 
   delete: Batches['delete'] = async (id, options) => (await this.#batches()).delete(id, options);
+
+  redeliver: Batches['redeliver'] = async (id, options) => (await this.#batches()).redeliver(id, options);
 
   start: Batches['start'] = async () => (await this.#batches()).start();
 
@@ -39,6 +50,10 @@ export class BatchesOnUse implements Batches {
 
   async *results(...call: Parameters<Batches['results']>): AsyncGenerator<BatchResultItem, void, undefined> {
     yield* (await this.#batches()).results(...call);
+  }
+
+  async *#content(...call: Parameters<BatchFiles['content']>): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* (await this.#batches()).files.content(...call);
   }
 
   /** Ends everything and lets go of the storage. Batches that were never used hold nothing. */

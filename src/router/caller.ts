@@ -3,13 +3,16 @@ import type { RequestContext } from '../core/normalize/normalize.ts';
 import { traceContextOf } from '../core/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
-import type { RuntimeServices } from '../runtime/chat/services.ts';
+import type { NativeRequest } from '../core/dialects/dialect.ts';
+import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 
 /** What comes with a request besides its body: who asks, its id, its time. */
 export function contextOf(
   services: RuntimeServices,
   user: string | null | undefined,
   options: OpenOptions,
+  native?: NativeRequest,
+  inner?: InnerCall,
 ): MaybePromise<RequestContext> {
   const { environment, endUsers } = services;
   const account = options.account ?? ANONYMOUS;
@@ -22,6 +25,10 @@ export function contextOf(
     endUser,
     sessionHeader: options.sessionId,
     wantsMetadata: options.metadata ?? false,
+    within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
+    policies: inner?.policies,
+    native,
+    format: options.dialect,
     batch: options.batch,
     anthropicBeta: options.anthropicBeta,
     verbatim: options.verbatim,

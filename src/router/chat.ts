@@ -1,27 +1,32 @@
-import type { CacheWish } from '../core/limits/cache-rule.ts';
-import type { NativeRequest, WholeAnswer } from '../core/dialects/dialect.ts';
+import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
+import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
-import type { DialectName } from '../protocol/dialect.ts';
-import type { RequestLimits } from '../protocol/limits.ts';
-import { loadDialect } from '../runtime/chat/load-dialect.ts';
 import { parseChatRequest } from '../protocol/parse-chat-request.ts';
-import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
-import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
-import { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import { firstProvider } from '../runtime/chat/world.ts';
+import { answerWhole } from '../runtime/chat/answer-whole.ts';
+import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
-import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
-import { CachedExecution } from '../runtime/limits/cached-execution.ts';
+import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { type CallerSignal, clientSignal, streamSignal, contextOf } from './caller.ts';
+import { firstProvider } from '../runtime/chat/world.ts';
+import { cacheReportOf, throughCache } from '../runtime/limits/responses.ts';
+import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
+import { withContent } from '../runtime/ledger/content.ts';
+import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
+import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
+
+/** A request whose answer only has to be read. */
+interface BegunChat {
+  readonly request: NormalizedRequest;
+  readonly execution: Execution;
+  readonly caller: CallerSignal;
+}
 
 /**
  * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Each is one
@@ -37,11 +42,24 @@ export class ChatService {
     this.#services = services;
   }
 
+  /** Begins to answer a request of a mount, streaming or not as its body says. */
+  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
+    return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
+      const { id } = request;
+      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
+      const cache: OpenedChat['cache'] = () => cacheReportOf(execution);
+      if (!request.stream) {
+        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
+      }
+      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+      return { id, cache, promptTokens, type: 'stream', stream };
+    });
+  }
+
   /** Answers an in-process request with a non-streaming response. */
   async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const { execution } = await this.#begin(body, options, false);
-    const { result } = await answerWhole(this.#services, execution);
-    return result;
+    return (await answerWhole(this.#services, execution)).result;
   }
 
   /** Answers an in-process request with a stream. */
@@ -52,47 +70,63 @@ export class ChatService {
     });
   }
 
-  /** Begins to answer a request of a mount, streaming or not as its body says. */
-  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
-    return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
-      const { id } = request;
-      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
-      const cache = reportOf(execution);
-      if (!request.stream)
-        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
-      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-      return { id, cache, promptTokens, type: 'stream', stream };
+  /** The way of a request from outside, up to where only its answer has to be read. */
+  #begin(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
+    return andThen(this.#prepared(body, options, streamed), (prepared) =>
+      andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options)),
+    );
+  }
+
+  /** Reads a request: whatever format it is in, it is a chat request from here on. */
+  #prepared(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<PreparedRequest> {
+    return andThen(chatBodyOf(this.#services, body, options.dialect), (one) => {
+      const request = this.#parse(one);
+      return this.#normalize(one, streamed === undefined ? request : { ...request, stream: streamed }, options);
     });
   }
 
-  /** Answers a call that a plugin or a server tool makes. */
-  async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
-    const options = { account: inner.account };
-    const parsed = this.#parse({ chat: body, native: undefined, body });
-    const prepared = await this.#normalize(parsed, options, false, inner);
-    const planned = await planPrepared(this.#services, prepared);
-    const execution = execute(this.#services, planned, inner.signal);
-    const { result } = await answerWhole(this.#services, execution);
-    return result;
+  /** Checks a body by the contract, and throws what names the first place that is wrong. */
+  #parse({ chat }: ChatBody): ChatRequest {
+    const parsed = parseChatRequest(chat, this.#services.limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    return parsed.value;
   }
 
-  /** Reads a request of a batch, which is admitted when it runs. */
-  async prepareItem(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>> {
-    const prepared = await this.prepare(body, { ...options, batch: true }, false);
-    return {
-      request: prepared.request,
-      plain: prepared.plugins.length === 0 && prepared.tools.size === 0,
-      plan: async () => {
-        const { planned, plan } = await planEarly(this.#services, prepared);
-        return {
-          provider: firstProvider(this.#services, plan),
-          answer: async (signal) => {
-            const admitted = await this.#admit(planned);
-            return answerWhole(this.#services, execute(this.#services, admitted, signal));
-          },
-        };
-      },
-    };
+  /**
+   * Brings a request into the form that everything behind works with, and finds the plugins and tools that take part.
+   *
+   * @throws {@link RouterError} when it asks for something that is not here.
+   */
+  #normalize(
+    { native, body }: ChatBody,
+    request: ChatRequest,
+    options: OpenOptions,
+    inner?: InnerCall,
+  ): MaybePromise<PreparedRequest> {
+    return andThen(contextOf(this.#services, request.user, options, native, inner), (context) => {
+      const normalized = normalizeChatRequest(request, context, this.#services.facts);
+      if (!normalized.ok) throw errorOfFault(normalized.fault);
+      return preparePipeline(this.#services, normalized.value, request, body);
+    });
+  }
+
+  /** Lets a request begin, or throws the 429 for one that exceeds its account's rate limit. */
+  #admit<Prepared extends PreparedRequest>(prepared: Prepared): MaybePromise<Prepared> {
+    return andThen(this.#services.rates.admit(prepared.request), (request) =>
+      request === prepared.request ? prepared : { ...prepared, request },
+    );
+  }
+
+  /** Plans a request and gets it ready to run, unless the response cache answers it. */
+  #start(admitted: PreparedRequest, body: unknown, { signal, cache }: OpenOptions): MaybePromise<BegunChat> {
+    const { request } = admitted;
+    const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
+    const start = (): MaybePromise<Execution> =>
+      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
+    const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
+    return andThen(started, (one) =>
+      andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),
+    );
   }
 
   /**
@@ -105,172 +139,24 @@ export class ChatService {
     return this.#prepared(body, options, streamed);
   }
 
-  /** The same, in one turn where nothing has to be waited for. */
-  #prepared(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<PreparedRequest> {
-    return andThen(this.#translated(body, options), (translated) =>
-      this.#normalize(this.#parse(translated), options, streamed),
-    );
+  /** Reads a request of a batch, which is admitted when it runs. */
+  async prepareItem(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>> {
+    const prepared = await this.prepare(body, { ...options, batch: true }, false);
+    const plan = async (): ReturnType<PreparedCall<NormalizedRequest, WholeAnswer>['plan']> => {
+      const early = await planEarly(this.#services, prepared);
+      const answer = async (signal: AbortSignal): Promise<WholeAnswer> =>
+        answerWhole(this.#services, execute(this.#services, await this.#admit(early.planned), signal));
+      return { provider: firstProvider(this.#services, early.plan), answer };
+    };
+    return { request: prepared.request, plain: prepared.plugins.length === 0 && prepared.tools.size === 0, plan };
   }
 
-  /** The way of a request from outside, up to where only its answer has to be read. */
-  #begin(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
-    return andThen(this.#prepared(body, options, streamed), (prepared) =>
-      andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options)),
-    );
+  /** Answers a call that a plugin or a server tool makes. */
+  async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const own: ChatBody = { chat: body, native: undefined, body };
+    const request = { ...this.#parse(own), stream: false };
+    const prepared = await this.#normalize(own, request, { account: inner.account }, inner);
+    const execution = execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
+    return (await answerWhole(this.#services, execution)).result;
   }
-
-  /** Begins a request that was admitted. */
-  #start(admitted: PreparedRequest, body: unknown, options: OpenOptions): MaybePromise<BegunChat> {
-    const { request } = admitted;
-    const caller = request.stream ? streamSignal(options.signal) : clientSignal(options.signal);
-    const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
-    const execution = this.#cached(request, { body, wish: options.cache, signal: caller.signal, start });
-    return andThen(execution, (one) => andThen(this.#kept(one), (kept) => ({ request, execution: kept, caller })));
-  }
-
-  /**
-   * A body as a chat body, from whatever API format it came in.
-   *
-   * @throws {@link RouterError} that names the first place that is wrong in its own format.
-   */
-  #translated(body: unknown, { dialect }: OpenOptions): TranslatedBody | Promise<TranslatedBody> {
-    const { limits, registry } = this.#services;
-    return dialect === undefined
-      ? { chat: body, native: undefined, body }
-      : translate(body, dialect, limits, registry.routing);
-  }
-
-  /**
-   * Checks a body by the contract.
-   *
-   * @throws {@link RouterError} that names the first place that is wrong.
-   */
-  #parse({ chat, native, body }: TranslatedBody): ParsedChat {
-    const parsed = parseChatRequest(chat, this.#services.limits);
-    if (!parsed.ok) throw errorOfFault(parsed.fault);
-    return { request: parsed.value, native, body };
-  }
-
-  /**
-   * Brings a request into the form that everything behind works with, and finds the plugins and tools that take part.
-   *
-   * @throws {@link RouterError} when it asks for something that is not here.
-   */
-  #normalize(
-    parsed: ParsedChat,
-    options: OpenOptions,
-    streamed?: boolean,
-    inner?: InnerCall,
-  ): MaybePromise<PreparedRequest> {
-    const request = streamed === undefined ? parsed.request : { ...parsed.request, stream: streamed };
-    return andThen(contextOf(this.#services, request.user, options), (known) => {
-      const own = {
-        within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
-        policies: inner?.policies,
-        native: parsed.native,
-        format: options.dialect,
-      };
-      const normalized = normalizeChatRequest(request, { ...known, ...own }, this.#services.facts);
-      if (!normalized.ok) throw errorOfFault(normalized.fault);
-      return preparePipeline(this.#services, normalized.value, request, parsed.body);
-    });
-  }
-
-  /**
-   * Lets a request begin.
-   *
-   * @throws {@link RouterError} 429 when it exceeds its account's rate limit.
-   */
-  #admit<Prepared extends PreparedRequest>(prepared: Prepared): MaybePromise<Prepared> {
-    const { request: own } = prepared;
-    return andThen(this.#services.rates.admit(own), (request) =>
-      request === own ? prepared : { ...prepared, request },
-    );
-  }
-
-  /** Lets a program keep prompts and answers that asked for it; what does that is loaded by the first of them. */
-  #kept(execution: Execution): MaybePromise<Execution> {
-    const { ledger, events } = this.#services;
-    const content = ledger?.content;
-    if (content === undefined) return execution;
-    return import('../runtime/ledger/kept-content.ts').then(({ keepContent }) =>
-      keepContent(execution, content, events),
-    );
-  }
-
-  /** Starts a request, with the response cache before it where that takes part. */
-  #cached(request: NormalizedRequest, { body, wish = {}, signal, start }: CachedStart): MaybePromise<Execution> {
-    const { responses } = this.#services;
-    const rule = responses.ruleFor(request, wish);
-    if (rule === undefined) return start();
-    return andThen(
-      responses.keyOf(request, body),
-      (key) => new CachedExecution(this.#services, { request, key, rule, signal, start }),
-    );
-  }
-}
-
-/** A body in the chat form, not checked yet. */
-interface TranslatedBody extends Pick<ParsedChat, 'native' | 'body'> {
-  readonly chat: unknown;
-}
-
-/** A body that is a chat request. */
-export interface ParsedChat {
-  readonly request: ChatRequest;
-  /** The request in its own API format, where it came in another one. */
-  readonly native: NativeRequest | undefined;
-  /** As it came: errors name its paths. */
-  readonly body: unknown;
-}
-
-/** A request whose answer only has to be read. */
-interface BegunChat {
-  readonly request: NormalizedRequest;
-  readonly execution: Execution;
-  readonly caller: CallerSignal;
-}
-
-/** What the response cache needs besides the request. */
-interface CachedStart {
-  /** As it came: equal bodies have equal answers. */
-  readonly body: unknown;
-  readonly wish: CacheWish | undefined;
-  readonly signal: AbortSignal;
-  readonly start: () => MaybePromise<Execution>;
-}
-
-async function translate(
-  body: unknown,
-  dialect: DialectName,
-  limits: RequestLimits,
-  routing: ReadonlySet<string>,
-): Promise<TranslatedBody> {
-  const translated = (await loadDialect(dialect)).toChat(body, limits, routing);
-  if (!translated.ok) throw errorOfFault(translated.fault);
-  const { chat, native } = translated.value;
-  return { chat, native: native && { ...native, dialect }, body };
-}
-
-async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {
-  const source = await open();
-  try {
-    for (;;) {
-      const read = source.read();
-      const items = read instanceof Promise ? await read : read;
-      if (items === undefined) return;
-      for (const item of items) {
-        if (typeof item === 'string') yield source.envelope.text(item);
-        // Only callers in a dialect get native pieces.
-        else if (!('type' in item)) yield item;
-      }
-    }
-  } finally {
-    source.cancel();
-  }
-}
-
-function reportOf(execution: Execution): OpenedChat['cache'] {
-  return () => (execution instanceof CachedExecution ? execution.report : undefined);
 }

@@ -7,6 +7,7 @@ import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
+import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
@@ -57,6 +58,7 @@ export function createBatches(
     calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),
+    sharedRuns: new SharedRuns(),
     webhooks: {
       outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
       environment,
@@ -66,6 +68,7 @@ export function createBatches(
       return current().spending;
     },
     checkAccount: (account) => current().checkAccount(account),
+    lineLimits: config.limits,
     openState: async () => config.state.open?.(),
     get providers() {
       return current().providers;

@@ -3,6 +3,7 @@ import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, recordsOf } from './memory-batches/records.ts';
 import { itemsOf } from './memory-batches/items.ts';
 import { tasksOf } from './memory-batches/tasks.ts';
+import { filesOf } from './memory-batches/files.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 
 /** Options of {@link memoryStorage}. */
@@ -16,14 +17,18 @@ export function memoryStorage(options: MemoryStorageOptions = {}): BatchStore {
   checkShape<MemoryStorageOptions>({ now: callable }, options, 'memoryStorage');
   const { now = Date.now } = options;
   const content = new Content();
+  const files = filesOf(now);
+  const tasks = tasksOf(content, now);
   return {
     durable: false,
+    files,
     open: () => Promise.resolve(),
     now: () => Promise.resolve(now()),
     ...draftsOf(content, now),
     ...recordsOf(content),
     ...itemsOf(content, now),
-    ...tasksOf(content, now),
+    ...tasks,
+    sweep: async (limits) => (await tasks.sweep(limits)) + files.sweep(limits.draftMs, limits.limit),
     close: () => Promise.resolve(),
   };
 }

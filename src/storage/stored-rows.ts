@@ -1,6 +1,7 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchStatus } from '../protocol/batch.ts';
 import type { ItemOutcome, StoredOutcome } from '../contracts/batch-store.ts';
+import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 
 /**
  * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs
@@ -66,4 +67,19 @@ export function outcomeOf(index: number, customId: string, outcome: string): Sto
 /** The first of the outcomes of each request: a request has one. */
 export function firstOutcomes(outcomes: readonly ItemOutcome[]): readonly ItemOutcome[] {
   return [...new Map(outcomes.toReversed().map((outcome) => [outcome.index, outcome])).values()].toReversed();
+}
+
+/** A file as text. */
+export function fileText(record: BatchFileRecord): string {
+  return JSON.stringify(record);
+}
+
+/** The file of a row. */
+export function fileOf(record: string): BatchFileRecord {
+  return JSON.parse(record) as BatchFileRecord;
+}
+
+/** A file with the times that publishing gives it. */
+export function publishedFile(file: BatchFileRecord, now: number): BatchFileRecord {
+  return { ...file, createdAt: now, deleteAt: now + wholeMs(file.deleteAt) };
 }

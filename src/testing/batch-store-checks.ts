@@ -2,6 +2,7 @@ import type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/ch
 import { claimingChecks, sweepChecks } from './batch-store-checks/claiming-checks.ts';
 import { draftChecks, idempotencyChecks } from './batch-store-checks/draft-checks.ts';
 import { faultChecks } from './batch-store-checks/fault-checks.ts';
+import { fileChecks } from './batch-store-checks/file-checks.ts';
 import { outcomeChecks, savingChecks } from './batch-store-checks/outcome-checks.ts';
 import { readingChecks, tenantChecks } from './batch-store-checks/reading-checks.ts';
 import { sharingChecks } from './batch-store-checks/sharing-checks.ts';
@@ -29,6 +30,7 @@ export const batchStoreChecks: readonly BatchStoreCheck[] = [
   ...taskChecks,
   ...tenantChecks,
   ...sweepChecks,
+  ...fileChecks,
   ...faultChecks,
   ...sharingChecks,
 ];

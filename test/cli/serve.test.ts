@@ -67,6 +67,9 @@ describe('signalbox serve', () => {
   it('answers without configuration and keys, says that it simulates, and ends well at SIGTERM', async () => {
     using folder = temporaryFolder();
     await using program = await serving(folder.path);
+    expect(program.printed()).toMatch(/^Inspector: http:.*\/v1\/inspector\nSignalbox listens at /m);
+    const page = await fetch(`${program.url}/inspector`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Signalbox inspector')]);
     expect(program.printed()).toContain('Configuration: the environment');
     expect(program.printed()).toContain('Answers are simulated');
     expect(program.printed()).toContain('Callers: this machine only, without credentials');
@@ -98,6 +101,7 @@ describe('signalbox serve', () => {
     await expect.poll(() => program.printed()).toContain('Configuration 2 from signalbox.config.json is in force.');
     expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
     expect((await ask(program.url, { model: 'fast', max_tokens: 3 })).status).toBe(400);
+    expect((await fetch(`${program.url}/inspector`)).status).toBe(200);
     write(5);
     await expect.poll(() => program.printed()).toContain('Configuration 2 stays in force');
     expect(program.printed()).toContain('aliases');

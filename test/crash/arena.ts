@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type BatchStore, FAIL_POINTS, type FailPoint } from 'signalbox';
 import type { Blow } from './blows.ts';
 import { ACCOUNT, type Evidence, type Findings, check } from './check.ts';
-import { type Action, SIZES, type Order, type Story, type WorkerSetup, storyTo } from './stories.ts';
+import { type Action, SIZES, type Order, type Story, type WorkerSetup, storyTo, textOf } from './stories.ts';
 import { startUpstream } from './upstream.ts';
 
 /** What happens to the workers on one store. */
@@ -50,6 +50,8 @@ export interface ArenaReport {
   readonly deliveries: number;
   /** Webhooks at whose arrival the batch could be read. */
   readonly looks: number;
+  /** Batches of which several processes ran requests. */
+  readonly together: number;
   /** How often each place was reached, and how often a worker was killed or paused there. */
   readonly points: ReadonlyMap<FailPoint, { reached: number; kill: number; pause: number }>;
 }
@@ -112,6 +114,10 @@ export async function runArena(options: ArenaOptions): Promise<ArenaReport> {
     upstreamCalls,
     deliveries,
     looks,
+    together: [...arena.batches].filter(([key, { story }]) => {
+      const names = Array.from({ length: SIZES[story] }, (_, index) => textOf(key, index));
+      return new Set(names.map((name) => upstream.calls.get(name)?.[0]?.process)).size > 1;
+    }).length,
     points,
   };
 }
@@ -268,8 +274,9 @@ class Arena {
   }
 
   async #strikeBlindly(worker: Worker, action: Action): Promise<void> {
-    this.#create(worker, 'plain');
-    await sleep(300 * this.#options.random());
+    // Several processes work on it when the blow falls.
+    this.#create(worker, 'shared');
+    await sleep(600 * this.#options.random());
     if (action === 'kill') {
       worker.doomed = true;
       this.#strikes('kill', worker.child.pid);

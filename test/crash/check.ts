@@ -44,6 +44,7 @@ export interface Findings {
 export const ACCOUNT = 'anonymous';
 const ENDS: Readonly<Record<Story, readonly string[]>> = {
   plain: ['completed'],
+  shared: ['completed'],
   native: ['completed'],
   deferred: ['completed'],
   cancel: ['cancelled', 'completed'],

@@ -1,10 +1,17 @@
 import type { FailPoint } from 'signalbox';
 
 /** What a batch of the crash test goes through. Also the name of its model. */
-export type Story = 'plain' | 'native' | 'cancel' | 'expire' | 'deferred';
+export type Story = 'plain' | 'shared' | 'native' | 'cancel' | 'expire' | 'deferred';
 
-/** Requests of a batch. */
-export const SIZES: Readonly<Record<Story, number>> = { plain: 16, native: 12, cancel: 12, expire: 6, deferred: 4 };
+/** Requests of a batch. One that is shared has so many that all processes run it together. */
+export const SIZES: Readonly<Record<Story, number>> = {
+  plain: 16,
+  shared: 120,
+  native: 12,
+  cancel: 12,
+  expire: 6,
+  deferred: 4,
+};
 
 /** Stories that lead to places where the plain one does not. */
 const WAYS: Readonly<Partial<Record<FailPoint, Story>>> = {

@@ -67,6 +67,8 @@ export async function startUpstream(
       setTimeout(() => response.end(`answer to ${body}`), delay);
     }, ignore);
   });
+  // A worker that is paused for longer would meet a closed connection when it goes on.
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

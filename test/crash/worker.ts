@@ -135,7 +135,7 @@ const router = createRouter({
   batches: {
     storage: watched(openStore()),
     queue: setup.queue === 'local' ? localQueue(pump) : pgBossQueue({ ...pump, connectionString: setup.where }),
-    limits: { leaseMs, perBatch: 4, sliceMs: 3_000 },
+    limits: { leaseMs, perBatch: 4, sliceMs: 3_000, helpMs: 100 },
     failPoint: reach,
   },
   webhooks: {

@@ -37,7 +37,7 @@ const BODIES: Readonly<Record<string, object>> = {
 
 /** Headers that any HTTP server reads, those of browsers, and those that the security schemes name. */
 const OF_HTTP =
-  /^(?:host|connection|content-(?:type|length|encoding)|origin|authorization|x-api-key|access-control-.*)$/;
+  /^(?:host|connection|content-(?:type|length|encoding)|origin|sec-fetch-site|authorization|x-api-key|access-control-.*)$/;
 
 /** Names of the headers that the router looks for in one call. */
 async function headersRead(method: string, path: string): Promise<ReadonlySet<string>> {

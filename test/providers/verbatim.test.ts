@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LONG_TEXT, verbatimTexts } from '../../src/platform/verbatim-text.ts';
+import { LONG_TEXT, verbatimTexts } from '../../src/platform/decode-text.ts';
 import { serialize } from '../../src/providers/serialize.ts';
 
 /** Long texts: of an image, with characters of every length, with what must be escaped, with halves of characters. */

@@ -5,7 +5,7 @@ import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
 import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import { StorageError } from '../../src/contracts/storage-error.ts';
-import { answered, claim, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
+import { answered, claim, makeBatch, REFUSED, resultIdOf } from '../../src/testing/batch-store-checks/check.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;
@@ -99,7 +99,7 @@ describe('the tables in PostgreSQL', () => {
     );
     for (const storage of storages) await storage.close();
     const { rows } = await admin.query(`SELECT version FROM ${schema}.migrations`);
-    expect(rows).toEqual([{ version: 1 }]);
+    expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
   });
 
   it('are kept apart by schema, whatever the schema is called', async () => {
@@ -210,7 +210,7 @@ describe('PostgreSQL in trouble', () => {
     await makeBatch(storage);
     await claim(storage, 't');
     const stopping = postgresStorage({ pool: stoppingPool(admin, 2), schema, statementTimeoutMs: 2_000 });
-    const stopped = failureOf(stopping.storeOutcomes('acme', 'batch_1', 't', [answered(0)]));
+    const stopped = failureOf(stopping.failRemaining('acme', 'batch_1', REFUSED, resultIdOf));
     const locks = `SELECT 1 FROM pg_locks WHERE mode = 'RowShareLock'`;
     await expect.poll(async () => (await admin.query(locks)).rowCount).toBeGreaterThan(0);
     expect(await storage.storeOutcomes('acme', 'batch_1', 't', [answered(0)])).toEqual([0]);
@@ -225,7 +225,7 @@ describe('PostgreSQL in trouble', () => {
     const holder = await admin.connect();
     try {
       await holder.query(`BEGIN; SELECT 1 FROM ${schema}.batches FOR UPDATE`);
-      const error = await failureOf(storage.storeOutcomes('acme', 'batch_1', 't', [answered(0)]));
+      const error = await failureOf(storage.failRemaining('acme', 'batch_1', REFUSED, resultIdOf));
       expect([error.reason, error.code]).toEqual(['busy', '57014']);
     } finally {
       await holder.query('ROLLBACK');

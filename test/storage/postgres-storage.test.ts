@@ -30,7 +30,9 @@ async function open(pool: Pool): Promise<BatchStore> {
 const harness: BatchStoreHarness = {
   async create() {
     await pools[0].query(
-      'DELETE FROM signalbox.tasks; DELETE FROM signalbox.keys; DELETE FROM signalbox.items; DELETE FROM signalbox.batches',
+      ['tasks', 'keys', 'items', 'batches', 'file_pieces', 'files']
+        .map((table) => `DELETE FROM signalbox.${table}`)
+        .join('; '),
     );
     return open(pools[0]);
   },

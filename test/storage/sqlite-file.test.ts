@@ -100,7 +100,7 @@ describe('a file of batches', () => {
     await Promise.all(there.map(({ ended }) => ended));
     expect(there.map(({ said }) => said)).toEqual([['open'], ['open']]);
     using database = new DatabaseSync(file);
-    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
   });
 
   it('waits for another process that writes without blocking anything', async () => {

@@ -11,7 +11,8 @@ import {
 const POSTGRES = postgresStatements('s');
 const ALL = [...Object.entries(SQLITE_STATEMENTS), ...Object.entries(POSTGRES)];
 /** A part of a statement that reads or changes rows, and its conditions. */
-const TOUCHING = /\b(?:FROM|UPDATE|JOIN|INTO)\s+(?:s\.)?(?:batches|items|requests|outcomes|tasks|keys)\b/g;
+const TOUCHING =
+  /\b(?:FROM|UPDATE|JOIN|INTO)\s+(?:s\.)?(?:batches|items|requests|outcomes|tasks|keys|files|file_pieces)\b/g;
 const CONDITION = /\baccount\s*=\s*:account\b/g;
 const INSERTED = /INSERT INTO (?:s\.)?\w+(?: AS known)? \(account,[^)]*\)\s*(?:VALUES \(:account,|SELECT :account,)/;
 
@@ -30,12 +31,21 @@ describe('the statements of stores', () => {
   });
 
   it('are on behalf of no account where workers look for something to do, and nowhere else', () => {
-    expect(Object.keys(SQLITE_WORKER_STATEMENTS)).toEqual(['claimTasks', 'nextTask', 'findOver', 'deleteOldKeys']);
+    expect(Object.keys(SQLITE_WORKER_STATEMENTS)).toEqual([
+      'claimTasks',
+      'findShared',
+      'nextTask',
+      'findOver',
+      'findOverFiles',
+      'deleteOldKeys',
+    ]);
     expect(Object.keys(postgresWorkerStatements('s'))).toEqual([
       'now',
       'claimTasks',
+      'findShared',
       'nextTask',
       'hideOver',
+      'findOverFiles',
       'deleteOldKeys',
     ]);
   });

@@ -25,6 +25,13 @@ export function findNginx(): string | undefined {
   return folder === undefined ? undefined : join(folder, 'nginx');
 }
 
+/** The program of Chromium; undefined where it is not installed. */
+export function findBrowser(): string | undefined {
+  const programs = ['chromium', 'chromium-browser', 'google-chrome'];
+  const folder = searchPath().flatMap((one) => programs.map((program) => join(one, program)));
+  return folder.find((program) => existsSync(program));
+}
+
 function searchPath(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
@@ -37,4 +44,5 @@ export const SERVERS = [
   { name: 'PostgreSQL', tests: 'postgres-', starts: 'startPostgres(', find: findPostgres },
   { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
   { name: 'nginx', tests: 'nginx-', starts: 'startNginx(', find: findNginx },
+  { name: 'a browser (Chromium)', tests: 'browser-', starts: 'startBrowser(', find: findBrowser },
 ] as const;

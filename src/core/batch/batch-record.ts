@@ -2,7 +2,9 @@ import type { BatchEndpoint, BatchRequestCounts, BatchStatus, BatchWebhookEvent 
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { Account } from '../account.ts';
+import type { BatchFault, OutputKind } from './batch-files.ts';
 import { isTerminal } from './machine.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import { wireBatch } from './wire-batch.ts';
 
 /** Routing of a whole batch (contract: create a batch, `provider`). */
@@ -26,6 +28,8 @@ export interface BatchRecord {
   readonly expiresAt?: number | undefined;
   /** When the batch and everything in it is deleted. */
   readonly deleteAt: number;
+  /** True once its requests are run one by one: then any worker may take some that nobody has claimed. */
+  readonly shared?: boolean | undefined;
   /** Display name of the provider that runs all of it. */
   readonly provider?: string | undefined;
   readonly preferences?: BatchPreferences | undefined;
@@ -35,9 +39,17 @@ export interface BatchRecord {
     | undefined;
   /** Where the end is told. */
   readonly callbackUrl?: string | undefined;
+  /** How telling it went so far. */
+  readonly webhook?: WebhookState | undefined;
   readonly counts: BatchRequestCounts;
   readonly usage?: Usage | undefined;
-  readonly error?: { readonly message: string } | undefined;
+  /** Why it failed. Already there while it is validated, when it was found before. */
+  readonly error?: BatchFault | undefined;
+  /** File that its requests came in. */
+  readonly inputFileId?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Bytes of its files, once it is completed. */
+  readonly fileBytes?: Readonly<Record<OutputKind, number>> | undefined;
   /** What must be remembered of the job at a provider's own batch API. */
   readonly upstream?: JsonObject | undefined;
   /** Grows by one with every change of this record, so that two writers notice each other. */

@@ -1,6 +1,8 @@
 import type { BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
+import type { BatchFault } from './batch-files.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import type { BatchRecord } from './batch-record.ts';
 
 /** Something that happened to a batch. */
@@ -8,7 +10,7 @@ export type BatchEvent =
   /** Every request is well formed. */
   | { readonly type: 'validated'; readonly expiresAt?: number | undefined }
   /** A request is not, or the batch as a whole cannot run. */
-  | { readonly type: 'rejected'; readonly message: string }
+  | ({ readonly type: 'rejected' } & BatchFault)
   /** A provider took the batch into its own batch API, or tells more about it. */
   | {
       readonly type: 'assigned';
@@ -16,16 +18,27 @@ export type BatchEvent =
       readonly expiresAt?: number | undefined;
       readonly upstream?: JsonObject | undefined;
     }
+  /** Its requests are run one by one, by whoever has time. */
+  | { readonly type: 'shared' }
   /** Every request has its outcome. */
   | { readonly type: 'drained' }
   /** Everything is added up. */
-  | { readonly type: 'finalized'; readonly usage: Usage; readonly provider?: string | undefined }
+  | {
+      readonly type: 'finalized';
+      readonly usage: Usage;
+      readonly provider?: string | undefined;
+      readonly fileBytes?: BatchRecord['fileBytes'];
+    }
   /** Its time is over. */
   | { readonly type: 'expired' }
   /** Its owner wants it to stop. */
   | { readonly type: 'cancel_requested' }
   /** Nothing of it runs any more. */
-  | { readonly type: 'cancelled' };
+  | { readonly type: 'cancelled' }
+  /** Somebody was told of its end, or was not. */
+  | { readonly type: 'told'; readonly webhook: WebhookState }
+  /** Its owner wants the end to be told again. */
+  | { readonly type: 'tell_again' };
 
 /**
  * What is to be done after a change, saved together with it. Each is done at least once, by whoever comes first, and
@@ -60,6 +73,7 @@ const TABLE: Readonly<
   },
   in_progress: {
     assigned: { to: 'in_progress', effects: [] },
+    shared: { to: 'in_progress', effects: [] },
     rejected: { to: 'failed', effects: ['notify'] },
     drained: { to: 'finalizing', effects: ['finalize'] },
     expired: { to: 'expired', effects: ['notify'] },
@@ -74,11 +88,16 @@ const TABLE: Readonly<
     assigned: { to: 'cancelling', effects: [] },
     cancelled: { to: 'cancelled', effects: ['notify'] },
   },
-  completed: {},
-  failed: {},
-  expired: {},
-  cancelled: {},
+  completed: afterTheEnd('completed'),
+  failed: afterTheEnd('failed'),
+  expired: afterTheEnd('expired'),
+  cancelled: afterTheEnd('cancelled'),
 };
+
+/** Nothing changes a batch that has ended, but what is known of telling it. */
+function afterTheEnd(to: BatchStatus): (typeof TABLE)[BatchStatus] {
+  return { told: { to, effects: [] }, tell_again: { to, effects: ['notify'] } };
+}
 
 /** True when nothing changes the batch any more. */
 export function isTerminal(status: BatchStatus): boolean {
@@ -88,13 +107,14 @@ export function isTerminal(status: BatchStatus): boolean {
 /** What an event makes of a batch (contract: states and transitions; gaps 8.4). */
 export function transition(batch: BatchRecord, event: BatchEvent, now: number): BatchTransition {
   const move = TABLE[batch.status][event.type];
-  if (move === undefined || isSecondJob(batch, event)) return { batch, effects: [], applied: false };
+  if (move === undefined || isSecondJob(batch, event) || isSharedTwice(batch, event))
+    return { batch, effects: [], applied: false };
   const next: BatchRecord = {
     ...batch,
     ...changesOf(event),
     status: move.to,
     revision: batch.revision + 1,
-    ...(isTerminal(move.to) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
+    ...(isTerminal(move.to) && !isTerminal(batch.status) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
   };
   const silent = batch.callbackUrl === undefined;
   return {
@@ -109,12 +129,18 @@ function isSecondJob({ upstream }: BatchRecord, event: BatchEvent): boolean {
   return upstream !== undefined && event.type === 'assigned' && event.upstream !== undefined;
 }
 
+function isSharedTwice({ shared }: BatchRecord, { type }: BatchEvent): boolean {
+  return shared === true && type === 'shared';
+}
+
 function changesOf(event: BatchEvent): Partial<BatchRecord> {
   switch (event.type) {
     case 'validated':
       return event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt };
-    case 'rejected':
-      return { error: { message: event.message } };
+    case 'rejected': {
+      const { type: _, ...fault } = event;
+      return { error: fault };
+    }
     case 'assigned': {
       const { provider, expiresAt, upstream } = event;
       return {
@@ -124,7 +150,16 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
       };
     }
     case 'finalized':
-      return { usage: event.usage, ...(event.provider === undefined ? {} : { provider: event.provider }) };
+      return {
+        usage: event.usage,
+        ...(event.provider === undefined ? {} : { provider: event.provider }),
+        ...(event.fileBytes === undefined ? {} : { fileBytes: event.fileBytes }),
+      };
+    case 'shared':
+      return { shared: true };
+    case 'told':
+      return { webhook: event.webhook };
+    case 'tell_again':
     case 'drained':
     case 'expired':
     case 'cancel_requested':

@@ -35,6 +35,38 @@ export interface WebhookTry {
   readonly retryAfterMs?: number | undefined;
 }
 
+/** Tries that a batch remembers: the last ones. */
+const REMEMBERED = 5;
+
+/** How the delivery of the end of a batch stands. Times are epoch milliseconds of the store's clock. */
+export interface WebhookState {
+  readonly status: 'pending' | 'delivered' | 'given_up';
+  /** All tries, of which the last are remembered, the oldest first. */
+  readonly tries: number;
+  readonly attempts: readonly {
+    readonly at: number;
+    /** Left out where nobody answered. */
+    readonly status?: number | undefined;
+  }[];
+  /** When it is tried again. */
+  readonly nextAt?: number | undefined;
+}
+
+/** How a delivery stands after another try, and what follows it. */
+export function webhookStateAfter(
+  state: WebhookState | undefined,
+  { status }: WebhookTry,
+  next: AfterTry,
+  now: number,
+): WebhookState {
+  return {
+    status: next.type === 'again' ? 'pending' : next.type,
+    tries: (state?.tries ?? 0) + 1,
+    attempts: [...(state?.attempts ?? []), { at: now, status }].slice(-REMEMBERED),
+    nextAt: next.type === 'again' ? now + next.afterMs : undefined,
+  };
+}
+
 /** What follows a try. */
 type AfterTry =
   | { readonly type: 'delivered' }

@@ -1,5 +1,7 @@
-import type { Batch, BatchResultItem } from '../../protocol/batch.ts';
+import type { Batch, BatchErrors, BatchResultItem, BatchStatus, BatchWebhook } from '../../protocol/batch.ts';
+import { type BatchFault, outputFileId } from './batch-files.ts';
 import type { BatchRecord } from './batch-record.ts';
+import type { WebhookState } from './webhook-schedule.ts';
 import { isTerminal } from './machine.ts';
 
 /** An outcome as it is stored, as far as it is shown. */
@@ -18,7 +20,11 @@ interface ShownOutcome {
 
 /** A batch as callers see it, without its results (contract: batch resource; gaps 8.3). */
 export function wireBatch(record: BatchRecord): Batch {
-  const { id, endpoint, model, status, counts, expiresAt, finalizedAt } = record;
+  const { id, endpoint, model, status, counts, expiresAt, finalizedAt, error } = record;
+  const finalized = finalizedAt === undefined || !isTerminal(status) ? null : seconds(finalizedAt);
+  const endedAs = (end: BatchStatus): number | null => (status === end ? finalized : null);
+  // It may be known before the batch has failed of it.
+  const fault = status === 'failed' ? error : undefined;
   return {
     id,
     object: 'batch',
@@ -27,13 +33,32 @@ export function wireBatch(record: BatchRecord): Batch {
     completion_window: '24h',
     status,
     created_at: seconds(record.createdAt),
-    finalized_at: finalizedAt === undefined || !isTerminal(status) ? null : seconds(finalizedAt),
+    finalized_at: finalized,
     expires_at: expiresAt === undefined ? null : seconds(expiresAt),
     provider: record.provider ?? null,
     request_counts: { total: counts.total, completed: counts.completed, failed: counts.failed },
     usage: record.usage ?? null,
     results: null,
-    error: record.error ?? null,
+    error: fault === undefined ? null : { message: fault.message },
+    errors: fault === undefined ? null : errorsOf(fault),
+    input_file_id: record.inputFileId ?? null,
+    output_file_id: outputFileId(record, 'output') ?? null,
+    error_file_id: outputFileId(record, 'errors') ?? null,
+    completed_at: endedAs('completed'),
+    failed_at: endedAs('failed'),
+    expired_at: endedAs('expired'),
+    cancelled_at: endedAs('cancelled'),
+    webhook: record.webhook === undefined ? null : wireWebhook(record.webhook),
+    metadata: record.metadata ?? null,
+  };
+}
+
+function wireWebhook({ status, tries, attempts, nextAt }: WebhookState): BatchWebhook {
+  return {
+    status,
+    tries,
+    attempts: attempts.map(({ at, status: code }) => ({ at: seconds(at), status_code: code ?? null })),
+    next_attempt_at: nextAt === undefined ? null : seconds(nextAt),
   };
 }
 
@@ -48,6 +73,18 @@ export function wireResult({ customId, resultId, response, error }: ShownOutcome
         : { status_code: response.statusCode, request_id: response.requestId, body: response.body },
     error: error ?? null,
   };
+}
+
+/** One line of a file of a batch (upstreams 5.1), with what `results` says besides. */
+export function outputLine(outcome: ShownOutcome): string {
+  const { error, ...result } = wireResult(outcome);
+  const code = error?.error_type ?? error?.type ?? 'error';
+  return `${JSON.stringify({ ...result, error: error === null ? null : { code, ...error } })}\n`;
+}
+
+function errorsOf({ message, param, line }: BatchFault): BatchErrors {
+  const one = { code: 'invalid_request', message, param: param ?? null, line: line ?? null };
+  return { object: 'list', data: [one] };
 }
 
 function seconds(milliseconds: number): number {

@@ -26,6 +26,7 @@ const TWO_HOURS_MS = 7_200_000;
 const EARLIER_MS = -600_000;
 const LONG_AGO_MS = -3_600_000;
 const BUCKETS_PER_DOUBLING = 8;
+const BUCKETS = 160;
 
 /** What a decision looked at of an endpoint that was called before. */
 export interface SeenState extends Measures {
@@ -184,19 +185,21 @@ function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPe
   return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
 }
 
-const EMPTY = { first: 0, counts: [] };
+/** Counts of buckets, from the first on. */
+type Buckets = EndpointPerformance['slices'][number]['latency'];
+
+const EMPTY: Buckets = { first: 0, counts: [] };
 const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
 
 /** A hundred values with these percentiles. */
-function histogramOf(percentiles: SeenPercentiles | undefined): typeof EMPTY | { first: number; counts: number[] } {
+function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
   if (percentiles === undefined) return EMPTY;
-  const first = Math.min(...percentiles);
-  const counts = Array.from({ length: Math.max(...percentiles) - first + 1 }, () => 0);
+  const counts = Array.from({ length: BUCKETS }, () => 0);
   for (const [index, count] of COUNTS.entries()) {
-    const bucket = (percentiles[index] ?? first) - first;
+    const bucket = percentiles[index] ?? 0;
     counts[bucket] = (counts[bucket] ?? 0) + count;
   }
-  return { first, counts };
+  return { first: 0, counts };
 }
 
 /** Up to the median, from there to the 75th percentile, to the 90th and beyond. */

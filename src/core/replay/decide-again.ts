@@ -48,13 +48,17 @@ export class DecideAgain {
     this.#rules = rules;
   }
 
-  /** The plan of a recorded request. Undefined where nothing was decided, or where a model is not there any more. */
-  plan(record: LedgerRecord): RoutePlan | undefined {
+  /**
+   * The plan of a recorded request. Undefined where nothing was decided, or where a model is not there any more.
+   *
+   * @param world - Default: as it was recorded.
+   */
+  plan(record: LedgerRecord, world?: World): RoutePlan | undefined {
     const { decision } = record;
     if (decision === undefined) return undefined;
     const targets = this.#targets(record, decision);
     if (targets === undefined) return undefined;
-    return planRoute(this.#request(record, decision, targets), this.#world(record, decision));
+    return planRoute(this.#request(record, decision, targets), world ?? this.#world(record, decision));
   }
 
   #request(record: LedgerRecord, decision: LedgerDecision, targets: readonly ModelTarget[]): RoutedRequest {

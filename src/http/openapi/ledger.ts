@@ -1,13 +1,11 @@
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
-import type { DocumentedOperation, Parameter } from './operations.ts';
-import type { LedgerOperation } from '../routes.ts';
-import { COMMON_ERRORS, described, errors, lines } from './responses.ts';
+import type { Parameter } from './parameters.ts';
 
 const TEXT = { type: 'string' } as const;
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
 /** Id of a generation. */
-const GENERATION_ID = { ...TEXT, pattern: '^gen-' } as const;
+export const GENERATION_ID = { ...TEXT, pattern: '^gen-' } as const;
 
 const SPAN: readonly Parameter[] = [
   { name: 'account', in: 'query', description: 'Only requests of this account.', schema: TEXT },
@@ -16,7 +14,7 @@ const SPAN: readonly Parameter[] = [
 ];
 
 /** Query of `GET /ledger`. */
-const LEDGER_QUERY: readonly Parameter[] = [
+export const LEDGER_QUERY: readonly Parameter[] = [
   { name: 'after', in: 'query', description: '`X-Next-Cursor` of the page before.', schema: TEXT },
   { name: 'limit', in: 'query', description: 'Records on a page, 1,000 at most. Default 100.', schema: COUNT },
   {
@@ -35,14 +33,14 @@ const LEDGER_QUERY: readonly Parameter[] = [
 ];
 
 /** Query of `GET /ledger/costs`. */
-const COSTS_QUERY: readonly Parameter[] = [
+export const COSTS_QUERY: readonly Parameter[] = [
   { name: 'by', in: 'query', required: true, description: 'What costs are summed by.', schema: { enum: COST_KEYS } },
   { name: 'tag', in: 'query', description: 'Name of the tag, with `by=tag`.', schema: TEXT },
   ...SPAN,
 ];
 
 /** A generation, as far as its members are always there; the others are those of the hosted service. */
-const GENERATION = {
+export const GENERATION = {
   type: 'object',
   required: ['data'],
   properties: {
@@ -79,52 +77,8 @@ const COST = {
 };
 
 /** Sums of costs. */
-const COSTS = {
+export const COSTS = {
   type: 'object',
   required: ['object', 'data', 'total'],
   properties: { object: { const: 'list' }, data: { type: 'array', items: COST }, total: COST },
-};
-
-const LEDGER_ERRORS = [...COMMON_ERRORS, 401, 403, 429] as const;
-
-/** Operations that read the ledger. */
-export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], DocumentedOperation>> = {
-  generation: {
-    method: 'get',
-    path: '/generation',
-    operation: {
-      operationId: 'getGeneration',
-      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
-      parameters: [
-        { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
-      ],
-      responses: {
-        200: described('The generation.', GENERATION),
-        ...errors(LEDGER_ERRORS, 'Error'),
-      },
-    },
-  },
-  ledger: {
-    method: 'get',
-    path: '/ledger',
-    operation: {
-      operationId: 'readLedger',
-      summary: 'Records of requests of all accounts, as JSON lines or CSV. With a management key.',
-      parameters: LEDGER_QUERY,
-      responses: {
-        200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
-        ...errors(LEDGER_ERRORS, 'Error'),
-      },
-    },
-  },
-  ledger_costs: {
-    method: 'get',
-    path: '/ledger/costs',
-    operation: {
-      operationId: 'sumCosts',
-      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
-      parameters: COSTS_QUERY,
-      responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
-    },
-  },
 };

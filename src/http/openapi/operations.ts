@@ -4,174 +4,44 @@ import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
 import type { Operation } from '../routes.ts';
-import { LEDGER_OPERATIONS } from './ledger.ts';
+import { COSTS, COSTS_QUERY, GENERATION, GENERATION_ID, LEDGER_QUERY } from './ledger.ts';
+import {
+  ANTHROPIC_VERSION,
+  BATCHES_QUERY,
+  BATCH_PATH,
+  CALL_HEADERS,
+  COUNTING_HEADERS,
+  COUNT_QUERY,
+  CREATE_BATCH_HEADERS,
+  FILES_QUERY,
+  FILE_FORM,
+  FILE_PATH,
+  MESSAGES_HEADERS,
+  MODELS_QUERY,
+  MODEL_PATH,
+  TEXT_HEADERS,
+} from './parameters.ts';
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
   described,
   errors,
   type ErrorStatus,
+  lines,
+  plain,
   success,
   UPSTREAM_ERRORS,
 } from './responses.ts';
 
-/** A part of a request besides its body. */
-export interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly description: string;
-  readonly required?: boolean;
-  readonly schema: object;
-}
-
-const TEXT = { type: 'string' } as const;
-const COUNT = { type: 'integer', minimum: 0 } as const;
-
-/** Headers of every operation that asks models. Those with `Router` in their name have a second spelling. */
-const CALL_HEADERS: readonly Parameter[] = [
-  {
-    name: 'X-Router-Metadata',
-    in: 'header',
-    description:
-      '`enabled` adds `router_metadata` to the answer. `X-Router-Experimental-Metadata` is an older name of it; ' +
-      '`X-OpenRouter-Metadata` asks for `openrouter_metadata`.',
-    schema: TEXT,
-  },
-  {
-    name: 'X-Session-Id',
-    in: 'header',
-    description: 'Session of the request, when its body names none. Requests of a session stick to a provider.',
-    schema: { ...TEXT, maxLength: MAX_SESSION_ID_LENGTH },
-  },
-  {
-    name: 'Traceparent',
-    in: 'header',
-    description: 'Trace that the request belongs to (W3C Trace Context), for routers that are observed.',
-    schema: TEXT,
-  },
-  {
-    name: 'Tracestate',
-    in: 'header',
-    description: 'What tracing systems add to `Traceparent`.',
-    schema: TEXT,
-  },
-];
-
-/** Headers of operations that make text. */
-const TEXT_HEADERS: readonly Parameter[] = [
-  ...CALL_HEADERS,
-  {
-    name: 'X-Router-Cache',
-    in: 'header',
-    description:
-      '`true`: the answer may come from the response cache and is kept there; `false`: neither. Default: as the preset ' +
-      'or the router says. `X-OpenRouter-…` is understood too, here and in the two below.',
-    schema: { enum: ['true', 'false'] },
-  },
-  {
-    name: 'X-Router-Cache-TTL',
-    in: 'header',
-    description: 'Seconds that the answer is kept.',
-    schema: { type: 'integer' },
-  },
-  {
-    name: 'X-Router-Cache-Clear',
-    in: 'header',
-    description: '`true`: what is kept for this request is forgotten, and the answer made anew.',
-    schema: { enum: ['true', 'false'] },
-  },
-  {
-    name: 'X-Anthropic-Beta',
-    in: 'header',
-    description: 'Beta features of Anthropic, separated by commas, for endpoints there.',
-    schema: TEXT,
-  },
-];
-
-/** Headers of `POST /messages`. */
-const MESSAGES_HEADERS: readonly Parameter[] = [
-  ...TEXT_HEADERS,
-  {
-    name: 'Anthropic-Beta',
-    in: 'header',
-    description: 'The same as `X-Anthropic-Beta`, which wins.',
-    schema: TEXT,
-  },
-];
-
-/** Headers of `POST /messages/count_tokens`. */
-const COUNTING_HEADERS = MESSAGES_HEADERS.filter(({ name }) => /beta$|session/i.test(name));
-
-/** Headers of `POST /batches`. */
-const CREATE_BATCH_HEADERS: readonly Parameter[] = [
-  {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description: 'The same key with the same body gives the same batch.',
-    schema: TEXT,
-  },
-];
-
-/** A model in a path. */
-const MODEL_PATH: readonly Parameter[] = [
-  { name: 'author', in: 'path', required: true, description: 'Author of the model.', schema: TEXT },
-  { name: 'slug', in: 'path', required: true, description: 'Name of the model below its author.', schema: TEXT },
-];
-
-/** A batch in a path. */
-const BATCH_PATH: readonly Parameter[] = [
-  { name: 'id', in: 'path', required: true, description: 'Id of the batch.', schema: { ...TEXT, pattern: '^batch_' } },
-];
-
-const filters: readonly Parameter[] = MODEL_FILTERS.map((name) => ({
-  name,
-  in: 'query',
-  description: 'Leaves out models that do not fit. Lists are separated by commas.',
-  schema: TEXT,
-}));
-
-/** Query of `GET /models/count`. */
-const COUNT_QUERY = filters;
-
-/** Header of the lists of models. */
-const ANTHROPIC_VERSION: Parameter = {
-  name: 'Anthropic-Version',
-  in: 'header',
-  description:
-    'Any version: the answer has the shape of Anthropic’s Models API, with its `limit`, `after_id` and `before_id`.',
-  schema: TEXT,
-};
-
-/** Query of `GET /models`. */
-const MODELS_QUERY: readonly Parameter[] = [
-  ...filters,
-  { name: 'sort', in: 'query', description: 'Order of the list.', schema: { enum: MODEL_ORDERS } },
-  { name: 'offset', in: 'query', description: 'Models to pass over.', schema: COUNT },
-  { name: 'limit', in: 'query', description: 'Models on a page.', schema: COUNT },
-];
-
-/** Query of `GET /batches`. */
-const BATCHES_QUERY: readonly Parameter[] = [
-  { name: 'limit', in: 'query', description: 'Batches on a page.', schema: COUNT },
-  { name: 'after', in: 'query', description: '`last_id` of the page before.', schema: TEXT },
-  {
-    name: 'status',
-    in: 'query',
-    description: 'Only these; may be given several times.',
-    schema: { type: 'array', items: { enum: BATCH_STATUSES } },
-  },
-  { name: 'created_after', in: 'query', description: 'Unix seconds.', schema: COUNT },
-  { name: 'created_before', in: 'query', description: 'Unix seconds.', schema: COUNT },
-];
-
 /** One operation of the document, and where it stands. */
-export interface DocumentedOperation {
+interface DocumentedOperation {
   readonly method: 'get' | 'post' | 'delete';
   readonly path: string;
   readonly operation: object;
 }
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
+const LEDGER_ERRORS = [...COMMON_ERRORS, 401, 403, 429] as const;
 const BATCH_ERRORS = [...COMMON_ERRORS, 401, 403, 409, 429] as const;
 
 /** Says that an operation may be called without credentials. */
@@ -291,7 +161,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches',
     operation: {
       operationId: 'createBatch',
-      summary: 'Ask many things at once. All other fields come before `requests`.',
+      summary: 'Ask many things at once: `requests`, behind all other fields, or an uploaded file.',
       parameters: CREATE_BATCH_HEADERS,
       ...body('NewBatch'),
       responses: {
@@ -320,7 +190,90 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches/{id}/cancel',
     operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
   },
-  ...LEDGER_OPERATIONS,
+  generation: {
+    method: 'get',
+    path: '/generation',
+    operation: {
+      operationId: 'getGeneration',
+      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
+      parameters: [
+        { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
+      ],
+      responses: {
+        200: described('The generation.', GENERATION),
+        ...errors(LEDGER_ERRORS, 'Error'),
+      },
+    },
+  },
+  ledger: {
+    method: 'get',
+    path: '/ledger',
+    operation: {
+      operationId: 'readLedger',
+      summary: 'Records of requests of all accounts, as JSON lines or CSV. With a management key.',
+      parameters: LEDGER_QUERY,
+      responses: {
+        200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
+        ...errors(LEDGER_ERRORS, 'Error'),
+      },
+    },
+  },
+  ledger_costs: {
+    method: 'get',
+    path: '/ledger/costs',
+    operation: {
+      operationId: 'sumCosts',
+      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
+      parameters: COSTS_QUERY,
+      responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
+    },
+  },
+  file_create: {
+    method: 'post',
+    path: '/files',
+    operation: {
+      operationId: 'createFile',
+      summary: 'Upload the requests of a batch: JSON lines, one request per line.',
+      requestBody: { required: true, content: { 'multipart/form-data': { schema: FILE_FORM } } },
+      responses: {
+        200: success('The file.', 'File'),
+        ...errors([...COMMON_ERRORS, ...BODY_ERRORS, 403], 'Error'),
+      },
+    },
+  },
+  file_list: {
+    method: 'get',
+    path: '/files',
+    operation: manages('listFiles', 'List files that were uploaded, the newest first.', 'FileList', FILES_QUERY),
+  },
+  file_retrieve: {
+    method: 'get',
+    path: '/files/{id}',
+    operation: manages('retrieveFile', 'Get what is known of a file.', 'File', FILE_PATH),
+  },
+  file_content: {
+    method: 'get',
+    path: '/files/{id}/content',
+    operation: {
+      operationId: 'retrieveFileContent',
+      summary: 'Get the content of a file.',
+      parameters: FILE_PATH,
+      responses: {
+        200: plain('The file, as JSON lines.', 'application/octet-stream'),
+        ...errors(BATCH_ERRORS, 'Error'),
+      },
+    },
+  },
+  file_delete: {
+    method: 'delete',
+    path: '/files/{id}',
+    operation: manages('deleteFile', 'Delete a file that was uploaded.', 'DeletedFile', FILE_PATH),
+  },
+  batch_redeliver: {
+    method: 'post',
+    path: '/batches/{id}/redeliver',
+    operation: manages('redeliverWebhook', 'Tell `callback_url` of the end of a batch again.', 'Batch', BATCH_PATH),
+  },
   models: {
     method: 'get',
     path: '/models',

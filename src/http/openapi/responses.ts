@@ -92,6 +92,11 @@ export function described(description: string, schema: object): object {
   return { description, headers: MEANT, content: { 'application/json': { schema } } };
 }
 
+/** A success that is no JSON. */
+export function plain(description: string, type: string): object {
+  return { description, headers: MEANT, content: { [type]: { schema: { type: 'string' } } } };
+}
+
 /** The answer to an operation that went well. */
 export function success(
   description: string,

@@ -1,3 +1,5 @@
+import type { ContentPart } from '../../protocol/content-part.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
@@ -11,7 +13,7 @@ import { systemEnvironment } from '../../platform/environment.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { FileStore } from '../../contracts/file-store.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
-import { type FileAnnotation, fileParts, hasFiles } from './file-parts.ts';
+import { type FileAnnotation, fileParts } from './file-parts.ts';
 import { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
 import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
@@ -164,4 +166,13 @@ function readsFiles({ inputModalities, readsFiles: byProvider }: Endpoint): bool
 /** False for an endpoint that is known not to take files. */
 function mayReadFiles({ inputModalities }: Endpoint): boolean {
   return inputModalities?.has('file') ?? true;
+}
+
+/** Whether a conversation has a file part: what every request is asked. */
+function hasFiles(messages: readonly Message[]): boolean {
+  for (const { content } of messages) {
+    if (Array.isArray(content))
+      for (const { type } of content as readonly ContentPart[]) if (type === 'file') return true;
+  }
+  return false;
 }

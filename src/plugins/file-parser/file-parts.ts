@@ -11,15 +11,6 @@ export interface FoundFile {
   readonly path: string;
 }
 
-/** Whether a conversation has a file part: what every request is asked. */
-export function hasFiles(messages: readonly Message[]): boolean {
-  for (const { content } of messages) {
-    if (Array.isArray(content))
-      for (const { type } of content as readonly ContentPart[]) if (type === 'file') return true;
-  }
-  return false;
-}
-
 /** The file parts of a conversation in their order. */
 export function fileParts(messages: readonly Message[]): readonly FoundFile[] {
   return messages.flatMap(({ content }, message) =>

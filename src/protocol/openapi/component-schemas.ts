@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { optional } from '../accept/schema.ts';
 import { either } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
@@ -19,6 +20,7 @@ import { batchListSchema, batchSchema, deletedBatchSchema } from '../wire/batch.
 import { chatChunkSchema, chatResultSchema } from '../wire/chat.ts';
 import { embeddingResultSchema } from '../wire/embeddings.ts';
 import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
+import { deletedFileSchema, fileListSchema, fileSchema } from '../wire/file.ts';
 import { messagesErrorSchema, messagesEventSchema, messagesResultSchema, tokenCountSchema } from '../wire/messages.ts';
 import {
   endpointListSchema,
@@ -46,10 +48,10 @@ const embeddingRequest = loose({
   ]),
 });
 
-/** A new batch with its requests, which are read one by one when it comes in. */
+/** A new batch with its requests, which are read one by one when it comes in, or with the file that they are in. */
 const batchRequest = closed({
   ...batchFields,
-  requests: list(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 }),
+  requests: optional(list(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 })),
 });
 
 /** Bodies that callers send, and their parts that are told apart. */
@@ -89,6 +91,9 @@ const ANSWERS = {
   Batch: batchSchema,
   BatchList: batchListSchema,
   DeletedBatch: deletedBatchSchema,
+  File: fileSchema,
+  FileList: fileListSchema,
+  DeletedFile: deletedFileSchema,
   Model: modelCardSchema,
   ModelList: modelListSchema,
   ModelCount: modelCountSchema,

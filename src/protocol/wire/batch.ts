@@ -3,10 +3,12 @@ import {
   type Batch,
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
+  type BatchErrors,
   type BatchItemError,
   type BatchList,
   type BatchRequestCounts,
   type BatchResultItem,
+  type BatchWebhook,
   type DeletedBatch,
 } from '../batch.ts';
 import { errorTypeSchema } from './error.ts';
@@ -30,6 +32,31 @@ const resultItem = wireObject<BatchResultItem>(
   {},
 );
 
+const webhook = wireObject<BatchWebhook>(
+  {
+    status: z.enum(['pending', 'delivered', 'given_up']),
+    tries: count,
+    attempts: z.array(z.object({ at: seconds, status_code: count.nullable() })),
+    next_attempt_at: seconds.nullable(),
+  },
+  {},
+);
+
+const errors = wireObject<BatchErrors>(
+  {
+    object: z.literal('list'),
+    data: z.array(
+      z.object({
+        code: z.string(),
+        message: z.string(),
+        param: z.string().nullable(),
+        line: z.int().min(1).nullable(),
+      }),
+    ),
+  },
+  {},
+);
+
 /** Schema of {@link Batch}. */
 export const batchSchema = wireObject<Batch>(
   {
@@ -47,6 +74,16 @@ export const batchSchema = wireObject<Batch>(
     usage: usageSchema.nullable(),
     results: z.array(resultItem).nullable(),
     error: z.object({ message: z.string() }).nullable(),
+    errors: errors.nullable(),
+    input_file_id: z.string().nullable(),
+    output_file_id: z.string().nullable(),
+    error_file_id: z.string().nullable(),
+    completed_at: seconds.nullable(),
+    failed_at: seconds.nullable(),
+    expired_at: seconds.nullable(),
+    cancelled_at: seconds.nullable(),
+    webhook: webhook.nullable(),
+    metadata: z.record(z.string(), z.string()).nullable(),
   },
   {},
 );

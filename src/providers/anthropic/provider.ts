@@ -77,7 +77,7 @@ const BATCHES: BatchesOnFirstUse = {
   accepts: (operation) => operation !== '/v1/embeddings',
   priceFactor: 0.5,
   // They carry nothing to know them by.
-  findsLost: false,
+  findsLost: true,
   load: async () => (await import('./native-batches.ts')).messageBatches,
 };
 

@@ -9,6 +9,8 @@ import type { CheckAccount } from '../limits/accounts.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 import { createBatch, type CreateBatchOptions, type NewBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';
+import type { LineLimits } from './file-requests.ts';
+import { type BatchFiles, FileService } from './files.ts';
 import { findJob, storedJob } from './native-job.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
@@ -35,6 +37,8 @@ export interface ListBatchesOptions extends BatchOptions {
 
 /** Batches of a router. */
 export interface Batches {
+  /** Files that batches are made of, and those that they end in. */
+  readonly files: BatchFiles;
   /**
    * Creates a batch; resolves when it is stored. It runs once somebody has called {@link Batches.start} or
    * {@link Batches.tick}, here or in another process on the same storage.
@@ -56,6 +60,12 @@ export interface Batches {
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it has ended.
    */
   cancel(id: string, options?: BatchOptions): Promise<Batch>;
+  /**
+   * Tells `callback_url` of the end of a batch once more, at once and then on the usual schedule.
+   *
+   * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended or has no `callback_url`.
+   */
+  redeliver(id: string, options?: BatchOptions): Promise<Batch>;
   /**
    * Deletes a batch with its requests and results, here and at its provider.
    *
@@ -90,6 +100,7 @@ export interface Batches {
 /** What batches are made of. */
 interface BatchServicePorts extends BatchPorts {
   readonly checkAccount: CheckAccount;
+  readonly lineLimits: LineLimits;
   /** Finds out whether shared state is there; rejects when the program cannot do without. */
   readonly openState: () => Promise<void>;
   readonly queue: TaskQueue;
@@ -103,6 +114,7 @@ const RESULTS_PAGE = 20;
 
 /** The batches of a router. */
 export class BatchService implements Batches {
+  readonly files: BatchFiles;
   readonly #ports: BatchServicePorts;
   readonly #sweeper: Sweeper;
   #opened: Promise<void> | undefined;
@@ -111,6 +123,7 @@ export class BatchService implements Batches {
   constructor(ports: BatchServicePorts) {
     this.#ports = ports;
     this.#sweeper = new Sweeper(ports);
+    this.files = new FileService({ ...ports, open: () => this.#open() });
   }
 
   async create(batch: NewBatch, options: CreateBatchOptions = {}): Promise<Batch> {
@@ -156,6 +169,15 @@ export class BatchService implements Batches {
     return wireBatch(outcome.batch);
   }
 
+  async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
+    const record = await this.#find(id, options);
+    if (record.callbackUrl === undefined) throw conflict('The batch has no callback_url that could be told');
+    const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
+    if (outcome === undefined) throw unknownBatch();
+    if (outcome.applied) return wireBatch(outcome.batch);
+    throw conflict(`The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
+  }
+
   async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {
     const record = await this.#find(id, options);
     if (!isTerminal(record.status)) {
@@ -187,12 +209,13 @@ export class BatchService implements Batches {
       throw error;
     }
     this.#sweeper.start();
+    this.#ports.sharedRuns.start(this.#ports);
   }
 
   async stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     this.#running = false;
     this.#sweeper.stop();
-    await this.#ports.queue.stop(graceMs);
+    await Promise.all([this.#ports.queue.stop(graceMs), this.#ports.sharedRuns.stop(graceMs)]);
   }
 
   async tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {

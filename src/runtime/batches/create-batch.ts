@@ -1,14 +1,16 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
+import { faultOfLine } from '../../core/batch/batch-files.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../../protocol/create-batch.ts';
-import { faultAt } from '../../protocol/fault.ts';
+import { echo, faultAt } from '../../protocol/fault.ts';
 import { DuplicateCustomIdError, type IdempotencyKey } from '../../contracts/batch-store.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
+import { type LineLimits, requestsOfFile } from './file-requests.ts';
 import type { CheckAccount } from '../limits/accounts.ts';
 import { type BatchPorts, tellStatus } from './ports.ts';
 
@@ -16,9 +18,10 @@ import { type BatchPorts, tellStatus } from './ports.ts';
 export interface NewBatch extends BatchFields {
   /**
    * The requests, each with a `custom_id` of its own. Read one after the other and written away in slices, so that
-   * there may be more of them than fit into memory: rows of a database, lines of a file.
+   * there may be more of them than fit into memory: rows of a database, lines of a file. Left out where `input_file_id`
+   * names an uploaded file that they are in.
    */
-  readonly requests: Iterable<BatchRequest> | AsyncIterable<BatchRequest>;
+  readonly requests?: Iterable<BatchRequest> | AsyncIterable<BatchRequest> | undefined;
 }
 
 /** What comes with a new batch. */
@@ -35,6 +38,8 @@ export interface CreateBatchPorts extends Pick<
   'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'spending' | 'wake' | 'failPoint'
 > {
   readonly checkAccount: CheckAccount;
+  /** What one line of a file may hold. */
+  readonly lineLimits: LineLimits;
   /** True when the accounts of batches can be found again, with their keys. */
   readonly findsAccounts: boolean;
 }
@@ -62,6 +67,7 @@ export async function createBatch(
   checkKey(idempotencyKey);
   // Otherwise every request would be accepted and fail.
   await ports.spending.check(account);
+  const requests = await requestsOf(ports, input, fields, account);
   const id = `batch_${environment.randomText(24)}`;
   await store.openDraft(account.id, id);
   try {
@@ -71,17 +77,54 @@ export async function createBatch(
       idempotencyKey,
     );
     await writer.begin(JSON.stringify(BATCH_FIELDS.map((name) => fields[name] ?? null)));
-    for await (const request of input.requests) await writer.add(request);
+    for await (const request of requests) await writer.add(request);
     const { model, fingerprint } = await writer.end();
     await failPoint('create.written');
     const record = newRecord(id, account, { ...fields, model }, ports);
     const key = idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint, ttlMs: KEY_TTL_MS };
     return await publish(ports, record, key);
-  } catch (error) {
+  } catch (thrown) {
     // What cannot be discarded now is swept later.
     await store.discard(account.id, id).catch(() => undefined);
-    throw error instanceof DuplicateCustomIdError ? duplicate(error) : error;
+    const error = thrown instanceof DuplicateCustomIdError ? duplicate(thrown) : thrown;
+    if (fields.input_file_id == null || !RouterError.isInstance(error) || error.status >= 500) throw error;
+    return publishFailed(ports, account, fields, error);
   }
+}
+
+/** The requests of a new batch, wherever they are. */
+async function requestsOf(
+  { store, lineLimits }: CreateBatchPorts,
+  { requests }: NewBatch,
+  { input_file_id: fileId, endpoint }: BatchFields,
+  account: Account,
+): Promise<Iterable<BatchRequest> | AsyncIterable<BatchRequest>> {
+  if (fileId == null) {
+    if (requests === undefined) throw errorOfFault(faultAt('requests', 'is required and must be an array'));
+    return requests;
+  }
+  if (requests !== undefined) {
+    throw errorOfFault(faultAt('input_file_id', 'cannot be used together with "requests": the file has them'));
+  }
+  const file = await store.files.find(account.id, fileId);
+  if (file !== undefined) return requestsOfFile(store, file, endpoint, lineLimits);
+  throw errorOfFault(faultAt('input_file_id', `names no file of this account: ${echo(fileId)}`));
+}
+
+/**
+ * A batch whose file has a mistake in it: it exists, and fails in its validation with the line, as clients of files
+ * expect it. Nothing of the file is in it.
+ */
+async function publishFailed(
+  ports: CreateBatchPorts,
+  account: Account,
+  fields: BatchFields,
+  { message }: RouterError,
+): Promise<BatchRecord> {
+  const id = `batch_${ports.environment.randomText(24)}`;
+  await ports.store.openDraft(account.id, id);
+  const record = newRecord(id, account, { ...fields, model: fields.model ?? '' }, ports);
+  return publish(ports, { ...record, error: faultOfLine(message) }, undefined);
 }
 
 async function publish(
@@ -112,7 +155,8 @@ function newRecord(
   fields: BatchFields & { readonly model: string },
   { limits }: CreateBatchPorts,
 ): BatchRecord {
-  const { endpoint, model, callback_url: callbackUrl, provider } = fields;
+  const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
+  const keptMs = (fields.output_expires_after?.seconds ?? Infinity) * 1_000;
   const { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget } = account;
   const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget };
   return {
@@ -122,8 +166,10 @@ function newRecord(
     model,
     status: 'validating',
     createdAt: 0,
-    deleteAt: limits.retentionMs,
+    deleteAt: Math.min(limits.retentionMs, keptMs),
     callbackUrl: callbackUrl ?? undefined,
+    inputFileId: inputFileId ?? undefined,
+    metadata: fields.metadata ?? undefined,
     preferences:
       provider == null
         ? undefined

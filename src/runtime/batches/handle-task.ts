@@ -11,10 +11,17 @@ import { CANCELLED_ITEM, EXPIRED_ITEM } from '../../core/batch/item-rules.ts';
 import { runNatively, stopNatively } from './native-run.ts';
 import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { afterWebhookTry, WEBHOOK_TRIES } from '../../core/batch/webhook-schedule.ts';
+import {
+  afterWebhookTry,
+  WEBHOOK_TRIES,
+  webhookStateAfter,
+  type WebhookTry,
+} from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
+import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
+import { kindOf, lineBytes } from './files.ts';
 import * as read from '../../platform/json.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
@@ -97,8 +104,8 @@ async function stopTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSigna
   return DONE;
 }
 
-/** Outcomes that are read at a time. */
-const PAGE = 50;
+/** Outcomes that are read first. */
+const FIRST_PAGE = 32;
 
 /** Adds up what the requests of a batch used and cost, and completes it. */
 async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskResult> {
@@ -107,20 +114,28 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
   if (batch?.status !== 'finalizing') return DONE;
   let total: Usage | undefined;
   const providers = new Set<string | undefined>();
+  const fileBytes = { output: 0, errors: 0 };
+  const page = new PageSize(FIRST_PAGE);
+  let read = 0;
   for (let after = -1, outcomes; ; after = outcomes.at(-1)?.index ?? after) {
-    outcomes = await store.outcomes(task.account, task.batchId, after, PAGE);
+    outcomes = await store.outcomes(task.account, task.batchId, after, page.limit);
     if (outcomes.length === 0) break;
-    for (const { usage, response } of outcomes) {
+    for (const outcome of outcomes) {
+      const { usage, response } = outcome;
+      fileBytes[kindOf(outcome)] += lineBytes(outcome);
       if (usage !== undefined) total = addUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
+    const { output, errors } = fileBytes;
+    page.came(outcomes.length, output + errors - read);
+    read = output + errors;
     await failPoint('finalize.reading');
   }
   // Its requests may have gone one by one, and yet all to the same provider.
   const [only] = providers;
   const provider = batch.provider ?? (providers.size === 1 ? only : undefined);
   await failPoint('finalize.done');
-  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE, provider });
+  await applyEvent(ports, batch, { type: 'finalized', usage: total ?? NO_USAGE, provider, fileBytes });
   return DONE;
 }
 
@@ -171,6 +186,7 @@ class Notifier {
     const tried = await deliverWebhook(webhook, ports.webhooks, signal);
     await failPoint('notify.sent');
     const next = afterWebhookTry(tried, tries, environment.random());
+    await remember(ports, batch, tried, next);
     if (events.heard('batch')) {
       const { account } = batch;
       const { status } = tried;
@@ -188,11 +204,28 @@ class Notifier {
   }
 }
 
+/** Writes down how a try went, for those who look. Not worth another delivery when it fails. */
+async function remember(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  tried: WebhookTry,
+  next: ReturnType<typeof afterWebhookTry>,
+): Promise<void> {
+  try {
+    const webhook = webhookStateAfter(batch.webhook, tried, next, await ports.store.now());
+    await applyEvent(ports, batch, { type: 'told', webhook });
+  } catch {
+    // The task is what counts.
+  }
+}
+
 function triesOf({ memo }: ClaimedTask): number {
   const tries = memo?.['tries'];
   return read.number(tries) ?? 0;
 }
 
+/** Requests of a batch from which on other processes help with it. */
+const SHARED_FROM = 64;
 /** Milliseconds after which a batch looks again for requests that somebody else held. */
 const LOOK_AGAIN_MS = 1_000;
 /** Runs in a row without a good end after which requests run one at a time: one of them may be to blame. */
@@ -212,6 +245,8 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   if (left <= 0 && batch.upstream === undefined) return { type: 'again', afterMs: 0, memo: { expiring: true } };
   const native = await runNatively(ports, batch, task, signals);
   if (native !== undefined) return native;
+  // From here on it does not go to a provider as a whole any more.
+  if (batch.counts.total > SHARED_FROM && batch.shared !== true) await applyEvent(ports, batch, { type: 'shared' });
   return runItems(ports, batch, task, signals, left);
 }
 
@@ -234,9 +269,13 @@ async function runItems(
   const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
   const expiry = environment.setTimer(abort, left);
   try {
-    const perBatch = task.attempts >= CAREFUL_AFTER ? 1 : limits.perBatch;
+    const careful = task.attempts >= CAREFUL_AFTER;
+    const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
     const signals = { signal: end.signal, stopping, yielding: turn.signal };
-    const { exhausted } = await new ItemPool(ports, batch, await ports.accountOf(batch), signals, perBatch).run();
+    const account = await ports.accountOf(batch);
+    const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
+      new ItemPool(ports, batch, account, signals, manner).run(),
+    );
     const now = await store.find(batch.account, batch.id);
     if (now?.status !== 'in_progress') return DONE;
     if (isDrained(now)) return await drained(ports, now);

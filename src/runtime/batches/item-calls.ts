@@ -20,6 +20,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import { type BatchPorts, tellProgress } from './ports.ts';
+import { nextTurn } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 
 /** A request of a batch, in the form in which the router works with it. */
@@ -246,19 +247,27 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
+/** Turns of the event loop that an outcome waits for others to be stored with: a few milliseconds where many come. */
+const TURNS = 3;
+/** Outcomes that are enough to be stored at once. */
+const GROUP = 64;
+
 /**
- * Stores outcomes of one batch. Those that come while the store is busy are stored together, so a fast batch does not
- * cost one transaction per request.
+ * Stores outcomes of one batch, many together, so that a fast batch does not cost one transaction per request: those that
+ * come within a few turns of the event loop, and those that come while the store is busy.
  */
 export class OutcomeWriter {
   readonly #ports: BatchPorts;
   readonly #batch: BatchRecord;
+  readonly #onEnd: () => void;
   #waiting: Waiting[] = [];
   #writing = false;
 
-  constructor(ports: BatchPorts, batch: BatchRecord) {
+  /** @param onEnd - Called when the batch is not in progress any more. */
+  constructor(ports: BatchPorts, batch: BatchRecord, onEnd: () => void) {
     this.#ports = ports;
     this.#batch = batch;
+    this.#onEnd = onEnd;
   }
 
   /**
@@ -275,6 +284,7 @@ export class OutcomeWriter {
   async #writeAll(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
+      for (let turn = 0; turn < TURNS && this.#waiting.length < GROUP; turn += 1) await nextTurn();
       const together = this.#waiting;
       this.#waiting = [];
       for (const token of new Set(together.map((one) => one.token))) {
@@ -291,8 +301,10 @@ export class OutcomeWriter {
     const { account, id } = this.#batch;
     try {
       const outcomes = group.map(({ outcome }) => outcome);
-      await store.storeOutcomes(account, id, token, outcomes);
+      const stored = await store.storeOutcomes(account, id, token, outcomes);
       await failPoint('run.stored');
+      // What is not stored belongs to somebody else, or the batch has ended elsewhere: then nothing more is to be sent.
+      if (stored.length < outcomes.length && (await store.find(account, id))?.status !== 'in_progress') this.#onEnd();
       for (const { done } of group) done();
     } catch (error) {
       for (const { failed } of group) failed(error);

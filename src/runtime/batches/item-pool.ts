@@ -36,8 +36,26 @@ const RETRY = { baseMs: 1_000, capMs: 60_000 };
  * are so long that one which only was in the wrong process has had its time.
  */
 const MAX_CLAIMS = 10;
+/** Claims after which a request runs alone: it, or one beside it, may bring down whoever runs it. */
+const SUSPECT_AFTER = 3;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
+/** Requests that are claimed at a time, at most. */
+const MAX_SLICE = 128;
+/** Milliseconds of work that are claimed ahead, as fast as requests went so far. */
+const AHEAD_MS = 1_000;
+/** Milliseconds until requests are asked for again after there were none. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** How a run goes about its requests. */
+export interface PoolManner {
+  /** Requests at a time. */
+  readonly perBatch: number;
+  /** True to claim more than run, so that nobody waits for the store. Not where one of them may be to blame. */
+  readonly ahead: boolean;
+  /** True to leave requests alone that somebody has claimed before. */
+  readonly fresh: boolean;
+}
 
 /** A request, and under which claim it is held. */
 interface HeldItem {
@@ -57,18 +75,26 @@ export class ItemPool {
   readonly #yielding: AbortSignal;
   /** Aborted when nothing new may begin, because the run was told to stop or because the store fails. */
   readonly #halt = new AbortController();
-  readonly #perBatch: number;
+  /** How it was told to go about its requests, and how it does while one of them is suspected. */
+  readonly #usual: PoolManner;
+  #manner: PoolManner;
+  readonly #startedAt: number;
   readonly #leases: ItemLeases;
   readonly #writer: OutcomeWriter;
   readonly #held = new Set<Promise<void>>();
   readonly #unhook: () => void;
   #queue: HeldItem[] = [];
   #active = 0;
+  /** Requests that are answered and not stored. */
+  #unstored = 0;
+  #answered = 0;
+  #claiming = false;
+  /** Epoch milliseconds before which nothing is claimed, because there was nothing. */
+  #dryUntil = 0;
   #failure: { readonly error: unknown } | undefined;
   #sleepers: (() => void)[] = [];
 
-  /** @param perBatch - Requests at a time. One where the last runs came to no good end, to find out which is to blame. */
-  constructor(ports: BatchPorts, batch: BatchRecord, account: Account, signals: PoolSignals, perBatch: number) {
+  constructor(ports: BatchPorts, batch: BatchRecord, account: Account, signals: PoolSignals, manner: PoolManner) {
     this.#ports = ports;
     this.#batch = batch;
     this.#account = account;
@@ -83,9 +109,11 @@ export class ItemPool {
       signals.yielding.removeEventListener('abort', this.#wake);
       for (const signal of [signals.signal, signals.stopping]) signal.removeEventListener('abort', this.#stop);
     };
-    this.#perBatch = perBatch;
+    this.#usual = manner;
+    this.#manner = manner;
+    this.#startedAt = ports.environment.now();
     this.#leases = new ItemLeases(ports, batch);
-    this.#writer = new OutcomeWriter(ports, batch);
+    this.#writer = new OutcomeWriter(ports, batch, this.#stop);
   }
 
   /** Runs. Rejects when the store fails. What is still held is given back in any case. */
@@ -93,6 +121,8 @@ export class ItemPool {
     try {
       const exhausted = await this.#feed().catch((error: unknown) => this.#fail(error));
       await Promise.all(this.#held);
+      // What is claimed at the last moment is given back, too.
+      while (this.#claiming) await this.#changed();
       if (this.#failure !== undefined) throw this.#failure.error;
       return { exhausted };
     } finally {
@@ -104,27 +134,71 @@ export class ItemPool {
   /** Claims and begins until told to stop, or until nothing is left and nothing runs. */
   async #feed(): Promise<boolean> {
     while (!this.#halt.signal.aborted) {
-      const full = this.#held.size >= this.#perBatch * PARKED_SHARE;
-      const room = full ? 0 : this.#perBatch - this.#active;
-      if (room > 0 && this.#queue.length === 0 && !this.#yielding.aborted) await this.#claim();
+      const { perBatch, ahead } = this.#manner;
+      const parked = this.#held.size - this.#active - this.#unstored;
+      // As many again may wait to be stored: a process that dies repeats no more than these. Where one request may be to
+      // blame, nothing begins before the outcome of the last one is safe.
+      const unstored = ahead ? Math.max(0, this.#unstored - perBatch) : this.#unstored;
+      const room = parked >= perBatch * (PARKED_SHARE - 1) ? 0 : perBatch - this.#active - unstored;
       const begun = this.#queue.splice(0, Math.max(0, room));
       for (const held of begun) this.#begin(held);
-      if (begun.length > 0) continue;
-      if (room > 0 && this.#held.size === 0) return !this.#yielding.aborted;
+      if (this.#wantsMore(room - begun.length)) void this.#claim();
+      const idle = this.#held.size === 0 && this.#queue.length === 0 && !this.#claiming;
+      if (idle && this.#yielding.aborted) return false;
+      if (idle && this.#isDry()) return true;
       await this.#changed();
     }
     return false;
   }
 
+  /** Whether it is time to claim: before the last of what is held has begun, if that is allowed. */
+  #wantsMore(room: number): boolean {
+    if (this.#claiming || this.#yielding.aborted || this.#halt.signal.aborted || this.#isDry()) return false;
+    const least = this.#manner.ahead && this.#answered > 0 ? this.#sliceSize() / 2 : 0;
+    return this.#queue.length <= least && (room > 0 || least > 0);
+  }
+
+  /** As many requests as run in a while, as far as that is known: long ones are claimed a few at a time. */
+  #sliceSize(): number {
+    const { perBatch, ahead } = this.#manner;
+    const elapsed = this.#ports.environment.now() - this.#startedAt;
+    if (!ahead || elapsed <= 0) return perBatch;
+    return Math.max(perBatch, Math.min(MAX_SLICE, Math.floor((this.#answered * AHEAD_MS) / elapsed)));
+  }
+
+  #isDry(): boolean {
+    return this.#ports.environment.now() < this.#dryUntil;
+  }
+
   async #claim(): Promise<void> {
     const { store, environment, limits, failPoint } = this.#ports;
-    const token = environment.randomText(24);
     const { account, id } = this.#batch;
-    const items = await store.claimItems(account, id, { limit: this.#perBatch, leaseMs: limits.leaseMs, token });
-    if (items.length === 0) return;
-    this.#leases.hold(token, items.length);
-    this.#queue = items.map((item) => ({ item, token }));
-    await failPoint('run.claimed');
+    this.#claiming = true;
+    try {
+      const token = environment.randomText(24);
+      const claim = { limit: this.#sliceSize(), leaseMs: limits.leaseMs, token, fresh: this.#manner.fresh };
+      const items = await store.claimItems(account, id, claim);
+      if (items.length === 0) {
+        this.#dryUntil = environment.now() + LOOK_AGAIN_MS;
+        return;
+      }
+      const isSuspected = items.some(({ attempts }) => attempts > SUSPECT_AFTER);
+      if (isSuspected && items.length > 1) {
+        // Those beside it would share its fate, time and again.
+        await store.releaseItems(account, id, token);
+        this.#manner = { ...this.#usual, perBatch: 1, ahead: false };
+        return;
+      }
+      if (!isSuspected) this.#manner = this.#usual;
+      this.#leases.hold(token, items.length);
+      for (const item of items) this.#queue.push({ item, token });
+      await failPoint('run.claimed');
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#claiming = false;
+      this.#wake();
+    }
   }
 
   #begin(held: HeldItem): void {
@@ -132,7 +206,6 @@ export class ItemPool {
     const run = this.#settle(held)
       .catch((error: unknown) => void this.#fail(error))
       .finally(() => {
-        this.#active -= 1;
         this.#held.delete(run);
         this.#wake();
       });
@@ -161,14 +234,26 @@ export class ItemPool {
     for (const wake of sleepers) wake();
   };
 
-  /** Brings a request to its outcome, or leaves it to be given back. */
+  /** Brings a request to its outcome, or leaves it to be given back. While that is stored, others run. */
   async #settle({ item, token }: HeldItem): Promise<void> {
-    const outcome = await this.#outcomeOf(item);
-    if (outcome === undefined) return;
     const { environment, failPoint } = this.#ports;
-    await failPoint('run.answered');
-    const resultId = `batch_req_${environment.randomText(24)}`;
-    await this.#writer.write(token, { index: item.index, resultId, ...outcome });
+    let outcome: Omit<ItemOutcome, 'index' | 'resultId'> | undefined;
+    try {
+      outcome = await this.#outcomeOf(item);
+      if (outcome !== undefined) await failPoint('run.answered');
+    } finally {
+      this.#active -= 1;
+    }
+    if (outcome === undefined) return;
+    this.#answered += 1;
+    this.#unstored += 1;
+    this.#wake();
+    try {
+      const resultId = `batch_req_${environment.randomText(24)}`;
+      await this.#writer.write(token, { index: item.index, resultId, ...outcome });
+    } finally {
+      this.#unstored -= 1;
+    }
     this.#leases.done(token);
   }
 
@@ -194,7 +279,7 @@ export class ItemPool {
     this.#active -= 1;
     this.#wake();
     await wait(environment, backoffMs(RETRY, tries - 1, environment.random(), retryAfterMs), this.#halt.signal);
-    while (this.#active >= this.#perBatch && !this.#halt.signal.aborted) await this.#changed();
+    while (this.#active >= this.#manner.perBatch && !this.#halt.signal.aborted) await this.#changed();
     this.#active += 1;
   }
 

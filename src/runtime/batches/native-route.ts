@@ -55,7 +55,7 @@ export function mayLeave({ preferences }: BatchedRequest, plain: boolean): boole
 
 /** What a batch is looked for with at a provider, and handed over with. */
 export function lookupOf(batch: BatchRecord, account: Account, endpoint: Endpoint, signal: AbortSignal): NativeLookup {
-  const { endpoint: operation, id: key, createdAt } = batch;
+  const { endpoint: operation, id: key, createdAt, counts } = batch;
   const apiKey = endpoint.byok && account.providerKeys?.[endpoint.provider]?.apiKey;
-  return { operation, endpoint, apiKey, signal, key, createdAt };
+  return { operation, endpoint, apiKey, signal, key, createdAt, total: counts.total };
 }

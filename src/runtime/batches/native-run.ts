@@ -218,7 +218,7 @@ async function submitNatively(
   const items = (): AsyncIterable<NativeItem> => readItems(ports, batch, account, endpoint);
   let reply: NativeReply<NativeJob>;
   try {
-    reply = await native.submit({ ...lookup, total: batch.counts.total, items });
+    reply = await native.submit({ ...lookup, items });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof SeparateWays) return ONE_BY_ONE;

@@ -10,6 +10,7 @@ import type { WebhookPorts } from './deliver-webhook.ts';
 import type { ItemCalls } from './item-calls.ts';
 import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { BatchPlaces } from './places.ts';
+import type { SharedRuns } from './shared-runs.ts';
 import type { BatchWatchers } from './watchers.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import type { BatchStatus } from '../../protocol/batch.ts';
@@ -24,6 +25,7 @@ export interface BatchPorts {
   readonly calls: ItemCalls;
   readonly places: BatchPlaces;
   readonly watchers: BatchWatchers;
+  readonly sharedRuns: SharedRuns;
   readonly webhooks: WebhookPorts;
   readonly spending: Spending;
   readonly providers: ReadonlyMap<string, Provider>;

@@ -2,30 +2,51 @@ import { RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask, StoredItem } from '../../contracts/batch-store.ts';
+import { faultOfLine } from '../../core/batch/batch-files.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
+import { PageSize } from './page-size.ts';
 import { DONE } from './task-results.ts';
 
-/** Requests that are read at a time: few, because each may be large. */
-const PAGE = 16;
+/** Requests that are read first. */
+const FIRST_PAGE = 16;
+/** Characters of requests that are checked before everybody else has a turn. */
+const TURN_LENGTH = 16_384;
+
+/** What checking a request costs besides its length, in characters. */
+const PER_REQUEST = 1_024;
 
 /** Checks every request of a batch. One bad request fails all of it, before anything was sent (gaps 8.4). */
 export async function validateTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignals): Promise<TaskResult> {
   const { store, limits, failPoint } = ports;
   const batch = await store.find(task.account, task.batchId);
   if (batch?.status !== 'validating') return DONE;
+  if (batch.error !== undefined) {
+    await applyEvent(ports, batch, { type: 'rejected', ...batch.error });
+    return DONE;
+  }
   const account = await ports.accountOf(batch);
+  const page = new PageSize(FIRST_PAGE);
+  let unrested = 0;
   for (let after = -1, items; ; after = items.at(-1)?.index ?? after) {
-    items = await store.items(task.account, task.batchId, after, PAGE);
+    items = await store.items(task.account, task.batchId, after, page.limit);
     if (items.length === 0) break;
+    page.came(
+      items.length,
+      items.reduce((sum, { body }) => sum + body.length, 0),
+    );
     for (const item of items) {
       signals.signal.throwIfAborted();
       if (signals.stopping.aborted) return { type: 'again', afterMs: 0, reset: true };
       const message = await problemOf(item, () => ports.calls.prepare(batch, item.body, account));
       if (message !== undefined) {
-        await applyEvent(ports, batch, { type: 'rejected', message });
+        const fault = batch.inputFileId === undefined ? { message } : faultOfLine(message);
+        await applyEvent(ports, batch, { type: 'rejected', ...fault });
         return DONE;
       }
+      unrested += item.body.length + PER_REQUEST;
+      if (unrested < TURN_LENGTH) continue;
+      unrested = 0;
       await nextTurn();
     }
     await failPoint('validate.reading');

@@ -43,10 +43,11 @@ interface Finished extends SettledAnswer {
 
 function settle({ request }: Execution, answer: Answer, result: UpstreamResult): Finished {
   const [first] = result.choices;
+  const calls = first?.message.tool_calls;
   const settled = answer.settle({
     finishReason: first?.finish_reason ?? null,
     nativeFinishReason: first?.native_finish_reason ?? undefined,
-    toolCalls: judgeToolCalls(first?.message.tool_calls, request.tools),
+    toolCalls: calls && judgeToolCalls(calls, request.tools),
   });
   return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };
 }

@@ -316,3 +316,22 @@ interface ErrorContext {
 }
 
 function ignore(): void {}
+
+/** The chunks of a stream that is opened when the first is asked for. Leaving early ends the call upstream. */
+export async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {
+  const source = await open();
+  try {
+    for (;;) {
+      const read = source.read();
+      const items = read instanceof Promise ? await read : read;
+      if (items === undefined) return;
+      for (const item of items) {
+        if (typeof item === 'string') yield source.envelope.text(item);
+        // Only callers in a dialect get native pieces.
+        else if (!('type' in item)) yield item;
+      }
+    }
+  } finally {
+    source.cancel();
+  }
+}

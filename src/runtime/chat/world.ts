@@ -1,10 +1,10 @@
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { planSeen } from '../../core/ledger/plan-seen.ts';
-import { planRoute } from '../../core/selection/plan-route.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import type { World } from '../../core/selection/performance.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { planSeen } from '../../core/ledger/plan-seen.ts';
+import { planRoute } from '../../core/selection/plan-route.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { RecordMap } from './endpoint-records.ts';
 

@@ -37,7 +37,7 @@ export class Reservation {
 
   /**
    * Settles the call that was reserved for, and gives the nano-dollars that were charged; undefined where nothing was
-   * reserved. A cost that nobody knows is taken for all that was reserved.
+   * reserved. A cost that is unknown is taken for all that was reserved.
    */
   settle(made: AttemptedCall, end: CallEnd): number | undefined {
     const ticket = this.#take();

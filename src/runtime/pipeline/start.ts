@@ -21,7 +21,7 @@ import {
 } from '../chat/execution.ts';
 import { errorOfFault, withContext } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import { depthOf, handleHookFailure } from './inner-call.ts';
+import { handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/failure.ts';
@@ -67,7 +67,7 @@ export function preparePipeline(
   const chosen = choosePlugins(request, {
     registry,
     pathOf: (id) => pathOfPlugin(body, id),
-    inner: depthOf(request) > 0,
+    inner: (request.within?.depth ?? 0) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);

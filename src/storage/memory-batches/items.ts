@@ -63,7 +63,8 @@ class ItemList {
   }
 
   /** The first requests that have no outcome and that nobody holds. */
-  idle(limit: number, now: number): readonly Item[] {
+  idle(limit: number, now: number, fresh: boolean): readonly Item[] {
+    if (fresh) return this.#neverClaimed(limit).filter(({ attempts }) => attempts === 0);
     const given = [...this.#begun].filter(({ leaseUntil }) => leaseUntil <= now);
     const all = [...given, ...this.#neverClaimed(limit)];
     return all.sort((left, right) => left.index - right.index).slice(0, limit);
@@ -73,6 +74,11 @@ class ItemList {
   idleOf(indexes: readonly number[], limit: number, now: number): readonly Item[] {
     const named = [...new Set(indexes)].sort((left, right) => left - right).flatMap((index) => this.at(index) ?? []);
     return named.filter(({ outcome, leaseUntil }) => outcome === undefined && leaseUntil <= now).slice(0, limit);
+  }
+
+  /** True while there are requests that nobody has claimed. */
+  hasFresh(): boolean {
+    return this.#neverClaimed(1).length > 0;
   }
 
   claim(item: Item, token: string, leaseUntil: number): void {
@@ -178,7 +184,10 @@ export function free(lease: Lease): void {
 }
 
 /** Requests that are being run. */
-export type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+export type Items = Pick<
+  BatchStore,
+  'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
+>;
 
 /** Makes {@link Items} in memory. */
 export function itemsOf({ entries }: Content, now: () => number): Items {
@@ -187,18 +196,25 @@ export function itemsOf({ entries }: Content, now: () => number): Items {
   }
 
   return {
-    claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+    claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const entry = entries.published(account, batchId);
       const status = entry?.record.status;
       const mayRun = status === 'in_progress' || (status === 'cancelling' && indexes !== undefined);
       if (entry === undefined || !mayRun) return Promise.resolve([]);
       const { items } = entry;
       const time = now();
-      const claimed = indexes === undefined ? items.idle(limit, time) : items.idleOf(indexes, limit, time);
+      const claimed = indexes === undefined ? items.idle(limit, time, fresh) : items.idleOf(indexes, limit, time);
       for (const item of claimed) items.claim(item, token, time + leaseMs);
       return Promise.resolve(
         claimed.map(({ index, customId, body, attempts }) => ({ index, customId, body, attempts })),
       );
+    },
+
+    findShared(limit) {
+      const waiting = entries
+        .all()
+        .filter(({ record, items }) => record?.status === 'in_progress' && record.shared === true && items.hasFresh());
+      return Promise.resolve(waiting.slice(0, limit).map(({ account, batchId }) => ({ account, batchId })));
     },
 
     renewItems(account, batchId, token, leaseMs) {

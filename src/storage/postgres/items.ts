@@ -6,7 +6,10 @@ import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 
 /** Requests that are being run. */
-type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+type Items = Pick<
+  BatchStore,
+  'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
+>;
 
 /** Requests that are failed in one transaction. */
 const PAGE = 500;
@@ -14,11 +17,11 @@ const PAGE = 500;
 /** Makes {@link Items} over a database. */
 export function itemsOf(database: PostgresDatabase): Items {
   return {
-    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const values = { ...ownerOf(account, batchId), limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
       const rows =
         indexes === undefined
-          ? await database.all('claimItems', values)
+          ? await database.all(fresh ? 'claimFresh' : 'claimItems', values)
           : await database.all('claimNamed', { ...values, positions: indexes });
       const claimed = rows.map((row) => ({
         index: storedNumber(row, 'position'),
@@ -27,6 +30,11 @@ export function itemsOf(database: PostgresDatabase): Items {
         attempts: storedNumber(row, 'attempts'),
       }));
       return claimed.sort((left, right) => left.index - right.index);
+    },
+
+    async findShared(limit) {
+      const rows = await database.all('findShared', { limit });
+      return rows.map((row) => ({ account: storedText(row, 'account'), batchId: storedText(row, 'id') }));
     },
 
     renewItems(account, batchId, token, leaseMs) {
@@ -49,10 +57,7 @@ export function itemsOf(database: PostgresDatabase): Items {
         failures: given.map(({ error }) => error !== undefined),
         outcomes: given.map(outcomeText),
       };
-      return database.transaction(async (session) => {
-        if ((await session.first('lockRunning', owner)) === undefined) return [];
-        return (await session.all('settleHeld', values)).map((row) => storedNumber(row, 'position'));
-      });
+      return (await database.all('settleHeld', values)).map((row) => storedNumber(row, 'position'));
     },
 
     async failRemaining(account, batchId, error, resultIdOf) {

@@ -4,6 +4,7 @@ import { anything, checkShape, flag, kind, type OptionShape } from '../../platfo
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
+import { filesOf } from './files.ts';
 import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
 import { statementsOf } from './statements.ts';
@@ -128,7 +129,10 @@ export interface PostgresTables {
 
 /** The tables in a schema, as steps from each version to the next. A step that was released is never changed. */
 function migrationsOf(schema: string): readonly Migration[] {
-  return [{ version: 1, statements: firstTables(schema) }];
+  return [
+    { version: 1, statements: firstTables(schema) },
+    { version: 2, statements: fileTables(schema) },
+  ];
 }
 
 /** Columns that must be there for the statements of this version to work. */
@@ -137,6 +141,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   items: 'account batch_id position custom_id custom_key body attempts token lease_until failed outcome',
   tasks: 'account batch_id effect run_at lease_until attempts token memo',
   keys: 'account key_digest fingerprint batch_id expires_at',
+  files: 'account id stage created_at delete_at touched_at record',
+  file_pieces: 'account file_id piece content',
 };
 
 // Names compare byte by byte whatever the language of the database is. Bodies are text and not jsonb, which changes
@@ -191,6 +197,31 @@ function firstTables(schema: string): string {
   `;
 }
 
+// Pieces are stored as they are: packing them would take longer than writing them.
+function fileTables(schema: string): string {
+  const name = 'text COLLATE "C" NOT NULL';
+  return `
+    CREATE INDEX batches_running ON ${schema}.batches (status) WHERE stage = 'batch' AND status = 'in_progress';
+
+    CREATE TABLE ${schema}.files (
+      account ${name}, id ${name},
+      stage text NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),
+      created_at bigint, delete_at bigint, touched_at bigint NOT NULL, record text,
+      PRIMARY KEY (account, id)
+    );
+    CREATE INDEX files_newest ON ${schema}.files (account, created_at, id) WHERE stage = 'file';
+    CREATE INDEX files_over ON ${schema}.files (delete_at) WHERE stage = 'file';
+    CREATE INDEX files_unfinished ON ${schema}.files (touched_at) WHERE stage <> 'file';
+
+    CREATE TABLE ${schema}.file_pieces (
+      account ${name}, file_id ${name}, piece integer NOT NULL, content bytea NOT NULL,
+      PRIMARY KEY (account, file_id, piece),
+      FOREIGN KEY (account, file_id) REFERENCES ${schema}.files (account, id)
+    );
+    ALTER TABLE ${schema}.file_pieces ALTER COLUMN content SET STORAGE EXTERNAL;
+  `;
+}
+
 /** Options of {@link postgresStorage}. Either `pool` or `connectionString` says where the database is. */
 export interface PostgresStorageOptions {
   /** A `Pool` of the package `pg`, or something like it. Stays open when the storage is closed. */
@@ -233,14 +264,18 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
     connectTimeoutMs,
     endsPool: pool === undefined,
   });
+  const files = filesOf(database);
+  const tasks = tasksOf(database);
   return {
     durable: true,
+    files,
     open: () => migrate(database, schema, allowed),
     now: async () => storedNumber(await database.first('now'), 'now'),
     ...draftsOf(database),
     ...recordsOf(database),
     ...itemsOf(database),
-    ...tasksOf(database),
+    ...tasks,
+    sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => database.close(),
   };
 }

@@ -10,6 +10,14 @@ const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+/**
+ * Columns of a request that is there: rows are changed by an insertion that finds them. A table that grows is seldom
+ * analysed in time, and the planner then takes a large batch for one row, and joins in a way that compares all with all;
+ * an insertion looks up each by the primary key, whatever the planner knows.
+ */
+const NO_ITEM = `'', ''::bytea, ''`;
+const OF_FILE = 'account = :account AND file_id = :fileId';
+const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
 
 /**
@@ -18,6 +26,13 @@ const RECORD = 'record, total, completed, failed';
  */
 export function accountStatements(schema: string) {
   const [batches, items, tasks, keys] = ['batches', 'items', 'tasks', 'keys'].map((table) => `${schema}.${table}`);
+  const [files, pieces] = [`${schema}.files`, `${schema}.file_pieces`];
+  const takePicked = `INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body)
+      SELECT :account, :batchId, picked.position, ${NO_ITEM} FROM picked
+      ON CONFLICT (account, batch_id, position) DO UPDATE
+      SET attempts = known.attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      WHERE known.account = :account
+      RETURNING known.position, known.custom_id, known.body, known.attempts`;
   const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
   return {
     insertDraft: `INSERT INTO ${batches} AS known (account, id, stage, touched_at)
@@ -82,26 +97,32 @@ export function accountStatements(schema: string) {
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
           AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
-      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
-      RETURNING items.position, custom_id, body, attempts`,
+      ${takePicked}`,
+    claimFresh: `WITH picked AS (
+        SELECT position FROM ${items}
+        WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= ${NOW}
+          AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status = 'in_progress')
+        ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
+      ${takePicked}`,
     claimNamed: `WITH picked AS (
         SELECT position FROM ${items}
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
           AND position = ANY (:positions::integer[])
           AND EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling'))
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
-      UPDATE ${items} AS items SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      FROM picked WHERE ${OF_BATCH} AND items.position = picked.position
-      RETURNING items.position, custom_id, body, attempts`,
+      ${takePicked}`,
     renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
       WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
-    lockRunning: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling') FOR UPDATE`,
     lockBatch: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} FOR UPDATE`,
-    settleHeld: settled(batches, items, `AND items.token = :token AND items.lease_until > ${NOW}`),
-    settleOpen: settled(batches, items, ''),
+    settleHeld: settled(
+      batches,
+      items,
+      "AND status IN ('in_progress', 'cancelling')",
+      `AND known.token = :token AND known.lease_until > ${NOW}`,
+    ),
+    settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
 
     renewTask: `UPDATE ${tasks} SET lease_until = ${NOW} + :leaseMs::bigint WHERE ${THIS_TASK}`,
@@ -115,21 +136,59 @@ export function accountStatements(schema: string) {
       WHERE account = :account AND id = :batchId AND stage = 'draft'`,
     deleteTasks: `DELETE FROM ${tasks} WHERE ${OF_BATCH}`,
     deleteKeys: `DELETE FROM ${keys} WHERE ${OF_BATCH}`,
-    deleteItems: `DELETE FROM ${items} WHERE ${OF_BATCH} AND position IN (
-      SELECT position FROM ${items} WHERE ${OF_BATCH} ORDER BY position LIMIT :limit)`,
+    deleteItems: `DELETE FROM ${items} WHERE ${OF_BATCH}
+      AND position < (SELECT min(position) FROM ${items} WHERE ${OF_BATCH}) + :limit::integer`,
     deleteRow: `DELETE FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${items} WHERE ${OF_BATCH})`,
     findDeleted: `SELECT 1 FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+
+    openFile: `INSERT INTO ${files} AS known (account, id, stage, touched_at)
+      VALUES (:account, :fileId, 'draft', ${NOW})
+      ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
+      WHERE known.account = :account AND known.stage = 'draft'`,
+    addPiece: `WITH draft AS (
+        UPDATE ${files} SET touched_at = ${NOW}
+        WHERE account = :account AND id = :fileId AND stage = 'draft' RETURNING 1),
+      added AS (
+        INSERT INTO ${pieces} (account, file_id, piece, content)
+        SELECT :account, :fileId, :piece::integer, :content::bytea FROM draft
+        ON CONFLICT (account, file_id, piece) DO NOTHING)
+      SELECT count(*) AS drafts FROM draft`,
+    lockFile: `SELECT stage, record, ${NOW} AS now FROM ${files}
+      WHERE account = :account AND id = :fileId FOR UPDATE`,
+    publishFile: `UPDATE ${files} SET stage = 'file', created_at = :createdAt, delete_at = :deleteAt, record = :record
+      WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+    findFile: `SELECT record FROM ${files} WHERE ${THIS_FILE}`,
+    listFiles: `SELECT record FROM ${files}
+      WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
+        (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
+      ORDER BY created_at DESC, id DESC LIMIT :limit`,
+    readPiece: `SELECT content FROM ${pieces}
+      WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
+    hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+    deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (
+      SELECT ctid FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece LIMIT 64))`,
+    deleteFile: `DELETE FROM ${files} WHERE account = :account AND id = :fileId AND stage = 'deleted'
+      AND NOT EXISTS (SELECT 1 FROM ${pieces} WHERE ${OF_FILE})`,
   };
 }
 
-/** Stores outcomes and counts them; to be used while the batch is locked. */
-function settled(batches: string | undefined, items: string | undefined, condition: string): string {
-  return `WITH settled AS (
-      UPDATE ${items} AS items SET failed = given.failed, outcome = given.outcome, token = NULL, lease_until = 0
-      FROM unnest(:positions::integer[], :failures::boolean[], :outcomes::text[]) AS given (position, failed, outcome)
-      WHERE ${OF_BATCH} AND items.position = given.position AND items.failed IS NULL ${condition}
-      RETURNING items.position, items.failed),
+/**
+ * Stores outcomes and counts them, in one statement: the batch is locked first, so its state is the one of this moment
+ * and two of these do not wait for each other's requests.
+ */
+function settled(batches: string | undefined, items: string | undefined, state: string, condition: string): string {
+  return `WITH locked AS (SELECT total FROM ${batches} WHERE ${THIS_BATCH} ${state} FOR UPDATE),
+    settled AS (
+      INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body, failed, outcome)
+      SELECT :account, :batchId, given.position, ${NO_ITEM}, given.failed, given.outcome
+      FROM locked, unnest(:positions::integer[], :failures::boolean[], :outcomes::text[])
+        AS given (position, failed, outcome)
+      WHERE given.position >= 0 AND given.position < locked.total
+      ON CONFLICT (account, batch_id, position) DO UPDATE
+      SET failed = excluded.failed, outcome = excluded.outcome, token = NULL, lease_until = 0
+      WHERE known.account = :account AND known.failed IS NULL ${condition}
+      RETURNING known.position, known.failed),
     counted AS (
       UPDATE ${batches} SET completed = completed + (SELECT count(*) FROM settled WHERE NOT settled.failed),
         failed = failed + (SELECT count(*) FROM settled WHERE settled.failed)
@@ -148,6 +207,11 @@ export function workerStatements(schema: string) {
       SET attempts = attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
       FROM due WHERE tasks.account = due.account AND tasks.batch_id = due.batch_id AND tasks.effect = due.effect
       RETURNING tasks.account, tasks.batch_id, tasks.effect, run_at, attempts, memo`,
+    findShared: `SELECT batches.account, batches.id FROM ${schema}.batches
+      WHERE stage = 'batch' AND status = 'in_progress' AND record::json ->> 'shared' = 'true' AND EXISTS (
+        SELECT 1 FROM ${schema}.items WHERE items.account = batches.account AND items.batch_id = batches.id
+          AND failed IS NULL AND attempts = 0)
+      LIMIT :limit`,
     nextTask: `SELECT min(greatest(run_at, lease_until)) - ${NOW} AS left FROM ${schema}.tasks`,
     hideOver: `WITH over AS (
         SELECT account, id FROM ${schema}.batches
@@ -157,6 +221,10 @@ export function workerStatements(schema: string) {
       UPDATE ${schema}.batches AS batches SET stage = 'deleted'
       FROM over WHERE batches.account = over.account AND batches.id = over.id
       RETURNING batches.account, batches.id`,
+    findOverFiles: `SELECT account, id, stage FROM ${schema}.files
+      WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
+        OR (stage = 'file' AND delete_at <= ${NOW})
+      LIMIT :limit`,
     deleteOldKeys: `WITH old AS (
         SELECT account, key_digest FROM ${schema}.keys WHERE expires_at <= ${NOW} LIMIT 1000 FOR UPDATE SKIP LOCKED)
       DELETE FROM ${schema}.keys AS keys USING old

@@ -2,11 +2,12 @@ import { anything, callable, checkShape, type OptionShape } from '../../platform
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection, type Values } from './connection.ts';
+import { filesOf } from './files.ts';
 import { draftsOf, ownerOf, purge, recordsOf, storedText } from './records.ts';
+import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
 import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {
@@ -47,14 +48,18 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   checkOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
   const connection = new SqliteConnection(file, busyTimeoutMs, BATCH_TABLES);
+  const files = filesOf(connection, clock);
+  const tasks = tasksOf(connection, clock);
   return {
     durable: true,
+    files,
     open: () => connection.open(),
     now: () => Promise.resolve(clock()),
     ...draftsOf(connection, clock),
     ...recordsOf(connection),
     ...itemsOf(connection, clock),
-    ...tasksOf(connection, clock),
+    ...tasks,
+    sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => Promise.resolve(connection.close()),
   };
 }
@@ -72,7 +77,10 @@ export function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
 }
 
 /** Requests that are being run. */
-type Items = Pick<BatchStore, 'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining'>;
+type Items = Pick<
+  BatchStore,
+  'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
+>;
 
 /** Requests that are looked up at once when the rest is failed. */
 const PAGE = 100;
@@ -80,12 +88,12 @@ const PAGE = 100;
 /** Makes {@link Items} over a file. */
 function itemsOf(connection: SqliteConnection, now: () => number): Items {
   return {
-    async claimItems(account, batchId, { limit, leaseMs, token, indexes }) {
+    async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const owner = ownerOf(account, batchId);
       const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
       const claimed = await connection.write(() =>
         (indexes === undefined
-          ? connection.all('claimItems', { ...values, now: now() })
+          ? connection.all(fresh ? 'claimFresh' : 'claimItems', { ...values, now: now() })
           : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
         ).map((row) => ({
           index: Number(row['position']),
@@ -95,6 +103,11 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
         })),
       );
       return claimed.sort((left, right) => left.index - right.index);
+    },
+
+    async findShared(limit) {
+      const rows = await connection.read(() => connection.all('findShared', { limit }));
+      return rows.map((row) => ({ account: storedText(row, 'account'), batchId: storedText(row, 'id') }));
     },
 
     renewItems(account, batchId, token, leaseMs) {

@@ -61,6 +61,25 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX keys_of_batch ON keys (account, batch_id);
   CREATE INDEX keys_over ON keys (expires_at);
   `,
+  `
+  CREATE INDEX batches_running ON batches (status) WHERE stage = 'batch' AND status = 'in_progress';
+
+  CREATE TABLE files (
+    account TEXT NOT NULL, id TEXT NOT NULL,
+    stage TEXT NOT NULL CHECK (stage IN ('draft', 'file', 'deleted')),
+    created_at INTEGER, delete_at INTEGER, touched_at INTEGER NOT NULL, record TEXT,
+    PRIMARY KEY (account, id)
+  ) STRICT;
+  CREATE INDEX files_newest ON files (account, created_at, id) WHERE stage = 'file';
+  CREATE INDEX files_over ON files (delete_at) WHERE stage = 'file';
+  CREATE INDEX files_unfinished ON files (touched_at) WHERE stage <> 'file';
+
+  CREATE TABLE file_pieces (
+    account TEXT NOT NULL, file_id TEXT NOT NULL, piece INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (account, file_id, piece),
+    FOREIGN KEY (account, file_id) REFERENCES files (account, id)
+  ) STRICT;
+  `,
 ];
 
 /** Marks a file as ours, so that the data of another program is never touched. */
@@ -71,6 +90,8 @@ const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
 const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
+const OF_FILE = 'account = :account AND file_id = :fileId';
+const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
 /**
  * The small indexes are named, because SQLite would read the whole batch by its primary key: a worker that claims a few
@@ -132,6 +153,12 @@ export const ACCOUNT_STATEMENTS = {
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
     RETURNING position, custom_id, attempts`,
+  claimFresh: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
+    WHERE ${OF_BATCH} AND position IN (
+      SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= :now
+        AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
+      ORDER BY position LIMIT :limit)
+    RETURNING position, custom_id, attempts`,
   claimNamed: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND position IN (
       SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
@@ -171,6 +198,25 @@ export const ACCOUNT_STATEMENTS = {
   deleteBody: `DELETE FROM requests WHERE ${OF_BATCH} AND position = :position`,
   deleteItem: `DELETE FROM items WHERE ${OF_BATCH} AND position = :position`,
   deleteRow: `DELETE FROM batches WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+
+  openFile: `INSERT INTO files (account, id, stage, touched_at) VALUES (:account, :fileId, 'draft', :now)
+    ON CONFLICT (account, id) DO UPDATE SET touched_at = :now WHERE account = :account AND stage = 'draft'`,
+  touchFile: `UPDATE files SET touched_at = :now WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+  addPiece: `INSERT INTO file_pieces (account, file_id, piece, content) VALUES (:account, :fileId, :piece, :content)
+    ON CONFLICT (account, file_id, piece) DO NOTHING`,
+  publishFile: `UPDATE files SET stage = 'file', created_at = :createdAt, delete_at = :deleteAt, record = :record
+    WHERE account = :account AND id = :fileId AND stage = 'draft'`,
+  findFile: `SELECT record FROM files WHERE ${THIS_FILE}`,
+  listFiles: `SELECT record FROM files
+    WHERE account = :account AND stage = 'file' AND (:after IS NULL OR (created_at, id) <
+      (SELECT created_at, id FROM files WHERE account = :account AND id = :after AND stage = 'file'))
+    ORDER BY created_at DESC, id DESC LIMIT :limit`,
+  readPiece: `SELECT content FROM file_pieces
+    WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM files WHERE ${THIS_FILE})`,
+  hideFile: `UPDATE files SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+  deletePieces: `DELETE FROM file_pieces WHERE ${OF_FILE} AND piece IN (
+    SELECT piece FROM file_pieces WHERE ${OF_FILE} ORDER BY piece LIMIT 16)`,
+  deleteFile: `DELETE FROM files WHERE account = :account AND id = :fileId AND stage = 'deleted'`,
 } as const;
 
 /** What workers ask on nobody's behalf: which account has something to do. */
@@ -179,10 +225,19 @@ export const WORKER_STATEMENTS = {
     WHERE rowid IN (SELECT rowid FROM tasks WHERE run_at <= :now AND lease_until <= :now
       ORDER BY run_at, rowid LIMIT :limit)
     RETURNING account, batch_id, effect, run_at, attempts, memo, rowid`,
+  findShared: `SELECT account, id FROM batches
+    WHERE stage = 'batch' AND status = 'in_progress' AND json_extract(record, '$.shared') AND EXISTS (
+      SELECT 1 FROM ${OPEN_ITEMS} WHERE items.account = batches.account AND items.batch_id = batches.id
+        AND failed IS NULL AND attempts = 0)
+    LIMIT :limit`,
   nextTask: `SELECT min(max(run_at, lease_until)) AS at FROM tasks`,
   findOver: `SELECT account, id, stage FROM batches
     WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
       OR (stage = 'batch' AND delete_at <= :now AND status IN (${TERMINAL}))
+    LIMIT :limit`,
+  findOverFiles: `SELECT account, id, stage FROM files
+    WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
+      OR (stage = 'file' AND delete_at <= :now)
     LIMIT :limit`,
   deleteOldKeys: `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires_at <= :now LIMIT 1000)`,
 } as const;

@@ -11,6 +11,7 @@ import {
   expectRejected,
   indexesOf,
   makeBatch,
+  LONG_MS,
   PAST_SHORT_MS,
   SHORT_MS,
   someItems,
@@ -194,6 +195,26 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(new Set(indexes).size, indexes.length, 'how many different ones were claimed');
     const left = await claim(store, 'rest', { limit: 100 });
     expectSame(indexes.length + left.length, 100, 'how many there are');
+  }),
+
+  check('claims only requests that nobody has claimed, where that is wanted', async (store, { pass }) => {
+    await makeBatch(store, { items: 4 });
+    await store.claimItems(ACCOUNT, BATCH, { limit: 2, leaseMs: SHORT_MS, token: 'a' });
+    await pass(PAST_SHORT_MS);
+    const fresh = await store.claimItems(ACCOUNT, BATCH, { limit: 10, leaseMs: LONG_MS, token: 'b', fresh: true });
+    expectSame(indexesOf(fresh), [2, 3], 'what was claimed as fresh');
+    expectSame(indexesOf(await claim(store, 'c')), [0, 1], 'what is left for others');
+  }),
+
+  check('finds batches that are shared and have requests that nobody has claimed', async (store) => {
+    await makeBatch(store, { account: 'a', items: 2, record: { shared: true } });
+    await makeBatch(store, { account: 'b', items: 2 });
+    await makeBatch(store, { account: 'c', items: 2, record: { shared: true, status: 'cancelling' } });
+    expectSame(await store.findShared(10), [{ account: 'a', batchId: BATCH }], 'the shared batches');
+    await claim(store, 't', { account: 'a', limit: 1 });
+    expectSame((await store.findShared(10)).length, 1, 'how many there are while one request is left');
+    await claim(store, 't', { account: 'a', limit: 1 });
+    expectSame(await store.findShared(10), [], 'what is left when all were claimed');
   }),
 
   check('takes times with fractions', async (store) => {

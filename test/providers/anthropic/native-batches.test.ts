@@ -120,7 +120,9 @@ describe('the Message Batches API', () => {
     const [created] = server.requests;
     expect(created?.headers).toMatchObject({ 'x-api-key': 'sk-ant-secret', 'anthropic-version': '2023-06-01' });
     const body = JSON.parse(String(created?.body)) as { requests: { custom_id: string; params: object }[] };
-    expect(body.requests.map(({ custom_id: name }) => name)).toEqual(['r0', 'r1', 'r2', 'r3', 'r4']);
+    // Each id ends in the id of the batch, by which the batch is found again.
+    const tag = id.replaceAll('_', '').slice(-32);
+    expect(body.requests.map(({ custom_id: name }) => name)).toEqual([0, 1, 2, 3, 4].map((at) => `r${at}-${tag}`));
     expect(body.requests[0]?.params).toMatchObject({ model: 'claude-up', max_tokens: 40_000 });
     expect(body.requests[0]?.params).not.toHaveProperty('stream');
     await router.batches.stop({ graceMs: 0 });
@@ -140,6 +142,52 @@ describe('the Message Batches API', () => {
   ])('reads the state of %j', async (fields, state) => {
     await using server = await api({ [`GET ${PATH}/msgbatch_1`]: [200, { ...ENDED, ...fields }] });
     expect(await native(server).poll(nativeCall({ id: 'msgbatch_1' }))).toEqual({ ok: true, value: state });
+  });
+
+  describe('a batch whose answer was lost', () => {
+    const CREATED = Date.parse('2026-01-01T00:00:00Z');
+    const lookup = { ...nativeCall({}), key: 'batch_abc', createdAt: CREATED, total: 4 };
+    const listed = (id: string, more: object = {}) => ({ ...ENDED, id, created_at: '2026-01-01T00:00:05Z', ...more });
+    const results = (id: string, name: string): Readonly<Record<string, BatchServerAnswer>> => ({
+      [`GET ${PATH}/${id}/results`]: [200, outcome(name, { type: 'canceled' })],
+    });
+    const list = (...data: readonly object[]): Readonly<Record<string, BatchServerAnswer>> => ({
+      [`GET ${PATH}?limit=100`]: [200, { data, has_more: false }],
+    });
+
+    it('is found by its time, its size and the tag of its requests', async () => {
+      await using server = await api({
+        ...list(
+          listed('other'),
+          listed('larger', { request_counts: { succeeded: 5 } }),
+          listed('mine'),
+          listed('old', { created_at: '2025-12-31T23:00:00Z' }),
+        ),
+        ...results('other', 'r0-batchxyz'),
+        ...results('mine', 'r3-batchabc'),
+      });
+      const found = await native(server).find?.(lookup);
+      expect(found).toMatchObject({ ok: true, value: { job: { id: 'mine', tag: 'batchabc' } } });
+      expect(server.lines).toEqual([`GET ${PATH}?limit=100`, `GET ${PATH}/other/results`, `GET ${PATH}/mine/results`]);
+    });
+
+    it('is waited for while one of its size is running', async () => {
+      const running = { processing_status: 'in_progress', request_counts: { processing: 4 } };
+      await using server = await api(list(listed('maybe', running)));
+      expect(await native(server).find?.(lookup)).toMatchObject({ ok: false, failure: { kind: 'overloaded' } });
+    });
+
+    it('is not there when none of its time and size is', async () => {
+      await using server = await api(list(listed('old', { created_at: '2025-12-31T23:00:00Z' })));
+      expect(await native(server).find?.(lookup)).toEqual({ ok: true, value: undefined });
+    });
+
+    it('takes no results of another batch', async () => {
+      const lines = [outcome('r0-batchxyz', { type: 'canceled' }), outcome('r1-batchabc', { type: 'canceled' })];
+      await using server = await api({ [`GET ${PATH}/msgbatch_1/results`]: [200, lines.join('\n')] });
+      const read = await all(native(server).results(nativeCall({ id: 'msgbatch_1', tag: 'batchabc' })));
+      expect(read).toEqual([{ id: 'r1', type: 'cancelled' }]);
+    });
   });
 
   it('cancels and deletes', async () => {

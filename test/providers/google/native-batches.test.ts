@@ -168,7 +168,7 @@ describe('the batch mode of Gemini', () => {
       'GET /v1beta/batches?pageSize=20': [200, { operations: [other], nextPageToken: 'n/1' }],
       'GET /v1beta/batches?pageSize=20&pageToken=n%2F1': [200, { operations: [PENDING] }],
     });
-    const lookup = { ...nativeCall({}), key: 'key-1', createdAt: 0 };
+    const lookup = { ...nativeCall({}), key: 'key-1', createdAt: 0, total: 1 };
     const value = { job: { name: 'batches/b1', file: 'files/in' }, expiresAt: EXPIRES };
     expect(await native(server).find?.(lookup)).toEqual({ ok: true, value });
     expect(await native(server).find?.({ ...lookup, key: 'key-2' })).toEqual({ ok: true, value: undefined });

@@ -185,7 +185,7 @@ describe('the batch API of jobs', () => {
       'GET /v1/batch/jobs?page=0&page_size=100': [200, { object: 'list', data: others, total: 102 }],
       'GET /v1/batch/jobs?page=1&page_size=100': [200, { data: [dead, { ...JOB, metadata: ours }], total: 102 }],
     });
-    const lookup = { ...nativeCall({}), key: 'key-1', createdAt: CREATED * 1_000 };
+    const lookup = { ...nativeCall({}), key: 'key-1', createdAt: CREATED * 1_000, total: 1 };
     const value = { job: { id: 'job-1', file: 'file-in' }, expiresAt: (CREATED + WINDOW) * 1_000 };
     expect(await native(server).find?.(lookup)).toEqual({ ok: true, value });
     expect(await native(server).find?.({ ...lookup, key: 'key-2' })).toEqual({ ok: true, value: undefined });

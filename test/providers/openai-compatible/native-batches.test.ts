@@ -193,7 +193,7 @@ describe('the batch API of files', () => {
       has_more: more,
     });
     const given = { ...BATCH, status: 'completed', metadata: { router_batch: 'key-1' } };
-    const lookup = { ...nativeCall({}), key: 'key-1', createdAt };
+    const lookup = { ...nativeCall({}), key: 'key-1', createdAt, total: 1 };
     const first = { 'GET /v1/batches?limit=100': [200, others('b9', 1_700_000_900)] } as const;
     await using hit = await api({ ...first, 'GET /v1/batches?limit=100&after=b9': [200, { data: [given] }] });
     expect(await native(hit).find?.(lookup)).toMatchObject({ value: { job: { id: 'batch_1' } } });

@@ -109,7 +109,7 @@ describe('a batch whose processes die', () => {
 
   it('has its requests run on by many processes none of which lives long', async () => {
     const { begin, provider, environment } = dyingProcesses();
-    const { id } = await begin().router.batches.create(chatBatch(40));
+    const { id } = await begin().router.batches.create(chatBatch(120));
     const startedAt = environment.wallClock();
     let deaths = 0;
     for (let ended = false; !ended && deaths < 200;) {
@@ -125,9 +125,9 @@ describe('a batch whose processes die', () => {
     expect(deaths).toBeGreaterThan(25);
     expect(await begin().router.batches.retrieve(id)).toMatchObject({
       status: 'completed',
-      request_counts: { completed: 40, failed: 0 },
+      request_counts: { completed: 120, failed: 0 },
     });
-    expect(provider.calls.length).toBeLessThanOrEqual(40 + deaths * 8);
+    expect(provider.calls.length).toBeLessThanOrEqual(120 + deaths * 16);
     // Nobody who gets on is suspected for long.
     expect(environment.wallClock() - startedAt).toBeLessThan(deaths * 3 * LEASE_MS);
   });

@@ -25,6 +25,16 @@ describe('a batch', () => {
       usage: null,
       results: null,
       error: null,
+      errors: null,
+      input_file_id: null,
+      output_file_id: null,
+      error_file_id: null,
+      completed_at: null,
+      failed_at: null,
+      expired_at: null,
+      cancelled_at: null,
+      webhook: null,
+      metadata: null,
     });
     await scene.router.batches.start();
     const ended = await scene.ended(created.id);
@@ -331,7 +341,7 @@ describe('deleting', () => {
 
   it('is done by itself when a batch is thirty days old', async () => {
     const queue = localQueue({ pollMs: 43_200_000 });
-    const { router, environment } = batchScene({ batches: { queue } });
+    const { router, environment } = batchScene({ batches: { queue, limits: { helpMs: 43_200_000 } } });
     await router.batches.start();
     const { id } = await router.batches.create(chatBatch(1));
     await environment.advance(29 * 86_400_000);

@@ -171,3 +171,46 @@ describe('the end of a batch', () => {
     }
   });
 });
+
+describe('deliveries', () => {
+  it('can be inspected: the last tries and the next one', async () => {
+    const { router, id, advance } = await told([{ status: 500 }, { status: 204 }]);
+    const { webhook: first } = await router.batches.retrieve(id);
+    expect(first).toMatchObject({ status: 'pending', tries: 1, attempts: [{ status_code: 500 }] });
+    expect((first?.next_attempt_at ?? 0) - (first?.attempts[0]?.at ?? 0)).toBeGreaterThanOrEqual(4);
+    const { finalized_at: finalizedAt } = await router.batches.retrieve(id);
+    await advance(MINUTE);
+    const batch = await router.batches.retrieve(id);
+    expect(batch.webhook).toMatchObject({
+      status: 'delivered',
+      tries: 2,
+      attempts: [{ status_code: 500 }, { status_code: 204 }],
+      next_attempt_at: null,
+    });
+    expect(batch.finalized_at).toBe(finalizedAt);
+  });
+
+  it('can be repeated by hand, with the same event', async () => {
+    const { router, id, advance, receiver } = await told([{ status: 410 }, { status: 500 }, { status: 204 }]);
+    expect((await router.batches.retrieve(id)).webhook).toMatchObject({ status: 'given_up', next_attempt_at: null });
+    await router.batches.redeliver(id);
+    await advance(MINUTE);
+    expect(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).toEqual(
+      Array.from({ length: 3 }, () => `evt_${id}_completed`),
+    );
+    expect(new Set(receiver.deliveries.map(({ body }) => body)).size).toBe(1);
+    expect((await router.batches.retrieve(id)).webhook).toMatchObject({ status: 'delivered', tries: 3 });
+  });
+
+  it('cannot be repeated where nobody is told, or before the end', async () => {
+    const { router } = batchScene();
+    const { id } = await router.batches.create(chatBatch(1));
+    expect(await refusal(router.batches.redeliver(id))).toMatchObject({ status: 409 });
+    const { id: waiting } = await router.batches.create(chatBatch(1, { callback_url: HOOK_URL }));
+    expect(await refusal(router.batches.redeliver(waiting))).toMatchObject({
+      status: 409,
+      message: 'The batch is validating; its callback_url is told once it has ended',
+    });
+    expect(await refusal(router.batches.redeliver('batch_none'))).toMatchObject({ status: 404 });
+  });
+});

@@ -1,0 +1,34 @@
+import { type Provider, createRouter, localQueue } from 'signalbox';
+import { postgresStorage } from 'signalbox/postgres';
+
+/** A process that runs batches on a PostgreSQL, with a provider that takes some time for each answer. */
+const [, , connectionString = '', latencyMs = '50', perBatch = '16'] = process.argv;
+
+const message = { role: 'assistant', content: 'Hello', refusal: null, reasoning: null } as const;
+const choice = { index: 0, finish_reason: 'stop', native_finish_reason: 'stop', logprobs: null, message } as const;
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+const provider: Provider = {
+  slug: 'slow',
+  name: 'Slow',
+  models: { 'bench/model': {} },
+  async chat() {
+    await new Promise((resolve) => {
+      setTimeout(resolve, Number(latencyMs));
+    });
+    return { type: 'whole', result: { choices: [choice], usage } };
+  },
+};
+const limit = Number(perBatch);
+const router = createRouter({
+  providers: [provider],
+  on: { warning: ({ message: text }) => console.error(text) },
+  batches: {
+    storage: postgresStorage({ connectionString, connections: 6 }),
+    queue: localQueue({ pollMs: 200 }),
+    limits: { perBatch: limit, perProvider: 2 * limit, concurrency: 2 * limit, helpMs: 200 },
+  },
+});
+await router.batches.start();
+process.send?.('ready');
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,271 @@
+import type { JSX } from 'preact';
+import type { LedgerCandidate, LedgerRecord } from '../../src/contracts/ledger.ts';
+import type { ExplainedStep } from '../../src/core/selection/explain.ts';
+import type { PlanNow, RequestPage } from '../../src/inspector/wire.ts';
+import { Meter } from './charts.tsx';
+import { exclusion, money, ms, fineCeiling, percent, tagOf, usd, words } from './format.ts';
+
+/** A candidate of a decision, then or now. */
+interface Candidate {
+  readonly endpoint: string;
+  readonly why: string;
+  readonly costUsd?: number | undefined;
+  readonly warmth?: number | undefined;
+  readonly health?: number | undefined;
+  readonly share?: number | undefined;
+  /** Why no call was let through. */
+  readonly resting?: string | undefined;
+}
+
+export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate[] {
+  return candidates.map((one) => ({
+    endpoint: one.endpoint,
+    why: one.why,
+    costUsd: one.expected_cost_nano_usd === undefined ? undefined : one.expected_cost_nano_usd / 1e9,
+    warmth: one.warmth,
+    health: one.health,
+    share: one.share,
+    resting: restingOf(one),
+  }));
+}
+
+function restingOf({ seen }: LedgerCandidate): string | undefined {
+  const admission = seen?.warm ?? seen?.cold;
+  if (admission === undefined || admission.ok) return undefined;
+  return `${words(admission.cause ?? 'left alone')}${admission.wait_ms === undefined ? '' : `, for ${ms(admission.wait_ms)} more`}`;
+}
+
+export function candidatesNow({ steps }: PlanNow): readonly Candidate[] {
+  return steps.map((step: ExplainedStep) => ({
+    endpoint: `${step.tag}#${step.model}`,
+    why: step.why,
+    costUsd: step.decision?.expectedCostUsd ?? step.estimatedCostUsd,
+    warmth: step.decision?.warmth,
+    health: step.decision?.health,
+    share: step.decision?.share,
+    resting: step.coolingDown ? 'cooling down' : undefined,
+  }));
+}
+
+/**
+ * All candidates on one axis of expected cost, in the order in which they would be tried, with what else decided.
+ *
+ * @param answered - Endpoint that answered.
+ */
+export function Candidates({
+  then,
+  now,
+  answered,
+  severalModels,
+}: {
+  readonly then: readonly Candidate[];
+  readonly now?: readonly Candidate[] | undefined;
+  readonly answered?: string | undefined;
+  readonly severalModels: boolean;
+}): JSX.Element {
+  const costs = [...then, ...(now ?? [])].flatMap(({ costUsd }) => costUsd ?? []);
+  const most = fineCeiling(Math.max(...costs, 1e-9));
+  const scored = then.some(({ health }) => health !== undefined);
+  const later = new Map((now ?? []).map((one, index) => [one.endpoint, { ...one, place: index + 1 }]));
+  return (
+    <div class="table-frame">
+      <table class="candidates">
+        <thead>
+          <tr>
+            <th class="c-place">order</th>
+            <th class="c-endpoint">endpoint</th>
+            <th class="c-axis">
+              <span class="bar-head">
+                <span>$0</span>
+                <span class="legend">
+                  <i class="dot" /> expected cost then{' '}
+                  {now && (
+                    <>
+                      <i class="dot hollow" /> now
+                    </>
+                  )}
+                </span>
+                <span>{usd(most)}</span>
+              </span>
+            </th>
+            <th class="c-num">expected</th>
+            {scored && <th class="c-meter">health</th>}
+            {scored && <th class="c-meter">prompt cached</th>}
+            {scored && <th class="c-num">chance to be first</th>}
+            {now && <th class="c-num">order now</th>}
+            <th class="c-why">why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {then.map((one, index) => {
+            const after = later.get(one.endpoint);
+            return (
+              <tr key={one.endpoint + index} class={one.endpoint === answered ? 'answered' : ''}>
+                <td class="c-place">{index + 1}</td>
+                <td class="c-endpoint">
+                  {severalModels ? one.endpoint.replace('#', ' · ') : tagOf(one.endpoint)}
+                  {one.endpoint === answered && <b class="badge good">✓ answered</b>}
+                </td>
+                <td class="c-axis">
+                  <Axis costUsd={one.costUsd} nowUsd={after?.costUsd} most={most} />
+                </td>
+                <td class="c-num">{usd(one.costUsd)}</td>
+                {scored && (
+                  <td class="c-meter">
+                    {one.health === undefined ? '–' : <Meter share={one.health} text={percent(one.health)} />}
+                  </td>
+                )}
+                {scored && (
+                  <td class="c-meter">
+                    {one.warmth === undefined ? '–' : <Meter share={one.warmth} text={percent(one.warmth)} />}
+                  </td>
+                )}
+                {scored && <td class="c-num">{percent(one.share)}</td>}
+                {now && <td class="c-num">{after === undefined ? 'not any more' : after.place}</td>}
+                <td class="c-why">
+                  {one.why}
+                  {one.resting !== undefined && ` (${one.resting})`}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Axis({
+  costUsd,
+  nowUsd,
+  most,
+}: {
+  readonly costUsd: number | undefined;
+  readonly nowUsd: number | undefined;
+  readonly most: number;
+}): JSX.Element {
+  const at = (value: number): string => `${((value / most) * 100).toFixed(2)}%`;
+  if (costUsd === undefined) return <span class="cost-axis unknown">no price is known</span>;
+  return (
+    <span
+      class="cost-axis"
+      role="img"
+      aria-label={`expected cost ${usd(costUsd)}${nowUsd === undefined ? '' : `, now ${usd(nowUsd)}`}`}
+    >
+      <i class="stem" style={{ width: at(costUsd) }} />
+      {nowUsd !== undefined && <i class="dot hollow" style={{ left: at(nowUsd) }} />}
+      <i class="dot" style={{ left: at(costUsd) }} />
+    </span>
+  );
+}
+
+/** The random number that drew the first endpoint, on the band of chances. */
+export function Roll({ page: { record, draw } }: { readonly page: RequestPage }): JSX.Element | null {
+  const { decision, candidates } = record;
+  const shares = new Map(candidates.map(({ endpoint, share = 0 }) => [endpoint, share]));
+  const drawn = draw ?? candidates.flatMap(({ endpoint, share = 0 }) => (share > 0 ? endpoint : []));
+  if (decision === undefined || drawn.length < 2) return null;
+  const first = candidates[0]?.endpoint;
+  return (
+    <figure class="roll">
+      <figcaption>
+        {decision.session_draw === undefined
+          ? `Each endpoint has a chance to be first. The random number ${decision.roll.toFixed(4)} drew ${tagOf(first ?? '')}.`
+          : 'Each endpoint has a chance to be first. The session drew, so that its requests stay together.'}
+      </figcaption>
+      <div class="roll-band" aria-hidden="true">
+        {drawn.map((endpoint) => {
+          const share = shares.get(endpoint) ?? 0;
+          return (
+            <span key={endpoint} class={endpoint === first ? 'first' : ''} style={{ width: `${share * 100}%` }}>
+              {share > 0.08 && `${tagOf(endpoint)} ${percent(share)}`}
+            </span>
+          );
+        })}
+        {draw !== undefined && <i class="needle" style={{ left: `${decision.roll * 100}%` }} />}
+      </div>
+    </figure>
+  );
+}
+
+/** Endpoints that were left out, with their reasons. */
+export function Excluded({
+  list,
+}: {
+  readonly list: readonly {
+    readonly endpoint: string;
+    readonly reason: string;
+    readonly detail?: string | undefined;
+  }[];
+}): JSX.Element | null {
+  if (list.length === 0) return null;
+  return (
+    <section>
+      <h2>Left out ({list.length})</h2>
+      <ul class="excluded">
+        {list.map(({ endpoint, reason, detail }, index) => (
+          <li key={index}>
+            <span class="name">{endpoint.replace('#', ' · ')}</span> {exclusion(reason, detail)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** How the first candidate compares with the next, where both have a price. */
+function comparison([first, second]: LedgerRecord['candidates']): string {
+  const { expected_cost_nano_usd: one } = first ?? {};
+  const { expected_cost_nano_usd: other } = second ?? {};
+  if (one === undefined || other === undefined || second === undefined) return '';
+  return ` It was expected to cost ${money(one)}, the next, ${tagOf(second.endpoint)}, ${money(other)}.`;
+}
+
+/** What happened, in two sentences. */
+export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Element {
+  const {
+    candidates,
+    attempts,
+    endpoint,
+    error_type: error,
+    status,
+    duration_ms: duration,
+    cost_nano_usd: cost,
+  } = record;
+  const first = candidates[0];
+  const failed = attempts.filter(
+    ({ outcome }) => outcome !== 'ok' && outcome !== 'superseded' && outcome !== 'aborted',
+  );
+  const hedged = attempts.some(({ hedge }) => hedge === true);
+  return (
+    <p class="summary">
+      {error === undefined ? (
+        <>
+          <b class="badge good">✓ answered</b> by <b>{tagOf(endpoint ?? 'a plugin or the response cache')}</b> in{' '}
+          {ms(duration)} for {money(cost)}.
+        </>
+      ) : status === 499 ? (
+        <>
+          <b class="badge">⊘ disconnected</b> after {ms(duration)}; {money(cost)} were spent.
+        </>
+      ) : (
+        <>
+          <b class="badge bad">
+            ✕ {status} {words(error)}
+          </b>{' '}
+          after {ms(duration)}; {money(cost)} were spent.
+        </>
+      )}{' '}
+      {first !== undefined && (
+        <>
+          {candidates.length === 1 ? 'One endpoint' : `${candidates.length} endpoints`} could be tried
+          {record.excluded.length > 0 &&
+            `, ${record.excluded.length} ${record.excluded.length === 1 ? 'was' : 'were'} left out`}
+          . <b>{tagOf(first.endpoint)}</b> came first: {first.why}.{comparison(candidates)}
+        </>
+      )}{' '}
+      {failed.length > 0 && `${failed.length === 1 ? 'One attempt' : `${failed.length} attempts`} failed before. `}
+      {hedged && 'It was slow, so a second call was made.'}
+    </p>
+  );
+}

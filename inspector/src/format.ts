@@ -1,0 +1,108 @@
+/** Numbers as people read them. Always the same width where they change in place. */
+
+export function ms(value: number | undefined): string {
+  if (value === undefined) return '–';
+  if (value < 1) return '<1 ms';
+  if (value < 1_000) return `${Math.round(value)} ms`;
+  if (value < 60_000) return `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`;
+  if (value < 3_600_000) return `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1_000)} s`;
+  return `${Math.floor(value / 3_600_000)} h ${Math.round((value % 3_600_000) / 60_000)} min`;
+}
+
+/** Nano-dollars. Small amounts keep three digits that mean something. */
+export function money(nanoUsd: number | undefined): string {
+  if (nanoUsd === undefined) return '–';
+  const dollars = nanoUsd / 1e9;
+  if (dollars === 0) return '$0';
+  if (dollars >= 1) return `$${dollars.toFixed(2)}`;
+  const digits = Math.min(9, 2 - Math.floor(Math.log10(Math.abs(dollars))));
+  return `$${dollars.toFixed(digits).replace(/(\.\d*?[1-9])0+$/, '$1')}`;
+}
+
+export function usd(value: number | undefined): string {
+  return value === undefined ? 'no price' : money(value * 1e9);
+}
+
+export function count(value: number | undefined): string {
+  if (value === undefined) return '–';
+  if (value < 10_000) return String(Math.round(value));
+  if (value < 1e6) return `${(value / 1e3).toFixed(value < 1e5 ? 1 : 0)}k`;
+  return `${(value / 1e6).toFixed(1)}M`;
+}
+
+export function percent(share: number | undefined): string {
+  if (share === undefined || Number.isNaN(share)) return '–';
+  const value = share * 100;
+  if (value > 0 && value < 1) return '<1 %';
+  if (value > 99 && value < 100) return '>99 %';
+  return `${Math.round(value)} %`;
+}
+
+export function time(at: number): string {
+  const date = new Date(at);
+  return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+export function dateTime(at: number): string {
+  const date = new Date(at);
+  return `${date.toLocaleDateString('sv-SE')} ${date.toLocaleTimeString('en-GB')}`;
+}
+
+/** The tag of an endpoint, such as `deepinfra/turbo`, of an id such as `deepinfra/turbo#acme/writer`. */
+export function tagOf(endpoint: string): string {
+  const mark = endpoint.indexOf('#');
+  return mark < 0 ? endpoint : endpoint.slice(0, mark);
+}
+
+/** The end of an axis for a value: a round number that is not far above it. */
+export function fineCeiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-12)));
+  const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
+  return step * power;
+}
+
+/** A word of the wire, as words: `rate_limited` as `rate limited`. */
+export function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  ok: '✓ answered',
+  superseded: '⊘ given up: another call was first',
+  aborted: '⊘ the client disconnected',
+};
+
+/** How a call came out, with a sign that needs no colour. */
+export function outcome(name: string | undefined): string {
+  if (name === undefined) return '… running';
+  return OUTCOMES[name] ?? `✕ ${words(name)}`;
+}
+
+const EXCLUSIONS: Readonly<Record<string, string>> = {
+  allowed_providers: 'the request or its account does not allow this provider',
+  'data_policy:training': 'it may store or train on prompts, which is not allowed',
+  'data_policy:zdr': 'it keeps data, and zero data retention is asked for',
+  distillable: 'its answers may not be used to train other models',
+  max_price: 'it costs more than the request allows',
+  quantization: 'its quantization is not one of those that are allowed',
+  require_parameters: 'it does not support a parameter of the request',
+  input_modality: 'it does not read this kind of input',
+  output_modality: 'it does not make this kind of output',
+  dimensions: 'it cannot make vectors of this length',
+  tools: 'it does not support tools',
+  tool_choice: 'it does not support this tool choice',
+  reasoning: 'it does not support reasoning as asked for',
+  service_tier: 'it is of another service tier',
+  response_format: 'it does not support this response format',
+  max_output_tokens: 'its answers are not long enough',
+  context_length: 'the prompt is too long for it',
+  dialect: 'it does not speak this API format',
+  allow_fallbacks: 'fallbacks are not allowed, and it is not the first',
+  plugin: 'a plugin took it away',
+};
+
+/** Why an endpoint was left out, in words. */
+export function exclusion(reason: string, detail: string | undefined): string {
+  const told = EXCLUSIONS[reason] ?? words(reason);
+  return detail === undefined ? told : `${told} (${detail})`;
+}

@@ -1,0 +1,274 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { LiveRow } from '../../src/inspector/wire.ts';
+import { addressOf, go, place, setQuery } from './address.ts';
+import { session } from './api.ts';
+import { Sparkline } from './charts.tsx';
+import { count, money, ms, fineCeiling, outcome, percent, tagOf, time, words } from './format.ts';
+import { follow, live, paused, pointed, release } from './live-store.ts';
+
+const FILTERS = [
+  { name: 'model', hint: 'any model' },
+  { name: 'provider', hint: 'any provider' },
+  { name: 'account', hint: 'any account' },
+  { name: 'error', hint: 'any, or a type' },
+  { name: 'tag', hint: 'name:value' },
+] as const;
+
+/** Requests as they come. */
+export function Live(): JSX.Element {
+  const { query } = place.value;
+  const filter = new URLSearchParams(
+    [...query].filter(([name]) => FILTERS.some((one) => one.name === name)),
+  ).toString();
+  const { value: signIns } = session;
+  useEffect(() => follow(filter), [filter, signIns]);
+  useEffect(() => {
+    if (!paused.value && !pointed.value) release();
+  }, [paused.value, pointed.value]);
+  return (
+    <>
+      <h1>Live</h1>
+      <Sums />
+      <Tools />
+      <List />
+    </>
+  );
+}
+
+/** What happens in all, whatever the filter. */
+function Sums(): JSX.Element {
+  const seconds = live.seconds.value;
+  const lately = seconds.slice(-11, -1);
+  const rate = lately.reduce((sum, one) => sum + one.requests, 0) / 10;
+  const failing = lately.reduce((sum, one) => sum + one.failed, 0) / Math.max(1, rate * 10);
+  const { totals } = live;
+  return (
+    <div class="sums">
+      <Sum title="requests a second" value={rate.toFixed(1)}>
+        <Sparkline values={seconds.map(({ requests }) => requests)} label="Requests a second in the last minute" />
+      </Sum>
+      <Sum title="failing" value={percent(failing)}>
+        <Sparkline values={seconds.map(({ failed }) => failed)} label="Failures a second in the last minute" />
+      </Sum>
+      <Sum title="under way" value={String(live.runningTotal.value)} />
+      <Sum title="since this page opened" value={count(totals.value?.requests ?? 0)} />
+      <Sum title="cost since then" value={money(totals.value?.cost_nano_usd ?? 0)} />
+    </div>
+  );
+}
+
+function Sum({
+  title,
+  value,
+  children,
+}: {
+  readonly title: string;
+  readonly value: string;
+  readonly children?: JSX.Element;
+}): JSX.Element {
+  return (
+    <div class="sum">
+      <span class="sum-value">{value}</span>
+      <span class="sum-title">{title}</span>
+      {children}
+    </div>
+  );
+}
+
+function Tools(): JSX.Element {
+  const { query } = place.value;
+  return (
+    <div class="tools">
+      {FILTERS.map(({ name, hint }) => (
+        <label key={name}>
+          {name}
+          <input
+            value={query.get(name) ?? ''}
+            placeholder={hint}
+            spellcheck={false}
+            onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+          />
+        </label>
+      ))}
+      <form
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const id = new FormData(event.currentTarget).get('id');
+          if (typeof id === 'string' && id.trim() !== '') go(addressOf('requests', id.trim()));
+        }}
+      >
+        <label>
+          generation id
+          <input id="search" name="id" placeholder="gen-… and Enter" spellcheck={false} />
+        </label>
+      </form>
+      <button type="button" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>
+        {paused.value ? '▶ Continue' : '‖ Pause'}
+      </button>
+    </div>
+  );
+}
+
+let scale = 0;
+
+/** A scale that all bars share. It grows when it must, and shrinks only when bars would hardly be seen. */
+function scaleOf(rows: readonly LiveRow[], now: number): number {
+  const longest = rows.reduce((most, row) => Math.max(most, row.duration_ms ?? now - row.at), 1);
+  const wanted = fineCeiling(longest);
+  if (wanted > scale || wanted < scale / 4) scale = wanted;
+  return scale;
+}
+
+function List(): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const running = live.running.value;
+  const ended = live.rows.value;
+  const now = live.now.value;
+  const all = [...running, ...ended];
+  const most = scaleOf(all.slice(0, 80), now);
+  const held = live.held.value.length;
+  const move = (event: KeyboardEvent): void => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    const links = [...(body.current?.querySelectorAll('a') ?? [])];
+    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+    links[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
+    event.preventDefault();
+  };
+  return (
+    <>
+      <p class="notes" role="status">
+        {CONNECTION[live.connection.value]}
+        {live.leftOut.value > 0 &&
+          ` · Too many to show them all: ${count(live.leftOut.value)} more ended. Failures are shown first; a filter shows others.`}
+        {held > 0 && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              release();
+            }}
+          >
+            {`${held} new`}
+          </button>
+        )}
+        <span class="legend">
+          <i class="seg wait" /> waiting <i class="seg stream" /> streaming <i class="seg bad" /> failed or given up
+        </span>
+      </p>
+      <div
+        class="table-frame"
+        onPointerEnter={() => (pointed.value = true)}
+        onPointerLeave={() => (pointed.value = false)}
+        onFocusCapture={() => (pointed.value = true)}
+        onBlurCapture={() => (pointed.value = false)}
+      >
+        <table class="live">
+          <thead>
+            <tr>
+              <th class="c-time">time</th>
+              <th class="c-model">model</th>
+              <th class="c-served">endpoint</th>
+              <th class="c-account">account</th>
+              <th class="c-bar">
+                <span class="bar-head">
+                  <span>attempts from 0</span>
+                  <span>{ms(most)}</span>
+                </span>
+              </th>
+              <th class="c-num">total</th>
+              <th class="c-num">tokens</th>
+              <th class="c-num">cost</th>
+              <th class="c-status">status</th>
+            </tr>
+          </thead>
+          <tbody ref={body} onKeyDown={move}>
+            {all.map((row) => (
+              <Row key={row.id} row={row} now={now} most={most} />
+            ))}
+          </tbody>
+        </table>
+        {all.length === 0 && (
+          <p class="empty">
+            No requests yet. Send one from <a href={addressOf('try')}>Try it</a>, and watch it arrive here.
+          </p>
+        )}
+      </div>
+    </>
+  );
+}
+
+const CONNECTION = {
+  connecting: 'Connecting …',
+  live: '● Live. The list stands still while you point at it.',
+  lost: '○ The connection is lost; trying again.',
+} as const;
+
+function Row({ row, now, most }: { readonly row: LiveRow; readonly now: number; readonly most: number }): JSX.Element {
+  const { id, at, requested, model, attempts, duration_ms: duration, status } = row;
+  const last = attempts.at(-1);
+  const served = last === undefined ? (row.provider ?? '') : tagOf(last.endpoint);
+  return (
+    <tr class={row.error_type === undefined ? '' : 'failed'}>
+      <td class="c-time">{time(at)}</td>
+      <td class="c-model">
+        <a href={addressOf('requests', id)} title={id}>
+          {requested}
+        </a>
+      </td>
+      <td class="c-served" title={model}>
+        {served}
+        {model !== undefined && model !== requested && ` · ${model}`}
+      </td>
+      <td class="c-account">{row.account}</td>
+      <td class="c-bar">
+        <Bar row={row} now={now} most={most} />
+      </td>
+      <td class="c-num">{ms(duration ?? now - at)}</td>
+      <td class="c-num">
+        {row.prompt_tokens === undefined ? '–' : `${count(row.prompt_tokens)} → ${count(row.completion_tokens)}`}
+      </td>
+      <td class="c-num">{money(row.cost_nano_usd)}</td>
+      <td class="c-status">{status === undefined ? '… running' : statusOf(row)}</td>
+    </tr>
+  );
+}
+
+function statusOf({ status, error_type: type }: LiveRow): string {
+  if (status === 499) return '⊘ disconnected';
+  return type === undefined ? '✓ answered' : `✕ ${status} ${words(type)}`;
+}
+
+/** Attempts on a time axis that all rows share. */
+function Bar({ row, now, most }: { readonly row: LiveRow; readonly now: number; readonly most: number }): JSX.Element {
+  const until = row.duration_ms ?? now - row.at;
+  const at = (value: number): string => `${Math.min(100, (value / most) * 100).toFixed(2)}%`;
+  const told = row.attempts.map(
+    ({ endpoint, outcome: how, first_token_ms: first, hedge }) =>
+      `${tagOf(endpoint)}${hedge === true ? ' (hedge)' : ''}: ${outcome(how)}${first === undefined ? '' : `, first token after ${ms(first)}`}`,
+  );
+  return (
+    <span class="bar" role="img" aria-label={told.join('; ') || 'no attempts'} title={told.join('\n')}>
+      {row.attempts.map(({ start_ms: start, first_token_ms: first, end_ms: end = until, outcome: how }, index) => {
+        const waited = first ?? end;
+        const bad = how !== undefined && how !== 'ok';
+        return (
+          <span
+            key={index}
+            class="attempt"
+            style={{ top: `${(index * 100) / row.attempts.length}%`, height: `${100 / row.attempts.length}%` }}
+          >
+            <i class={`seg ${bad ? 'bad' : 'wait'}`} style={{ left: at(start), width: at(waited - start) }} />
+            {first !== undefined && <i class="seg stream" style={{ left: at(first), width: at(end - first) }} />}
+            {bad && (
+              <b class="mark" style={{ left: at(end) }}>
+                {how === 'superseded' || how === 'aborted' ? '⊘' : '✕'}
+              </b>
+            )}
+          </span>
+        );
+      })}
+    </span>
+  );
+}

@@ -1,0 +1,298 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { LedgerRecord } from '../../src/contracts/ledger.ts';
+import type { RequestPage } from '../../src/inspector/wire.ts';
+import { addressOf, place } from './address.ts';
+import { ApiError, ask, session } from './api.ts';
+import { Hint } from './charts.tsx';
+import { Candidates, candidatesNow, candidatesThen, Excluded, Roll, Summary } from './decision.tsx';
+import { count, dateTime, exclusion, money, ms, tagOf, words } from './format.ts';
+import { Waterfall } from './waterfall.tsx';
+
+/** Milliseconds for which a request that is not known yet is asked for again: it may still run. */
+const PATIENCE_MS = 60_000;
+
+/** What is known of one request; asked for again while it is not there yet. */
+export function useRequest(id: string | undefined): {
+  readonly page: RequestPage | undefined;
+  readonly problem: string | undefined;
+  readonly again: () => void;
+} {
+  const [page, setPage] = useState<RequestPage>();
+  const [problem, setProblem] = useState<string>();
+  const [round, setRound] = useState(0);
+  const { value: signIns } = session;
+  useEffect(() => {
+    let over = false;
+    setProblem(undefined);
+    if (page?.record.id !== id) setPage(undefined);
+    const since = Date.now();
+    const turn = async (): Promise<void> => {
+      try {
+        const found = await ask<RequestPage>(`requests/${encodeURIComponent(id ?? '')}`);
+        if (!over) setPage(found);
+        if (!over) setProblem(undefined);
+      } catch (error) {
+        if (over) return;
+        setProblem(error instanceof Error ? error.message : 'The router did not answer');
+        const waits = error instanceof ApiError && error.status === 404 && Date.now() - since < PATIENCE_MS;
+        if (waits) setTimeout(() => !over && void turn(), 400);
+      }
+    };
+    if (id !== undefined && id !== '') void turn();
+    return () => {
+      over = true;
+    };
+  }, [id, round, signIns]);
+  return { page, problem, again: () => setRound((one) => one + 1) };
+}
+
+/** One request: what was decided, what became of it, what it cost. */
+export function OneRequest(): JSX.Element {
+  const { id } = place.value;
+  const { page, problem, again } = useRequest(id);
+  if (page === undefined) {
+    return (
+      <>
+        <h1>Request {id}</h1>
+        <p class="empty" role="status">
+          {problem === undefined
+            ? 'Looking it up …'
+            : `${problem}. If it is still running, it appears here when it has ended.`}
+        </p>
+      </>
+    );
+  }
+  const { record } = page;
+  return (
+    <>
+      <p class="back">
+        <a href={addressOf('live')}>← Live</a>
+      </p>
+      <h1>
+        {record.requested} <span class="id">{record.id}</span>
+      </h1>
+      <Summary record={record} />
+      <Decision page={page} again={again} />
+      <section>
+        <h2>What happened, and when</h2>
+        <Waterfall record={record} />
+      </section>
+      <Errors record={record} />
+      <Cost page={page} />
+      <Facts record={record} />
+    </>
+  );
+}
+
+/** Why this endpoint: the decision as it was, beside what it would be now. */
+export function Decision({
+  page,
+  again,
+  brief = false,
+}: {
+  readonly page: RequestPage;
+  readonly again?: () => void;
+  readonly brief?: boolean;
+}): JSX.Element {
+  const { record, now, refused } = page;
+  const several = new Set(record.candidates.map(({ endpoint }) => endpoint.split('#')[1])).size > 1;
+  const left =
+    now === undefined
+      ? []
+      : now.rejected.filter(({ tag, model }) =>
+          record.candidates.some(({ endpoint }) => endpoint === `${tag}#${model}`),
+        );
+  return (
+    <>
+      <section>
+        <h2>
+          Why this endpoint
+          {again !== undefined && (
+            <button type="button" onClick={again}>
+              ↻ Explain again now
+            </button>
+          )}
+        </h2>
+        {record.candidates.length === 0 ? (
+          <p class="empty">Nothing was planned: a plugin, the response cache or a rule answered.</p>
+        ) : (
+          <Candidates
+            then={candidatesThen(record)}
+            now={brief || now === undefined ? undefined : candidatesNow(now)}
+            answered={record.status === 200 ? record.endpoint : undefined}
+            severalModels={several}
+          />
+        )}
+        <Roll page={page} />
+        {!brief && now !== undefined && (
+          <Hint>
+            “Now” is the plan that a request of the same model, length and preferences would get at this moment, by
+            another random number, with what was learnt since. The prompt is not kept, so what depends on its words or
+            on its session’s cache may differ.
+          </Hint>
+        )}
+        {!brief && refused !== undefined && <Hint>Now it would be refused: {refused}</Hint>}
+        {!brief &&
+          left.map(({ tag, reason, detail }) => (
+            <Hint key={tag}>
+              Now left out: {tag}, because {exclusion(reason, detail)}.
+            </Hint>
+          ))}
+      </section>
+      <Excluded list={record.excluded} />
+    </>
+  );
+}
+
+function Errors({ record }: { readonly record: LedgerRecord }): JSX.Element | null {
+  const { error_type: type, status, attempts, committed } = record;
+  const failed = attempts.filter(({ outcome }) => outcome !== 'ok' && outcome !== 'superseded');
+  if (type === undefined && failed.length === 0) return null;
+  return (
+    <section>
+      <h2>{type === undefined ? 'Errors before the answer' : 'Error'}</h2>
+      {type !== undefined && (
+        <p>
+          The caller got <b>{status}</b> with <code>{type}</code>
+          {committed === true
+            ? ', after part of the stream had been sent: from then on nothing can be tried again.'
+            : '.'}
+        </p>
+      )}
+      {failed.length > 0 && (
+        <table>
+          <caption>previous_errors: each attempt that failed, in order</caption>
+          <thead>
+            <tr>
+              <th>attempt</th>
+              <th>endpoint</th>
+              <th>status</th>
+              <th>what went wrong</th>
+              <th class="c-num">after</th>
+            </tr>
+          </thead>
+          <tbody>
+            {failed.map((attempt) => (
+              <tr key={attempt.number}>
+                <td>{attempt.number}</td>
+                <td>{tagOf(attempt.endpoint)}</td>
+                <td>{attempt.status}</td>
+                <td>✕ {words(attempt.outcome)}</td>
+                <td class="c-num">{ms(attempt.end_ms - attempt.start_ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Hint>Providers’ own words are not kept: they may repeat the prompt.</Hint>
+    </section>
+  );
+}
+
+/** A line of the table of costs. */
+interface BillLine {
+  readonly name: string;
+  readonly item: string;
+  /** Tokens, images, requests or searches, where they were counted. */
+  readonly units: number | undefined;
+  readonly nanoUsd: number;
+}
+
+function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.Element {
+  const { attempts, plugins = [], tools = [], cost_nano_usd: total } = record;
+  const lines: readonly BillLine[] = [
+    ...attempts.flatMap((attempt): readonly BillLine[] => {
+      const own = parts.find((one) => one.attempt === attempt.number)?.parts;
+      const name = `${attempt.number}. ${tagOf(attempt.endpoint)}`;
+      if (own !== undefined)
+        return own.map(({ item, units, nanoUsd }) => ({ name, item: words(item), units, nanoUsd }));
+      return attempt.cost_nano_usd === undefined
+        ? []
+        : [{ name, item: 'as charged', units: undefined, nanoUsd: attempt.cost_nano_usd }];
+    }),
+    ...[...plugins.map((one) => ({ ...one, name: one.id })), ...tools].flatMap(({ name, cost_nano_usd: nanoUsd }) =>
+      nanoUsd === undefined ? [] : [{ name, item: 'service', units: undefined, nanoUsd }],
+    ),
+  ];
+  return (
+    <section>
+      <h2>Cost</h2>
+      <table class="narrow">
+        <thead>
+          <tr>
+            <th>for</th>
+            <th>part</th>
+            <th class="c-num">units</th>
+            <th class="c-num">cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(({ name, item, units, nanoUsd }, index) => (
+            <tr key={index}>
+              <td>{name}</td>
+              <td>{item}</td>
+              <td class="c-num">{count(units)}</td>
+              <td class="c-num">{money(nanoUsd)}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td>total</td>
+            <td />
+            <td />
+            <td class="c-num">{money(total)}</td>
+          </tr>
+        </tfoot>
+      </table>
+    </section>
+  );
+}
+
+function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
+  const { usage } = record;
+  const facts: readonly (readonly [string, JSX.Element | string | undefined])[] = [
+    ['began', dateTime(record.at)],
+    ['account', record.account],
+    ['API format', `${record.format}${record.stream ? ', streaming' : ''}`],
+    ['model asked for', record.requested],
+    ['model that answered', record.model],
+    ['strategy', record.strategy],
+    ['first token', record.first_token_ms === undefined ? undefined : ms(record.first_token_ms)],
+    [
+      'tokens',
+      usage &&
+        `${count(usage.prompt_tokens)} in (${count(usage.cached_tokens ?? 0)} cached), ${count(usage.completion_tokens)} out${usage.estimated === true ? ', estimated' : ''}`,
+    ],
+    ['finish reason', record.finish_reason],
+    ['response cache', record.cache],
+    ['session', record.session],
+    [
+      'made by',
+      record.parent === undefined ? undefined : <a href={addressOf('requests', record.parent)}>{record.parent}</a>,
+    ],
+    [
+      'tags',
+      record.tags &&
+        Object.entries(record.tags)
+          .map(([name, value]) => `${name}: ${value}`)
+          .join(', '),
+    ],
+  ];
+  return (
+    <section>
+      <h2>Facts</h2>
+      <dl>
+        {facts.map(([name, value]) =>
+          value === undefined || value === '' ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,2 @@
+/** Styles are put into the page by the build. */
+declare module '*.css';

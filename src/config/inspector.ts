@@ -1,0 +1,56 @@
+import type { Explanation } from '../core/selection/explain.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
+import type { Batches } from '../runtime/batches/batches.ts';
+import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+import type { ResolvedConfig } from './resolve-config.ts';
+
+/**
+ * A page that shows what a router does, served by every mount below `<base>/inspector`. Made by `inspector()` of
+ * `signalbox/inspector`; nothing of it is loaded before somebody asks for the page.
+ */
+export interface Inspector {
+  /** Answers a request below `/inspector`, or gives undefined for an address that is not one of its own. */
+  readonly answer: (router: InspectedRouter, call: InspectorCall) => Promise<InspectorReply | undefined>;
+}
+
+/** What an inspector needs of its router. */
+export interface InspectedRouter {
+  explain(request: ChatRequest): Promise<Explanation>;
+  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
+  readonly batches: Batches;
+  /** Which configuration is in force, and since when, in milliseconds since 1970. */
+  readonly configuration: { readonly version: number; readonly since: number };
+  readonly internals: {
+    readonly config: ResolvedConfig;
+    readonly services: RuntimeServices;
+  };
+}
+
+/** A request, as mounts give it; see `HttpCall`. */
+export interface InspectorCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly header: (name: string) => string | undefined;
+  readonly headerNames?: (() => readonly string[]) | undefined;
+  readonly signal: AbortSignal;
+  readonly remoteAddress?: string | undefined;
+  readonly httpVersion?: string | undefined;
+}
+
+/** An answer, as mounts take it; see `HttpReply`. */
+export type InspectorReply =
+  | {
+      readonly type: 'whole';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | {
+      readonly type: 'stream';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly frames: AsyncIterableIterator<string, undefined, undefined> & { readonly ended: boolean };
+      readonly stallMs: number;
+    };

@@ -1,0 +1,175 @@
+import type { Account } from '../core/account.ts';
+import { read } from '../protocol/accept/schema.ts';
+import { expiresAfterSchema } from '../protocol/create-batch.ts';
+import { faultAt } from '../protocol/fault.ts';
+import type { FileList, FileObject } from '../protocol/file.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import type { Router } from '../router/router.ts';
+import { errorOfFault } from '../runtime/chat/router-errors.ts';
+import { type UploadLimits, uploadedBytes } from './batch-upload.ts';
+import { invalid, tooLarge } from './body.ts';
+import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import { type Form, type FormLimits, readForm } from './multipart.ts';
+
+type Files = Router['batches']['files'];
+
+/** Fields of a form are short; one that is not is none of ours. */
+const FORM: FormLimits = { fields: 8, fieldBytes: 4_096 };
+/** Bytes of a form around its file: names of fields, and what separates them. */
+const FRAME_BYTES = 65_536;
+const MAX_FILENAME = 512;
+
+/**
+ * Stores the file of a form (`POST /files`). It goes to the store while it comes; fields may stand before it or behind
+ * it, so they are judged at the end.
+ *
+ * @throws {@link RouterError} 400, 403, 408, 413 or 415; then nothing is left of it.
+ */
+export async function uploadFile(
+  files: Files,
+  call: HttpCall,
+  account: Account,
+  limits: UploadLimits,
+  fileBytes: number,
+): Promise<FileObject> {
+  const bytes = fileBytes + FRAME_BYTES;
+  if (Number(call.header('content-length') ?? 0) > bytes) throw tooLarge(fileBytes);
+  refuseForeignForms(call);
+  const boundary = boundaryOf(call.header('content-type'));
+  if (call.body.type === 'parsed') throw unsupported('The host has read the form; it has to leave it to the router');
+  const source = uploadedBytes(call, call.body, { ...limits, batches: { ...limits.batches, bytes } });
+  try {
+    const form = await readForm(source, boundary, FORM);
+    const file = {
+      filename: form.filename.slice(0, MAX_FILENAME),
+      content: judged(form),
+      get expiresAfterSeconds() {
+        return expiryOf(form.fields);
+      },
+    };
+    return await files.create(file, { account });
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+/**
+ * Pages of other sites can send forms with the cookies of their reader, and without asking first. A request with a key
+ * had to ask.
+ */
+function refuseForeignForms({ header }: HttpCall): void {
+  if (header('origin') === undefined || header('authorization') !== undefined) return;
+  if (header('sec-fetch-site') === 'same-origin') return;
+  const message = 'Forms from pages of other sites need the header Authorization';
+  throw new RouterError({ status: 403, errorType: 'permission_denied', message });
+}
+
+function boundaryOf(contentType: string | undefined): string {
+  const found = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
+  const [, quoted, plain] = found.exec(contentType ?? '') ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) throw unsupported('The content type must be multipart/form-data with a boundary');
+  return boundary;
+}
+
+/** The content of the file, and at its end what the fields say. */
+async function* judged({ file, fields }: Form): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* file;
+  if (fields.get('purpose') !== 'batch') {
+    throw errorOfFault(faultAt('purpose', 'must be "batch": files are taken for batches only'));
+  }
+  const unknown = [...fields.keys()].find((name) => !KNOWN.has(name));
+  if (unknown !== undefined) {
+    throw errorOfFault(faultAt('', `has a field that is not known here; known are file, ${[...KNOWN].join(', ')}`));
+  }
+  expiryOf(fields);
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['purpose', 'expires_after[anchor]', 'expires_after[seconds]']);
+
+function expiryOf(fields: Form['fields']): number | undefined {
+  const anchor = fields.get('expires_after[anchor]');
+  const seconds = fields.get('expires_after[seconds]');
+  if (anchor === undefined && seconds === undefined) return undefined;
+  const parsed = read(expiresAfterSchema, { anchor, seconds: Number(seconds) });
+  if (parsed.ok) return parsed.value.seconds;
+  throw errorOfFault(faultAt(`expires_after.${parsed.path}`, parsed.problem));
+}
+
+function unsupported(message: string): RouterError {
+  return new RouterError({ status: 415, errorType: 'invalid_request', message });
+}
+
+/** Reads the query of `GET /files`. */
+export async function listFiles(files: Files, call: HttpCall, account: Account): Promise<FileList> {
+  const query = new URLSearchParams(call.query);
+  const limit = query.get('limit');
+  if (limit !== null && !/^\d{1,6}$/.test(limit)) throw invalid('limit must be an integer from 1 to 10,000');
+  const purpose = query.get('purpose');
+  if (purpose !== null && purpose !== 'batch') {
+    throw invalid('purpose must be "batch": the files that batches end in are named by their batches');
+  }
+  if ((query.get('order') ?? 'desc') !== 'desc') throw invalid('order must be "desc": the newest files come first');
+  const page = { limit: limit === null ? undefined : Number(limit), after: query.get('after') ?? undefined };
+  return files.list({ account, ...page });
+}
+
+/** The content of a file, sent while it is read from the storage. */
+export async function contentReply(
+  content: AsyncIterable<Uint8Array>,
+  headers: HttpHeaders,
+  stallMs: number,
+): Promise<HttpReply> {
+  const frames = new ContentFrames(content);
+  // Read before the status is sent, so that a file that is not there is a 404.
+  const first = (await frames.next()).value ?? '';
+  const own = { ...headers, 'content-type': 'application/octet-stream' };
+  if (frames.ended) return { type: 'whole', status: 200, headers: own, body: first };
+  frames.putBack(first);
+  return { type: 'stream', status: 200, headers: own, frames, stallMs };
+}
+
+/** Content in UTF-8 as texts, each of which is sent as a piece; marks and all, so that the bytes stay the same. */
+class ContentFrames implements Frames {
+  readonly #content: AsyncIterator<Uint8Array>;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  #ready: string | undefined;
+  #over = false;
+
+  constructor(content: AsyncIterable<Uint8Array>) {
+    this.#content = content[Symbol.asyncIterator]();
+  }
+
+  get ended(): boolean {
+    return this.#over && this.#ready === undefined;
+  }
+
+  putBack(piece: string): void {
+    this.#ready = piece;
+  }
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    if (this.#ready === undefined && this.#over) return { done: true, value: undefined };
+    const value = this.#ready ?? (await this.#read());
+    this.#ready = undefined;
+    return { done: false, value };
+  }
+
+  async return(): Promise<IteratorResult<string, undefined>> {
+    this.#over = true;
+    this.#ready = undefined;
+    await this.#content.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #read(): Promise<string> {
+    const { done, value } = await this.#content.next();
+    if (done !== true) return this.#decoder.decode(value, { stream: true });
+    this.#over = true;
+    return this.#decoder.decode();
+  }
+}

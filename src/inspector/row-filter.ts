@@ -1,0 +1,28 @@
+import type { LedgerFilter } from '../contracts/ledger.ts';
+import type { LiveRow } from './wire.ts';
+
+/** Which requests a page wants to see. */
+export type RowFilter = (row: LiveRow) => boolean;
+
+/** The filter in the query of an address. What is left out or empty lets everything through. */
+export function filterOf(query: URLSearchParams): LedgerFilter {
+  const tag = query.get('tag') ?? '';
+  const colon = tag.indexOf(':');
+  return {
+    model: query.get('model') || undefined,
+    provider: query.get('provider') || undefined,
+    account: query.get('account') || undefined,
+    error: query.get('error') || undefined,
+    tag: colon > 0 ? [tag.slice(0, colon), tag.slice(colon + 1)] : undefined,
+  };
+}
+
+/** The same filter for requests that are not in the ledger yet. */
+export function rowFilter({ model, provider, account, error, tag }: LedgerFilter): RowFilter {
+  return (row) =>
+    (model === undefined || row.model === model || row.requested === model) &&
+    (provider === undefined || row.provider === provider) &&
+    (account === undefined || row.account === account) &&
+    (error === undefined || (error === 'any' ? row.error_type !== undefined : row.error_type === error)) &&
+    (tag === undefined || row.tags?.[tag[0]] === tag[1]);
+}

@@ -1,0 +1,155 @@
+import type { InspectedRouter, InspectorCall, InspectorReply } from '../config/inspector.ts';
+import { invalid } from '../http/body.ts';
+import { errorReply } from '../http/error-reply.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import { admit, refuseForeignPages } from './access.ts';
+import { batchErrors, cancelBatch, listBatches } from './batches.ts';
+import { endpointList, planNow } from './endpoints.ts';
+import type { InspectorOptions } from './inspector.ts';
+import { LiveHub } from './live-hub.ts';
+import { LiveStream } from './live-stream.ts';
+import { costList, ledgerPage, recordPage, requestPage } from './requests.ts';
+import { filterOf, rowFilter } from './row-filter.ts';
+import type { InspectorFacts } from './wire.ts';
+
+/** Headers of everything that is answered here: nothing may be embedded, guessed, kept or told to other sites. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
+
+const STREAM_HEADERS = {
+  ...HEADERS,
+  'content-type': 'text/event-stream; charset=utf-8',
+  // Compression and proxies would hold events back.
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** Views have addresses of their own, so that they can be shared and survive a reload. All are the same page. */
+const VIEWS = /^\/inspector(?:\/|\/(?:live|endpoints|cost|batches|try)\/?|\/requests\/[^/]+\/?)?$/;
+
+/** Serves the inspector of one router. */
+export class InspectorServer {
+  readonly #router: InspectedRouter;
+  readonly #allow: InspectorOptions['allow'];
+  readonly #hub: LiveHub;
+
+  constructor(router: InspectedRouter, allow: InspectorOptions['allow']) {
+    this.#router = router;
+    this.#allow = allow;
+    this.#hub = new LiveHub(router);
+  }
+
+  /** Answers a request; undefined for an address that is not one of the inspector's. Never rejects. */
+  async answer(call: InspectorCall): Promise<InspectorReply | undefined> {
+    try {
+      const isRead = call.method === 'GET' || call.method === 'HEAD';
+      // The page itself holds nothing that is worth protecting, and is where keys are entered.
+      if (isRead && VIEWS.test(call.path)) return await pageReply();
+      const [, path] = /^\/inspector\/api\/(.*)$/.exec(call.path) ?? [];
+      if (path === undefined) return undefined;
+      await admit(this.#router, call, this.#allow);
+      if (!isRead) return json(await this.#change(path, call));
+      if (path === 'live') return this.#live(call);
+      return json(await this.#read(path, new URLSearchParams(call.query)));
+    } catch (error) {
+      return errorReply(error, { spelling: SPELLING, wantsMetadata: false, headers: HEADERS });
+    }
+  }
+
+  #live(call: InspectorCall): InspectorReply {
+    const { environment, limits } = this.#router.internals.config;
+    const filter = rowFilter(filterOf(new URLSearchParams(call.query)));
+    const frames = new LiveStream(this.#hub, filter, environment.wallClock, call.header('last-event-id'));
+    call.signal.addEventListener('abort', () => void frames.return());
+    return { type: 'stream', status: 200, headers: STREAM_HEADERS, frames, stallMs: limits.writeStallMs };
+  }
+
+  #read(path: string, query: URLSearchParams): Promise<object> | object {
+    const [, id, part] = /^(?:requests|batches)\/([^/]+)(\/errors)?$/.exec(path) ?? [];
+    if (id !== undefined && path.startsWith('requests/') && part === undefined)
+      return requestPage(this.#router, unescape(id));
+    if (id !== undefined && path.startsWith('batches/') && part !== undefined) {
+      return batchErrors(this.#router, unescape(id), accountOf(query));
+    }
+    switch (path) {
+      case 'facts':
+        return this.#facts();
+      case 'requests':
+        return ledgerPage(this.#router, query);
+      case 'records':
+        return recordPage(this.#router, query);
+      case 'endpoints':
+        return endpointList(this.#router, query.get('q') ?? '');
+      case 'plan':
+        return planNow(this.#router, query.get('model') ?? '');
+      case 'costs':
+        return costList(this.#router, query);
+      case 'batches':
+        return listBatches(this.#router);
+      default:
+        throw nothingHere();
+    }
+  }
+
+  async #change(path: string, call: InspectorCall): Promise<object> {
+    const [, id] = /^batches\/([^/]+)\/cancel$/.exec(path) ?? [];
+    if (id === undefined || call.method !== 'POST') throw nothingHere();
+    refuseForeignPages(call);
+    return cancelBatch(this.#router, unescape(id), accountOf(new URLSearchParams(call.query)));
+  }
+
+  #facts(): InspectorFacts {
+    const { config, services } = this.#router.internals;
+    const { catalog } = services.facts;
+    return {
+      providers: [...catalog.providers.values()].map(({ slug, name }) => ({ slug, name })),
+      models: [...catalog.models.keys()].filter((id) => catalog.endpoints(id).some(isForChat)),
+      strategy: config.strategy,
+      ledger: services.ledger !== undefined,
+    };
+  }
+}
+
+function isForChat({ outputModalities }: { readonly outputModalities?: ReadonlySet<string> | undefined }): boolean {
+  return outputModalities?.has('text') !== false;
+}
+
+const SPELLING = { metadataField: 'router_metadata', processing: '', headers: 'x-router' } as const;
+
+/** The page, which is built ahead, with the hashes of what in it may run. */
+async function pageReply(): Promise<InspectorReply> {
+  const { page, policy } = await import('#inspector-page');
+  const headers = { ...HEADERS, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy };
+  return { type: 'whole', status: 200, headers, body: page };
+}
+
+function json(body: object): InspectorReply {
+  return {
+    type: 'whole',
+    status: 200,
+    headers: { ...HEADERS, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+}
+
+function accountOf(query: URLSearchParams): string {
+  const account = query.get('account');
+  if (account === null) throw invalid('account is missing: whose batch is meant?');
+  return account;
+}
+
+function unescape(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function nothingHere(): RouterError {
+  return new RouterError({ status: 404, errorType: 'not_found', message: 'The inspector has nothing at this path' });
+}

@@ -1,0 +1,96 @@
+import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
+import { fileOf, fileText, publishedFile, storable, wholeMs } from '../stored-rows.ts';
+import type { PostgresDatabase } from './database.ts';
+import { columnOf, storedNumber } from './records.ts';
+
+/** Files in a database, and how they are deleted when their time is over. */
+interface PostgresFiles extends BatchFileStore {
+  sweep(draftMs: number, limit: number): Promise<number>;
+}
+
+/** Makes {@link PostgresFiles}. */
+export function filesOf(database: PostgresDatabase): PostgresFiles {
+  return {
+    async open(account, fileId) {
+      await database.run('openFile', ownerOf(account, fileId));
+    },
+
+    async add(account, fileId, piece, content) {
+      const values = { ...ownerOf(account, fileId), piece, content: asBuffer(content) };
+      if (storedNumber(await database.first('addPiece', values), 'drafts') === 0) throw noFile(fileId);
+    },
+
+    publish(file) {
+      const owner = ownerOf(file.account, file.id);
+      return database.transaction(async (session) => {
+        const row = await session.first('lockFile', owner);
+        if (row?.['stage'] === 'file') return fileOf(columnOf(row, 'record'));
+        if (row?.['stage'] !== 'draft') throw noFile(file.id);
+        const record = publishedFile(file, storedNumber(row, 'now'));
+        const { createdAt, deleteAt } = record;
+        await session.run('publishFile', { ...owner, createdAt, deleteAt, record: fileText(record) });
+        return record;
+      });
+    },
+
+    async discard(account, fileId) {
+      await remove(database, ownerOf(account, fileId), 'draft');
+    },
+
+    async find(account, fileId) {
+      const row = await database.first('findFile', ownerOf(account, fileId));
+      return row === undefined ? undefined : fileOf(columnOf(row, 'record'));
+    },
+
+    async list(account, { limit, after }) {
+      const rows = await database.all('listFiles', {
+        account: storable(account),
+        limit: limit + 1,
+        after: after === undefined ? null : storable(after),
+      });
+      return { files: rows.slice(0, limit).map((row) => fileOf(columnOf(row, 'record'))), more: rows.length > limit };
+    },
+
+    async read(account, fileId, piece) {
+      const row = await database.first('readPiece', { ...ownerOf(account, fileId), piece });
+      const content = row?.['content'];
+      return content instanceof Uint8Array ? content : undefined;
+    },
+
+    remove: (account, fileId) => remove(database, ownerOf(account, fileId), 'file'),
+
+    async sweep(draftMs, limit) {
+      const over = await database.all('findOverFiles', { draftMs: wholeMs(draftMs), limit });
+      for (const row of over) {
+        const owner = { account: columnOf(row, 'account'), fileId: columnOf(row, 'id') };
+        await remove(database, owner, columnOf(row, 'stage'));
+      }
+      return over.length;
+    },
+  };
+}
+
+/** Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
+async function remove(
+  database: PostgresDatabase,
+  owner: { readonly account: string; readonly fileId: string },
+  stage: string,
+): Promise<boolean> {
+  if ((await database.run('hideFile', { ...owner, stage })) === 0) return false;
+  while ((await database.run('deletePieces', owner)) > 0);
+  await database.run('deleteFile', owner);
+  return true;
+}
+
+/** The driver takes bytes as a `Buffer` only. */
+function asBuffer(content: Uint8Array): Buffer {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+}
+
+function ownerOf(account: string, fileId: string): { readonly account: string; readonly fileId: string } {
+  return { account: storable(account), fileId: storable(fileId) };
+}
+
+function noFile(fileId: string): RangeError {
+  return new RangeError(`there is no file "${fileId}"`);
+}

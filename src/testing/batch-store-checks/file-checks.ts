@@ -1,0 +1,143 @@
+import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
+import type { BatchStore } from '../../contracts/batch-store.ts';
+import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import {
+  ACCOUNT,
+  type BatchStoreCheck,
+  check,
+  expectRejected,
+  LONG_MS,
+  ODD_NAMES,
+  PAST_SHORT_MS,
+  SHORT_MS,
+  sharedCheck,
+} from './check.ts';
+
+const FILE = 'file-1';
+const CONTENT = [new Uint8Array([0, 255, 10, 13, 128]), new Uint8Array([1, 2, 3])];
+
+interface FileMaking {
+  readonly account?: string;
+  readonly id?: string;
+  readonly filename?: string;
+  readonly deleteAt?: number;
+}
+
+async function makeFile(store: BatchStore, making: FileMaking = {}): Promise<BatchFileRecord> {
+  const { account = ACCOUNT, id = FILE, filename = 'requests.jsonl', deleteAt = LONG_MS } = making;
+  await store.files.open(account, id);
+  for (const [piece, content] of CONTENT.entries()) await store.files.add(account, id, piece, content);
+  return store.files.publish({ id, account, filename, purpose: 'batch', bytes: 8, createdAt: 0, deleteAt });
+}
+
+function sweep(store: BatchStore, { draftMs = LONG_MS, limit = 100 } = {}): Promise<number> {
+  return store.sweep({ draftMs, limit });
+}
+
+/** Checks of files. */
+export const fileChecks: readonly BatchStoreCheck[] = [
+  check('gives a file back as it came, piece by piece', async (store) => {
+    const file = await makeFile(store);
+    expectSame(file.deleteAt - file.createdAt, LONG_MS, 'the time that it is kept');
+    expectSame(await store.files.find(ACCOUNT, FILE), file, 'the file');
+    for (const [piece, content] of CONTENT.entries()) {
+      const read = await store.files.read(ACCOUNT, FILE, piece);
+      expectSame([...(read ?? [])], [...content], `piece ${piece}`);
+    }
+    expectSame(await store.files.read(ACCOUNT, FILE, CONTENT.length), undefined, 'what is behind the last piece');
+  }),
+
+  check('shows nothing of a file before it is complete', async (store) => {
+    await store.files.open(ACCOUNT, FILE);
+    await store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1]));
+    expectSame(await store.files.find(ACCOUNT, FILE), undefined, 'the file');
+    expectSame(await store.files.read(ACCOUNT, FILE, 0), undefined, 'its content');
+    expectSame((await store.files.list(ACCOUNT, { limit: 10 })).files, [], 'the list');
+    expectSame(await store.files.remove(ACCOUNT, FILE), false, 'whether it can be deleted');
+  }),
+
+  check('changes nothing when a step of making a file is repeated', async (store) => {
+    await store.files.open(ACCOUNT, FILE);
+    await store.files.open(ACCOUNT, FILE);
+    await store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1]));
+    await store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1]));
+    const record = { id: FILE, account: ACCOUNT, filename: 'a', purpose: 'batch', bytes: 1, createdAt: 0 } as const;
+    const first = await store.files.publish({ ...record, deleteAt: LONG_MS });
+    expectSame(await store.files.publish({ ...record, deleteAt: LONG_MS }), first, 'the file');
+    await store.files.discard(ACCOUNT, FILE);
+    expectSame(await store.files.find(ACCOUNT, FILE), first, 'the file after discarding it');
+    expectSame([...((await store.files.read(ACCOUNT, FILE, 0)) ?? [])], [1], 'its content');
+  }),
+
+  check('refuses pieces of a file that was not begun, or is complete', async (store) => {
+    await expectRejected(store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1])), 'RangeError', 'an unknown file');
+    const file = await makeFile(store);
+    await expectRejected(store.files.add(ACCOUNT, FILE, 2, new Uint8Array([1])), 'RangeError', 'a complete file');
+    await expectRejected(store.files.publish({ ...file, id: 'file-2' }), 'RangeError', 'publishing an unknown file');
+  }),
+
+  check('discards a file that is not complete', async (store) => {
+    await store.files.open(ACCOUNT, FILE);
+    await store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1]));
+    await store.files.discard(ACCOUNT, FILE);
+    await expectRejected(store.files.add(ACCOUNT, FILE, 1, new Uint8Array([1])), 'RangeError', 'adding to it');
+    await store.files.discard(ACCOUNT, FILE);
+  }),
+
+  check('deletes a file once', async (store) => {
+    await makeFile(store);
+    expectSame(await store.files.remove(ACCOUNT, FILE), true, 'whether it was deleted');
+    expectSame(await store.files.remove(ACCOUNT, FILE), false, 'whether it was deleted again');
+    expectSame(await store.files.find(ACCOUNT, FILE), undefined, 'the file');
+    expectSame(await store.files.read(ACCOUNT, FILE, 0), undefined, 'its content');
+  }),
+
+  check('lists files, the newest first, page by page', async (store, { pass }) => {
+    for (const id of ['file-a', 'file-b', 'file-c']) {
+      await makeFile(store, { id });
+      await pass(5);
+    }
+    const page = await store.files.list(ACCOUNT, { limit: 2 });
+    expectSame([page.files.map(({ id }) => id), page.more], [['file-c', 'file-b'], true], 'the first page');
+    const next = await store.files.list(ACCOUNT, { limit: 2, after: 'file-b' });
+    expectSame([next.files.map(({ id }) => id), next.more], [['file-a'], false], 'the second page');
+    expectSame((await store.files.list(ACCOUNT, { limit: 2, after: 'file-x' })).files, [], 'behind an unknown file');
+  }),
+
+  check('shows an account its own files only', async (store) => {
+    await makeFile(store, { account: 'a' });
+    expectSame(await store.files.find('b', FILE), undefined, 'the file of somebody else');
+    expectSame(await store.files.read('b', FILE, 0), undefined, 'its content');
+    expectSame((await store.files.list('b', { limit: 10 })).files, [], 'the list of somebody else');
+    expectSame(await store.files.remove('b', FILE), false, 'whether somebody else can delete it');
+    await makeFile(store, { account: 'b', filename: 'other' });
+    expectSame((await store.files.find('a', FILE))?.filename, 'requests.jsonl', 'the file of the same id');
+  }),
+
+  ...Object.entries(ODD_NAMES).map(([what, filename]) =>
+    check(`keeps the name of a file with ${what}`, async (store) => {
+      await makeFile(store, { filename });
+      const found = await store.files.find(ACCOUNT, FILE);
+      expectSame(found?.filename, filename, 'its name');
+    }),
+  ),
+
+  check('sweeps files that are over their time, and drafts of files', async (store, { pass }) => {
+    await makeFile(store, { id: 'file-2' });
+    await store.files.open(ACCOUNT, 'file-3');
+    expectSame(await sweep(store), 0, 'how many were deleted before');
+    await makeFile(store, { deleteAt: SHORT_MS });
+    await pass(PAST_SHORT_MS);
+    expectSame(await sweep(store), 1, 'how many were deleted then');
+    expectSame(await store.files.find(ACCOUNT, FILE), undefined, 'the file');
+    expectHolds((await store.files.find(ACCOUNT, 'file-2')) !== undefined, 'the other file is still there');
+    expectSame(await sweep(store, { draftMs: SHORT_MS }), 1, 'how many drafts were deleted');
+    await expectRejected(store.files.add(ACCOUNT, 'file-3', 0, new Uint8Array([1])), 'RangeError', 'adding to it');
+  }),
+
+  sharedCheck('shows a file to other processes', async ({ store, other }) => {
+    const file = await makeFile(store);
+    expectSame(await other.files.find(ACCOUNT, FILE), file, 'the file');
+    expectSame([...((await other.files.read(ACCOUNT, FILE, 1)) ?? [])], [1, 2, 3], 'its content');
+  }),
+];

@@ -1,0 +1,80 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Router } from 'signalbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningBrowser, startBrowser, type WatchedPage } from '../support/browser.ts';
+import { batchOf, inspectedRouter, sendTraffic } from '../support/inspected.ts';
+import { listen, type Mounted } from '../support/mounts.ts';
+import { createServer } from 'node:http';
+import { nodeRouter } from 'signalbox/node';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** `DOCS_IMAGES=write` puts the pictures where the documentation shows them; otherwise they are made and thrown away. */
+const folder =
+  process.env['DOCS_IMAGES'] === 'write'
+    ? fileURLToPath(new URL('../../docs/images/', import.meta.url))
+    : temporaryFolder().path;
+
+let browser: RunningBrowser;
+let router: Router;
+let mounted: Mounted;
+/** A request that took more than one attempt. */
+let eventful: string;
+
+beforeAll(async () => {
+  mkdirSync(folder, { recursive: true });
+  router = inspectedRouter();
+  mounted = await listen(createServer(nodeRouter(router)));
+  browser = await startBrowser();
+  await sendTraffic(router, 60);
+  const { records } = (await router.ledger?.read({ limit: 100 })) ?? { records: [] };
+  const sorted = records.toSorted((left, right) => right.attempts.length - left.attempts.length);
+  eventful = sorted.find(({ status }) => status === 200)?.id ?? '';
+  expect(eventful).toMatch(/^gen-/);
+  await router.batches.start();
+  await router.batches.create(batchOf(40, 'acme/quick', 8));
+  await router.batches.create(batchOf(12, 'acme/broken'));
+});
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await mounted[Symbol.asyncDispose]();
+  await router.close();
+});
+
+describe.each(['light', 'dark'] as const)('pictures in %s', (colorScheme) => {
+  const picture = async (view: string, ready: (opened: WatchedPage) => Promise<unknown>): Promise<void> => {
+    await using opened = await browser.open({ colorScheme });
+    await opened.page.goto(`${mounted.baseURL}/inspector/${view}`);
+    await ready(opened);
+    const name = view.replace(/[/?].*/, '').replace('requests', 'request');
+    await opened.page.screenshot({ path: `${folder}/inspector-${name}-${colorScheme}.png` });
+    expect(opened.complaints).toEqual([]);
+  };
+
+  it('shows requests as they come', () =>
+    picture('live', async ({ page }) => {
+      await page.getByText('● Live.').waitFor();
+      const traffic = sendTraffic(router, 60);
+      await page.waitForTimeout(2_500);
+      void traffic;
+    }));
+
+  it('shows one request', () =>
+    picture(`requests/${eventful}`, ({ page }) => page.getByRole('heading', { name: 'Facts' }).waitFor()));
+
+  it('shows how endpoints stand', () =>
+    picture('endpoints', ({ page }) => page.getByRole('heading', { name: /^gamma/ }).waitFor()));
+
+  it('shows what requests cost', () =>
+    picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).waitFor()));
+
+  it('shows batches', () => picture('batches', ({ page }) => page.getByText('Errors by kind').first().click()));
+
+  it('shows an answer and its decision', () =>
+    picture('try?model=acme%2Fwriter', async ({ page }) => {
+      await page.getByLabel('most tokens').fill('200');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
+    }));
+});

@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import type { Router } from 'signalbox';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RunningBrowser, startBrowser, type WatchedPage } from '../support/browser.ts';
+import { batchOf, inspectedRouter, KEYS, sendTraffic, WITH_KEYS } from '../support/inspected.ts';
+import { type Mounted, MOUNTS } from '../support/mounts.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Views by their link, what tells that one is there, and where it is. */
+const VIEWS = [
+  { link: 'Live', address: '/live', ready: (page: Page) => page.locator('table.live a').first().waitFor() },
+  {
+    link: 'Endpoints',
+    address: '/endpoints',
+    ready: async (page: Page) => {
+      await page
+        .getByRole('heading', { name: /^delta/ })
+        .first()
+        .waitFor();
+      await page.getByRole('button', { name: 'Plan right now' }).first().click();
+      await page.getByText('What a plain request').waitFor();
+    },
+  },
+  { link: 'Cost', address: '/cost', ready: (page: Page) => page.getByRole('link', { name: 'acme/writer' }).waitFor() },
+  {
+    link: 'Batches',
+    address: '/batches',
+    ready: async (page: Page) => {
+      await page.getByText('Errors by kind').first().click();
+      await page.getByRole('cell', { name: 'not found' }).waitFor();
+    },
+  },
+  {
+    link: 'Try it',
+    address: '/try',
+    ready: async (page: Page) => {
+      await page.getByLabel('model').fill('acme/writer');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('link', { name: 'Everything about this request' }).waitFor();
+    },
+  },
+] as const;
+
+let browser: RunningBrowser;
+let router: Router;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  router = inspectedRouter(WITH_KEYS);
+  await sendTraffic(router, 24);
+  await router.batches.start();
+  const { id } = await router.batches.create(batchOf(4, 'acme/quick', 2), { account: { id: 'operator' } });
+  await vi.waitFor(async () => {
+    const { status } = await router.batches.retrieve(id, { account: { id: 'operator' } });
+    if (status !== 'completed') throw new Error(`The batch is ${status}`);
+  }, 30_000);
+});
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await router.close();
+});
+
+/** Opens the page and signs in. */
+async function open(mounted: Mounted, colorScheme: 'light' | 'dark' = 'light'): Promise<WatchedPage> {
+  const opened = await browser.open({ colorScheme });
+  await opened.page.goto(`${mounted.baseURL}/inspector`);
+  await opened.page.getByLabel('API key').fill(KEYS.management);
+  await opened.page.keyboard.press('Enter');
+  await opened.page.getByRole('heading', { name: 'Live' }).waitFor();
+  return opened;
+}
+
+/** What axe-core finds wrong with the page as it is. */
+async function findings(page: Page): Promise<readonly string[]> {
+  // By the debugger, as the page itself runs nothing but its own script.
+  await page.evaluate(AXE);
+  return page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes[0].html + ' ' + nodes[0].failureSummary))`);
+}
+
+describe.each(Object.entries(MOUNTS))('every view on %s', (_name, mount) => {
+  it('is there, accessible, asks nobody else for anything, and keeps its policy', async () => {
+    await using mounted = await mount(router);
+    await using opened = await open(mounted);
+    const { page, requests, complaints } = opened;
+    for (const { link, address, ready } of VIEWS) {
+      await page.getByRole('navigation').getByRole('link', { name: link }).click();
+      await ready(page);
+      expect(new URL(page.url()).pathname).toBe(`/v1/inspector${address}`);
+      expect([link, await findings(page)]).toEqual([link, []]);
+    }
+    await page.getByRole('link', { name: 'Everything about this request' }).click();
+    await page.getByRole('heading', { name: 'Facts' }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/v1\/inspector\/requests\/gen-/);
+    expect(await findings(page)).toEqual([]);
+    const { origin } = new URL(mounted.baseURL);
+    expect(requests.filter((address) => !address.startsWith(`${origin}/`) && address !== 'data:,')).toEqual([]);
+    // What the browser itself says about the answer before the key was entered.
+    expect(complaints.filter((text) => !text.includes('status of 401'))).toEqual([]);
+  }, 90_000);
+});
+
+describe('the page', () => {
+  it('is accessible in the dark, too', async () => {
+    await using mounted = await mountNode();
+    await using opened = await open(mounted, 'dark');
+    for (const { link, ready } of VIEWS) {
+      await opened.page.getByRole('navigation').getByRole('link', { name: link }).click();
+      await ready(opened.page);
+      expect([link, await findings(opened.page)]).toEqual([link, []]);
+    }
+  }, 60_000);
+
+  it('shows a view and its filters again after a reload', async () => {
+    const local = inspectedRouter();
+    await sendTraffic(local, 12);
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/live`);
+    await page.getByLabel('account').fill('team-b');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/account=team-b/);
+    await page.reload();
+    await page.locator('table.live a').first().waitFor();
+    expect(await page.getByLabel('account').inputValue()).toBe('team-b');
+    const accounts = await page.locator('td.c-account').allTextContents();
+    expect(new Set(accounts)).toEqual(new Set(['team-b']));
+    await page.goBack();
+    await local.close();
+  });
+
+  it('forgets the key when it is loaded anew, and says why it shows nothing', async () => {
+    await using mounted = await mountNode();
+    await using opened = await open(mounted);
+    await opened.page.reload();
+    await opened.page.getByText('Missing Authentication header').waitFor();
+    await opened.page.getByLabel('API key').fill(KEYS.inference);
+    await opened.page.keyboard.press('Enter');
+    await opened.page.getByText('Only management keys may do this').waitFor();
+    expect(await opened.page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
+  });
+
+  it('can be used with the keyboard alone: from Try it to the request', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/live`);
+    await page.getByText('No requests yet').waitFor();
+    await page.keyboard.press('5');
+    await page.getByRole('heading', { name: 'Try it' }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
+    await page.locator('h1').click();
+    await page.keyboard.press('1');
+    const row = page.locator('table.live a').first();
+    await row.waitFor();
+    await row.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What happened, and when' }).waitFor();
+    expect(await page.locator('.summary').textContent()).toMatch(/^✓ answered by /);
+    await local.close();
+  });
+
+  it('finds a request by its generation id', async () => {
+    const local = inspectedRouter();
+    const { id } = await local.chat({ model: 'acme/quick', messages: [{ role: 'user', content: 'Hi' }] });
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    await opened.page.goto(`${mounted.baseURL}/inspector/live`);
+    await opened.page.keyboard.press('/');
+    await opened.page.keyboard.type(id);
+    await opened.page.keyboard.press('Enter');
+    await opened.page.getByRole('heading', { name: id }).waitFor();
+    await local.close();
+  });
+
+  it('holds the list still while it is paused, and shows what came when it goes on', async () => {
+    const local = inspectedRouter();
+    await sendTraffic(local, 4);
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/live`);
+    await page.getByText('● Live.').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const before = await page.locator('table.live tbody tr').count();
+    await sendTraffic(local, 4);
+    await page.getByRole('button', { name: '4 new' }).waitFor();
+    expect(await page.locator('table.live tbody tr').count()).toBe(before);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await expect.poll(() => page.locator('table.live tbody tr').count()).toBe(before + 4);
+    await local.close();
+  });
+
+  it('cancels a batch when that was confirmed', async () => {
+    const local = inspectedRouter();
+    const { id } = await local.batches.create(batchOf(3, 'acme/quick'));
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/batches`);
+    await page.getByRole('button', { name: 'Cancel this batch' }).click();
+    await page.getByRole('button', { name: 'No, let it run' }).click();
+    expect((await local.batches.retrieve(id)).status).toBe('validating');
+    await page.getByRole('button', { name: 'Cancel this batch' }).click();
+    await page.getByRole('button', { name: 'Yes, cancel it' }).click();
+    await page.getByText('⊘ cancel').first().waitFor();
+    expect((await local.batches.retrieve(id)).status).toMatch(/^cancel/);
+    await local.close();
+  });
+});
+
+function mountNode(one: Router = router): Promise<Mounted> {
+  const { node } = MOUNTS;
+  if (node === undefined) throw new Error('no mount for Node');
+  return node(one);
+}
