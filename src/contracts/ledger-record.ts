@@ -318,6 +318,8 @@ export interface LedgerDecision {
   readonly preferences?: LedgerPreferences | undefined;
   /** Providers for which the account has a key of its own, and whether it is used only after the shared capacity. */
   readonly own_keys?: Readonly<Record<string, 'first' | 'fallback'>> | undefined;
+  /** True when rules or splits of the configuration had a part in choosing the models: replay keeps their choice. */
+  readonly chosen?: true | undefined;
   readonly targets: readonly LedgerTarget[];
 }
 

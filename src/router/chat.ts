@@ -17,6 +17,7 @@ import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
 import { cacheReportOf, throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
+import { withContent } from '../runtime/ledger/content.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 
@@ -123,16 +124,8 @@ export class ChatService {
     const start = (): MaybePromise<Execution> =>
       andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
-    return andThen(started, (one) => andThen(this.#kept(one), (execution) => ({ request, execution, caller })));
-  }
-
-  /** Lets a program keep prompts and answers that asked for it; what does that is loaded by the first of them. */
-  #kept(execution: Execution): MaybePromise<Execution> {
-    const { ledger, events } = this.#services;
-    const content = ledger?.content;
-    if (content === undefined) return execution;
-    return import('../runtime/ledger/kept-content.ts').then(({ keepContent }) =>
-      keepContent(execution, content, events),
+    return andThen(started, (one) =>
+      andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),
     );
   }
 

@@ -13,7 +13,8 @@ const BUN = fileURLToPath(new URL('../../node_modules/.bin/bun', import.meta.url
 const SERVER = 'test/fixtures/runtimes/bun-server.ts';
 
 /** A folder in which the built package is installed: the paths of our own tsconfig.json lead to the sources. */
-function installIn({ file }: TemporaryFolder): void {
+function installIn(folder: TemporaryFolder): void {
+  const file = (name: string): string => folder.file(name);
   mkdirSync(file('node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object };
   for (const name of Object.keys(dependencies)) {
@@ -42,7 +43,7 @@ describe('Bun', () => {
       cwd: folder.path,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [line] = (await once(process.stdout!, 'data')) as [Buffer];
+    const [line] = (await once(process.stdout ?? process, 'data')) as [Buffer];
     baseURL = line.toString().trim();
   }, 60_000);
 

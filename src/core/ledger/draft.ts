@@ -27,6 +27,8 @@ export type DraftedRequest = Pick<
   readonly parent: string | undefined;
   readonly noReasoning: boolean;
   readonly pro: boolean;
+  /** Whether rules or splits of the configuration took part. */
+  readonly chosen: boolean;
   readonly native: readonly [format: string, member: string] | undefined;
   /** Likely tokens of the prompt, if anybody has asked. */
   readonly likelyTokens: number | undefined;
@@ -91,6 +93,7 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     parent: within?.parent,
     noReasoning: reasoning?.effort === 'none',
     pro: reasoning?.mode === 'pro',
+    chosen: request.applied !== undefined,
     native: native?.requiredBy === undefined ? undefined : [native.dialect, native.requiredBy],
     likelyTokens: likelyTokens ?? (request as Partial<NormalizedRequest> & { likelyTokens?: number }).likelyTokens,
   };

@@ -69,6 +69,7 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
             ownKeys.map(([slug, key]) => [slug, key.fallback === true ? 'fallback' : 'first']),
           ),
         }),
+    ...(request.chosen ? { chosen: true } : {}),
     targets: request.targets.map((target) => writeTarget(target, facts.catalog)),
   };
   return { decision };

@@ -131,9 +131,9 @@ export class DecideAgain {
   }
 
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
-  #targets(record: LedgerRecord, { targets, pro }: LedgerDecision): readonly ModelTarget[] | undefined {
+  #targets(record: LedgerRecord, { targets, pro, chosen }: LedgerDecision): readonly ModelTarget[] | undefined {
     const isChosen = targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
-    if (isChosen) return targets.map((target) => this.#chosen(target));
+    if (isChosen || chosen === true) return targets.map((target) => this.#chosen(target));
     const names = [...new Set(targets.map(({ requested }) => requested))];
     const key = `${record.batch === true} ${pro === true}\n${names.join('\n')}`;
     if (!this.#lookups.has(key)) {

@@ -41,7 +41,7 @@ export function rankAdaptively(
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compareCosts(weighed, policy);
-  const drawn = draw(weighed, sessionDraw(request), world.roll);
+  const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   const ranked: AdaptivelyRanked[] = [];
   if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
   for (const one of weighed.sort(byPlaceAndValue)) {
@@ -57,9 +57,9 @@ function rankedAs({ endpoint, figures }: Weighed, why: string): AdaptivelyRanked
 /** The number by which a named session draws its endpoints. Sessions of accounts are their own. */
 export function sessionDraw({
   account,
-  session: { key, draw },
+  session: { key, draw: recorded },
 }: Pick<RoutedRequest, 'account' | 'session'>): number | undefined {
-  return draw ?? (key === undefined ? undefined : drawOf(`${account.id}\n${key}`));
+  return recorded ?? (key === undefined ? undefined : drawOf(`${account.id}\n${key}`));
 }
 
 const NEXT = 'next by expected cost and health';
@@ -142,7 +142,7 @@ function power(base: number, exponent: number): number {
 
 const MOST_MULTIPLIED = 64;
 
-function draw(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
+function drawnOf(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
   if (session !== undefined) return rendezvous(weighed, session);
   let left = roll;
   let last: Weighed | undefined;
