@@ -14,7 +14,7 @@ export interface NextHandlers {
   readonly DELETE: (request: Request) => Promise<Response>;
   /** Nothing here takes it; with it in the route, callers are told what is taken instead. */
   readonly PUT: (request: Request) => Promise<Response>;
-  /** Like {@link NextHandlers.PUT}. */
+  /** For keys of `storedApiKeys`; otherwise like {@link NextHandlers.PUT}. */
   readonly PATCH: (request: Request) => Promise<Response>;
   /** Answers browsers that ask before they call; only needed where pages of other sites may, see the option `cors`. */
   readonly OPTIONS: (request: Request) => Promise<Response>;

@@ -8,6 +8,7 @@ import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
 import { explain } from './explain.ts';
+import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { ledgerExport } from './ledger-export.ts';
 import { replay } from './replay.ts';
 import { serve } from './serve.ts';
@@ -56,6 +57,10 @@ const COMMANDS: readonly Command[] = [
   batchesResults,
   catalogRefresh,
   catalogShow,
+  keysCreate,
+  keysList,
+  keysRotate,
+  keysRevoke,
   ledgerExport,
   replay,
 ];

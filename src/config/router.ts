@@ -243,8 +243,8 @@ export const ROUTER = {
   /** Routing rules for everybody; accounts and requests can only tighten them. Default: none. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
   /**
-   * Who may call over HTTP: `apiKeys([...])` or a function of your own. In-process calls always work. Default: clients
-   * on this machine only, and with `NODE_ENV=production` none.
+   * Who may call over HTTP: `apiKeys([...])`, `storedApiKeys({ ... })` or a function of your own. In-process calls
+   * always work. Default: clients on this machine only, and with `NODE_ENV=production` none.
    */
   authenticate: option.callable<Authenticate>('Authenticate'),
   /**

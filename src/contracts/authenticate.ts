@@ -1,5 +1,6 @@
 import type { Account } from '../core/account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
+import type { KeyManagement } from './key-store.ts';
 
 /** What a caller showed of itself. */
 export interface Credentials {
@@ -13,7 +14,11 @@ export interface Credentials {
  * Tells who is calling, or undefined for nobody we know (contract: authentication). What it throws becomes a 503, never
  * a way in.
  */
-export type Authenticate = (credentials: Credentials) => MaybePromise<Account | undefined>;
+export interface Authenticate {
+  (credentials: Credentials): MaybePromise<Account | undefined>;
+  /** Where keys are stored: their management, which clients with the scope `management` reach at `/keys`. */
+  readonly keys?: KeyManagement | undefined;
+}
 
 /**
  * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request can tell.

@@ -1,3 +1,5 @@
+export { postgresKeys } from '../storage/postgres/postgres-keys.ts';
+export type { PostgresKeysOptions } from '../storage/postgres/postgres-keys.ts';
 export { postgresStorage } from '../storage/postgres/postgres-storage.ts';
 export type { PostgresStorageOptions } from '../storage/postgres/postgres-storage.ts';
 export type { PostgresClient, PostgresPool } from '../storage/postgres/driver.ts';

@@ -24,6 +24,10 @@ export type { ConfigProblem, RouterErrorOptions } from '../protocol/router-error
 /** Public surface: who calls, and what callers may use and spend. */
 export { apiKeys } from '../http/api-keys.ts';
 export type { ApiKey } from '../http/api-keys.ts';
+export { storedApiKeys } from '../http/stored-api-keys.ts';
+export type { StoredApiKeys, StoredApiKeysOptions } from '../http/stored-api-keys.ts';
+export { memoryKeys } from '../storage/memory-keys.ts';
+export type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';

@@ -20,6 +20,9 @@ import {
   dialectAt,
   isBatch,
   isCatalog,
+  isKeyPath,
+  isKeys,
+  type KeyOperation,
   isLedger,
   type Match,
   matchRoute,
@@ -42,7 +45,9 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
   const match = matchRoute(call.method, call.path);
   const router = mounted.internals.pinned;
   const { config } = router.internals;
-  if (match === undefined) return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
+  if (match === undefined || (isKeyPath(call.path) && config.authenticate?.keys === undefined)) {
+    return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
+  }
   const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   const context = contextOf(router, call, cors, match);
   const fail = (error: unknown): HttpReply => failedReply(router, context, error);
@@ -86,12 +91,12 @@ function perform(
 ): MaybePromise<HttpReply> {
   const context = account === ANONYMOUS ? before : { ...before, account: account.id };
   return orElse(
-    () =>
-      isBatch(operation)
-        ? batchReply(router, operation, call, account, context.headers)
-        : isLedger(operation)
-          ? ledgerReply(router, operation, call, account, context.headers)
-          : modelReply(router, operation, call, account, context),
+    () => {
+      if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
+      if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
+      if (isLedger(operation)) return ledgerReply(router, operation, call, account, context.headers);
+      return modelReply(router, operation, call, account, context);
+    },
     (error) => failedReply(router, context, error),
   );
 }
@@ -99,7 +104,7 @@ function perform(
 /** Lets a model answer. */
 function modelReply(
   router: Router,
-  operation: Exclude<AccountOperation, BatchOperation | LedgerOperation>,
+  operation: Exclude<AccountOperation, BatchOperation | KeyOperation | LedgerOperation>,
   call: HttpCall,
   account: Account,
   context: ErrorReplyContext,
@@ -127,10 +132,25 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
   return answerBatches(...request);
 }
 
+/** What manages API keys is loaded by the first request that is about them. */
+async function keyReply(
+  { internals }: Router,
+  operation: KeyOperation,
+  call: HttpCall,
+  account: Account,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { keys } = internals.config.authenticate ?? {};
+  // Without them, the path is the host's, and nobody comes here.
+  if (keys === undefined) throw new Error('There are no stored API keys');
+  const { answerKeys } = await import('./key-operations.ts');
+  return answerKeys(keys, operation, call, account, headers);
+}
+
 /** What a key must be for. A generation may be looked at by whoever made it, and by management keys. */
 function scopeOf({ name }: AccountOperation): Scope | undefined {
   if (name === 'generation') return undefined;
-  return name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
+  return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
 }
 
 /** What reads the ledger is loaded by the first request that is about it. */

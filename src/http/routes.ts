@@ -8,6 +8,7 @@ export type Operation =
   | { readonly name: 'embeddings' }
   | { readonly name: 'count_tokens' }
   | BatchOperation
+  | KeyOperation
   | LedgerOperation
   | FileOperation
   | { readonly name: 'models' }
@@ -30,10 +31,19 @@ export type FileOperation =
 /** Operations that read the ledger. */
 export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger_costs' };
 
+/** Operations on stored API keys. */
+export type KeyOperation =
+  | { readonly name: 'key_create' | 'key_list' }
+  | { readonly name: 'key_retrieve' | 'key_update' | 'key_delete' | 'key_rotate'; readonly id: string };
+
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' } | BatchOperation | FileOperation | LedgerOperation
+  | { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' }
+  | BatchOperation
+  | FileOperation
+  | KeyOperation
+  | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
@@ -44,10 +54,20 @@ export function isBatch(operation: Operation): operation is BatchOperation | Fil
   return operation.name.startsWith('batch_') || operation.name.startsWith('file_');
 }
 
+/** True for an operation on stored API keys. */
+export function isKeys(operation: Operation): operation is KeyOperation {
+  return operation.name.startsWith('key_');
+}
+
+/** True for a path that is ours only where API keys are stored. */
+export function isKeyPath(path: string): boolean {
+  return path.startsWith('/keys');
+}
+
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   const { name } = operation;
-  return !NO_CATALOG.has(name) && !isBatch(operation) && !isLedger(operation);
+  return !NO_CATALOG.has(name) && !isBatch(operation) && !isKeys(operation) && !isLedger(operation);
 }
 
 /** True for an operation that reads the ledger. */
@@ -65,7 +85,7 @@ export type Match =
   | undefined;
 
 interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly pattern: RegExp;
   readonly operation: (slug: string) => Operation;
 }
@@ -90,6 +110,12 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  { method: 'GET', pattern: /^\/keys$/, operation: () => ({ name: 'key_list' }) },
+  { method: 'POST', pattern: /^\/keys$/, operation: () => ({ name: 'key_create' }) },
+  { method: 'GET', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_retrieve', id }) },
+  { method: 'PATCH', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_update', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_delete', id }) },
+  { method: 'POST', pattern: new RegExp(`^/keys/${ID}/rotate$`), operation: (id) => ({ name: 'key_rotate', id }) },
   { method: 'GET', pattern: /^\/generation$/, operation: () => ({ name: 'generation' }) },
   { method: 'GET', pattern: /^\/ledger$/, operation: () => ({ name: 'ledger' }) },
   { method: 'GET', pattern: /^\/ledger\/costs$/, operation: () => ({ name: 'ledger_costs' }) },

@@ -1,6 +1,7 @@
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
 import type { Operation } from '../routes.ts';
+import { KEY_OPERATIONS } from './keys.ts';
 import { COSTS, COSTS_QUERY, GENERATION, GENERATION_ID, LEDGER_QUERY } from './ledger.ts';
 import {
   ANTHROPIC_VERSION,
@@ -31,8 +32,8 @@ import {
 } from './responses.ts';
 
 /** One operation of the document, and where it stands. */
-interface DocumentedOperation {
-  readonly method: 'get' | 'post' | 'delete';
+export interface DocumentedOperation {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
   readonly operation: object;
 }
@@ -187,6 +188,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches/{id}/cancel',
     operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
   },
+  ...KEY_OPERATIONS,
   generation: {
     method: 'get',
     path: '/generation',

@@ -1,0 +1,183 @@
+import type { Budget } from '../config/tables/spending.ts';
+import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/key-store.ts';
+import type { Account, Scope } from '../core/account.ts';
+import { isJsonObject, type JsonObject } from '../protocol/json.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
+import { checkContentType, errorOfBody, invalid } from './body.ts';
+import type { HttpCall, HttpHeaders, UnreadBody, WholeReply } from './exchange.ts';
+import { wholeReply } from './model-reply.ts';
+import type { KeyOperation } from './routes.ts';
+
+/** Bytes of a body about a key. */
+const MOST_BYTES = 10_000;
+const BODY_MS = 10_000;
+const DAY_SECONDS = 86_400;
+/** Seconds for which a rotated key may work: a year. */
+const MOST_OVERLAP = 366 * DAY_SECONDS;
+const MOST_NAME = 200;
+
+/** Periods of budgets by the words of the hosted service. */
+const RESETS: Readonly<Record<string, Budget['period']>> = { daily: 'day', weekly: 'week', monthly: 'month' };
+
+/**
+ * Answers the management of stored API keys (gaps 9): a client with the scope `management` manages the keys of its own
+ * account. Keys of other accounts are not there for it.
+ *
+ * @throws {@link RouterError} for everything that is wrong.
+ */
+export async function answerKeys(
+  keys: KeyManagement,
+  operation: KeyOperation,
+  call: HttpCall,
+  account: Account,
+  before: HttpHeaders,
+): Promise<WholeReply> {
+  // No cache on the way may keep a key.
+  const headers = { ...before, 'cache-control': 'no-store' };
+  switch (operation.name) {
+    case 'key_list': {
+      const after = new URLSearchParams(call.query).get('after') ?? undefined;
+      if (after !== undefined && !/^[0-9a-f]{64}$/.test(after)) throw wrong('after', 'must be the hash of a key');
+      const found = await keys.list({ account: account.id, after });
+      return wholeReply({ data: found.map(cardOf) }, headers);
+    }
+    case 'key_create': {
+      const made = await keys.create(wantedBy(account, await bodyOf(call)));
+      return { ...wholeReply({ data: cardOf(made.stored), key: made.key }, headers), status: 201 };
+    }
+    case 'key_retrieve':
+      return wholeReply({ data: cardOf(await own(keys, operation.id, account)) }, headers);
+    case 'key_update': {
+      const { hash, account: stored } = await own(keys, operation.id, account);
+      const changed = await keys.update(hash, changesBy(stored, await bodyOf(call)));
+      return wholeReply({ data: cardOf(changed) }, headers);
+    }
+    case 'key_rotate': {
+      const { hash } = await own(keys, operation.id, account);
+      const { overlap_seconds: seconds = DAY_SECONDS } = await bodyOf(call);
+      if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MOST_OVERLAP)) {
+        throw wrong('overlap_seconds', `must be a number of seconds from 0 to ${MOST_OVERLAP}`);
+      }
+      const made = await keys.rotate(hash, seconds * 1_000);
+      return { ...wholeReply({ data: cardOf(made.stored), key: made.key }, headers), status: 201 };
+    }
+    case 'key_delete': {
+      const { hash } = await own(keys, operation.id, account);
+      await keys.revoke(hash);
+      return wholeReply({ deleted: true }, headers);
+    }
+  }
+}
+
+/** A key of the account. One of another account is as unknown as one that never was. */
+async function own(keys: KeyManagement, hash: string, account: Account): Promise<StoredKey> {
+  const found = await keys.find(hash);
+  if (found === undefined || found.account.id !== account.id) {
+    throw new RouterError({ status: 404, errorType: 'not_found', message: 'There is no API key with this hash here' });
+  }
+  return found;
+}
+
+/** A key of the account, with all that it may and may not. Provider keys are not copied to where others may read them. */
+function wantedBy(account: Account, body: JsonObject): NewKey {
+  const { keyId: _, keyBudget: __, scopes: ___, providerKeys: ____, ...shared } = account;
+  const { expiresAt, ...named } = namedBy(body);
+  return { ...named, ...(expiresAt != null && { expiresAt }), account: { ...shared, ...givenBy(body, undefined) } };
+}
+
+function changesBy(before: Account, body: JsonObject): KeyChanges {
+  const { disabled } = body;
+  if (disabled !== undefined && typeof disabled !== 'boolean') throw wrong('disabled', 'must be true or false');
+  const given = givenBy(body, before.keyBudget);
+  const changed = Object.keys(given).length > 0 && { account: { ...before, ...given } };
+  return { ...namedBy(body), ...(disabled !== undefined && { disabled }), ...changed };
+}
+
+function namedBy({ name, expires_at: expires }: JsonObject): Pick<KeyChanges, 'name' | 'expiresAt'> {
+  if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > MOST_NAME)) {
+    throw wrong('name', `must be a text of 1 to ${MOST_NAME} characters`);
+  }
+  const at = typeof expires === 'string' ? Date.parse(expires) : Number.NaN;
+  if (expires != null && Number.isNaN(at))
+    throw wrong('expires_at', 'must be a time such as 2027-01-01T00:00:00Z, or null');
+  return {
+    ...(name !== undefined && { name }),
+    ...(expires !== undefined && { expiresAt: expires === null ? null : at }),
+  };
+}
+
+/** Scopes and budget of a key, as far as the body says something about them. */
+function givenBy({ limit, limit_reset: reset, scopes }: JsonObject, before: Budget | undefined): Partial<Account> {
+  const scoped = scopes === undefined ? {} : { scopes: scopesIn(scopes) };
+  if (limit === undefined && reset === undefined) return scoped;
+  if (limit != null && typeof limit !== 'number') throw wrong('limit', 'must be US dollars, or null');
+  if (reset != null && (typeof reset !== 'string' || !Object.hasOwn(RESETS, reset))) {
+    throw wrong('limit_reset', 'must be daily, weekly, monthly, or null');
+  }
+  const limitUsd = limit === undefined ? before?.limitUsd : (limit ?? undefined);
+  const period = reset === undefined ? before?.period : RESETS[reset ?? ''];
+  if (limitUsd === undefined) {
+    if (reset != null) throw wrong('limit_reset', 'needs a limit');
+    return { ...scoped, keyBudget: undefined };
+  }
+  const keyBudget = { limitUsd, ...(period && { period }) };
+  for (const { problem } of ACCOUNT_OPTIONS.keyBudget(keyBudget, 'limit')) throw wrong('limit', problem);
+  return { ...scoped, keyBudget };
+}
+
+function scopesIn(scopes: unknown): readonly Scope[] {
+  const known = Array.isArray(scopes) ? scopes.filter((one) => one === 'inference' || one === 'management') : [];
+  if (!Array.isArray(scopes) || known.length !== scopes.length || known.length === 0) {
+    throw wrong('scopes', 'must be a list of "inference" and "management"');
+  }
+  return [...new Set(known)];
+}
+
+/** A key as the hosted service shows it. */
+function cardOf({ hash, name, label, account, disabled, createdAt, updatedAt, expiresAt }: StoredKey): JsonObject {
+  const { limitUsd, period } = account.keyBudget ?? {};
+  const reset = Object.entries(RESETS).find(([, one]) => one === period)?.[0];
+  return {
+    hash,
+    name,
+    label,
+    disabled,
+    limit: limitUsd ?? null,
+    limit_reset: reset ?? null,
+    scopes: [...(account.scopes ?? ['inference'])],
+    created_at: new Date(createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+    expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+  };
+}
+
+async function readBytes(body: UnreadBody): Promise<Uint8Array> {
+  try {
+    return await body.collect(MOST_BYTES, BODY_MS);
+  } catch (error) {
+    throw errorOfBody(error, MOST_BYTES);
+  }
+}
+
+async function bodyOf(call: HttpCall): Promise<JsonObject> {
+  checkContentType(call);
+  if (call.body.type === 'parsed') return objectIn(call.body.value ?? {});
+  const bytes = await readBytes(call.body);
+  const text = new TextDecoder().decode(bytes).trim();
+  if (text === '') return {};
+  try {
+    return objectIn(JSON.parse(text));
+  } catch (error) {
+    throw RouterError.isInstance(error) ? error : wrong('the request body', 'must be a JSON object');
+  }
+}
+
+function wrong(path: string, problem: string): RouterError {
+  return invalid(`${path} ${problem}`);
+}
+
+function objectIn(value: unknown): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw wrong('the request body', 'must be a JSON object');
+}

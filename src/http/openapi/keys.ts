@@ -1,0 +1,133 @@
+import type { KeyOperation } from '../routes.ts';
+import type { DocumentedOperation } from './operations.ts';
+import { COMMON_ERRORS, described, errors } from './responses.ts';
+
+const TEXT = { type: 'string' } as const;
+const TIME = { type: 'string', format: 'date-time' } as const;
+const HASH = { ...TEXT, pattern: '^[0-9a-f]{64}$' } as const;
+const LIMIT = { type: ['number', 'null'], minimum: 0 } as const;
+const RESET = { enum: ['daily', 'weekly', 'monthly', null] } as const;
+const SCOPES = { type: 'array', items: { enum: ['inference', 'management'] }, minItems: 1 } as const;
+
+/** Query of `GET /keys`. */
+const KEYS_QUERY = [
+  { name: 'after', in: 'query', description: '`hash` of the last key of the page before.', schema: HASH },
+] as const;
+
+/** A key in a path. */
+const KEY_PATH = [
+  { name: 'hash', in: 'path', required: true, description: 'SHA-256 of the key, in hexadecimal digits.', schema: HASH },
+] as const;
+
+const CARD = {
+  type: 'object',
+  required: ['hash', 'name', 'label', 'disabled', 'limit', 'limit_reset', 'scopes', 'created_at', 'expires_at'],
+  properties: {
+    hash: HASH,
+    name: TEXT,
+    label: { ...TEXT, description: 'The beginning and the end of the key.' },
+    disabled: { type: 'boolean' },
+    limit: { ...LIMIT, description: 'US dollars that may be spent with the key.' },
+    limit_reset: { ...RESET, description: 'When `limit` begins anew; null for never.' },
+    scopes: SCOPES,
+    created_at: TIME,
+    updated_at: TIME,
+    expires_at: { type: ['string', 'null'], format: 'date-time' },
+  },
+} as const;
+
+function object(properties: Readonly<Record<string, object>>): object {
+  return { type: 'object', required: Object.keys(properties), properties };
+}
+
+/** Answers about keys. */
+const ONE_KEY = object({ data: CARD });
+/** The only answers in which a key itself stands. */
+const NEW_KEY = object({ data: CARD, key: { ...TEXT, description: 'The key. It is not shown again.' } });
+const KEY_LIST = object({ data: { type: 'array', items: CARD, maxItems: 100 } });
+const DELETED_KEY = object({ deleted: { const: true } });
+
+const FIELDS = {
+  name: { ...TEXT, minLength: 1, maxLength: 200 },
+  limit: LIMIT,
+  limit_reset: RESET,
+  scopes: SCOPES,
+  expires_at: { type: ['string', 'null'], format: 'date-time' },
+};
+
+function bodyOf(properties: Readonly<Record<string, object>>): object {
+  return { requestBody: { content: { 'application/json': { schema: { type: 'object', properties } } } } };
+}
+
+/** Bodies of requests about keys. */
+const CREATE_KEY_BODY = bodyOf(FIELDS);
+const UPDATE_KEY_BODY = bodyOf({ ...FIELDS, disabled: { type: 'boolean' } });
+const ROTATE_KEY_BODY = bodyOf({
+  overlap_seconds: { type: 'number', minimum: 0, description: 'How long the old key still works. Default a day.' },
+});
+
+const ERRORS = [...COMMON_ERRORS, 401, 403, 408, 409, 413, 415] as const;
+
+function manages(
+  operationId: string,
+  summary: string,
+  answer: { readonly status?: 200 | 201; readonly schema: object },
+  more: object = {},
+): object {
+  const { status = 200, schema } = answer;
+  return {
+    operationId,
+    summary: `${summary} For management keys, where API keys are stored.`,
+    ...more,
+    responses: { [status]: described('What became of it.', schema), ...errors(ERRORS, 'Error') },
+  };
+}
+
+/** Operations on stored API keys. */
+export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOperation>> = {
+  key_list: {
+    method: 'get',
+    path: '/keys',
+    operation: manages(
+      'listKeys',
+      'List the API keys of the account.',
+      { schema: KEY_LIST },
+      { parameters: KEYS_QUERY },
+    ),
+  },
+  key_create: {
+    method: 'post',
+    path: '/keys',
+    operation: manages('createKey', 'Make an API key.', { status: 201, schema: NEW_KEY }, CREATE_KEY_BODY),
+  },
+  key_retrieve: {
+    method: 'get',
+    path: '/keys/{hash}',
+    operation: manages('getKey', 'Get an API key.', { schema: ONE_KEY }, { parameters: KEY_PATH }),
+  },
+  key_update: {
+    method: 'patch',
+    path: '/keys/{hash}',
+    operation: manages(
+      'updateKey',
+      'Change an API key; what is left out stays.',
+      { schema: ONE_KEY },
+      { parameters: KEY_PATH, ...UPDATE_KEY_BODY },
+    ),
+  },
+  key_rotate: {
+    method: 'post',
+    path: '/keys/{hash}/rotate',
+    operation: manages(
+      'rotateKey',
+      'Make an API key in the place of another one, which works for a while.',
+      { status: 201, schema: NEW_KEY },
+      { parameters: KEY_PATH, ...ROTATE_KEY_BODY },
+    ),
+  },
+  key_delete: {
+    method: 'delete',
+    path: '/keys/{hash}',
+    operation: manages('deleteKey', 'Revoke an API key at once.', { schema: DELETED_KEY }, { parameters: KEY_PATH }),
+  },
+};
