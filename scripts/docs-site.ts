@@ -19,10 +19,12 @@ rmSync(site, { recursive: true, force: true });
 cpSync(join(root, 'docs'), pages, { recursive: true, filter: (path) => !path.endsWith('.vitepress') });
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const first = readme.replaceAll(/\]\((?!\w+:)([^)#]+)/g, (_, path: string) =>
-  path.startsWith('docs/') ? `](./${path.slice('docs/'.length)}` : `](../${path}`,
-);
-writeFileSync(join(pages, 'index.md'), first);
+writeFileSync(join(pages, 'index.md'), readme);
+for (const name of readdirSync(pages, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.md'))) {
+  const file = join(pages, name);
+  const text = withMarkdownPictures(readFileSync(file, 'utf8'));
+  writeFileSync(file, name === 'index.md' ? fromDocs(text) : text);
+}
 
 execFileSync(process.execPath, [join(root, 'scripts/api-report.ts'), '--models', models], { stdio: 'inherit' });
 mkdirSync(join(pages, 'api'));
@@ -42,4 +44,20 @@ for (const temporary of [pages, models]) rmSync(temporary, { recursive: true, fo
 
 function specifierOf(name: string): string {
   return name === 'signalbox' ? name : `signalbox/${name}`;
+}
+
+/** Pictures for light and dark, which GitHub reads as HTML, in their light form. */
+function withMarkdownPictures(text: string): string {
+  return text.replaceAll(/<picture>[\s\S]*?<\/picture>/g, (picture) => {
+    const [, alt = ''] = /<img[^>]*\balt="([^"]*)"/.exec(picture) ?? [];
+    const [, source = ''] = /<img[^>]*\bsrc="([^"]*)"/.exec(picture) ?? [];
+    return `![${alt}](${source})`;
+  });
+}
+
+/** Links of the README, as they are from within `docs/`. */
+function fromDocs(text: string): string {
+  return text.replaceAll(/\]\((?!\w+:)([^)#]+)/g, (_, path: string) =>
+    path.startsWith('docs/') ? `](./${path.slice('docs/'.length)}` : `](../${path}`,
+  );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { apiPage, type ApiItem } from '../scripts/docs-site/api-page.ts';
 
-const text = (written: string): ApiItem['excerptTokens'] => [{ text: written }];
+const text = (written: string): NonNullable<ApiItem['excerptTokens']> => [{ text: written }];
 
 function pageOf(...members: readonly ApiItem[]): string {
   return apiPage('signalbox/one', { kind: 'Package', members: [{ kind: 'EntryPoint', members }] });

@@ -15,7 +15,11 @@ export interface ApiItem {
 export function apiPage(specifier: string, model: ApiItem): string {
   const exported = (model.members ?? []).flatMap((entry) => entry.members ?? []);
   // Overloads and types that share a name with a value are under one heading.
-  const byName = Map.groupBy(exported, ({ name = '' }) => name);
+  const byName = new Map<string, ApiItem[]>();
+  for (const item of exported) {
+    const { name = '' } = item;
+    byName.set(name, [...(byName.get(name) ?? []), item]);
+  }
   const sections = [...byName].map(([name, items]) => `## ${name}\n\n${items.map(sectionOf).join('\n\n')}`);
   return `---\neditLink: false\n---\n\n# ${specifier}\n\n${sections.join('\n\n')}\n`;
 }

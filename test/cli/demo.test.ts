@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../src/cli/main.ts';
 import { runIn } from '../support/command.ts';
@@ -7,13 +8,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 async function startDemo(): Promise<{ readonly lines: readonly string[]; readonly stop: () => Promise<number> }> {
   const lines: string[] = [];
   const stopping = new AbortController();
-  const ready = Promise.withResolvers<void>();
+  const events = new EventEmitter();
+  const ready = once(events, 'ready');
   const code = runCommand(['demo', '--port', '0'], {
     print(line) {
       lines.push(line);
-      if (line.startsWith('Try: ')) ready.resolve();
+      if (line.startsWith('Try: ')) events.emit('ready');
     },
-    complain: (line) => ready.reject(new Error(line)),
+    complain: (line) => events.emit('error', new Error(line)),
     progress: () => {},
     wait: () => Promise.resolve(),
     // A key in the environment must make no difference: the demo calls nobody.
@@ -22,7 +24,7 @@ async function startDemo(): Promise<{ readonly lines: readonly string[]; readonl
     now: () => 0,
     stop: stopping.signal,
   });
-  await ready.promise;
+  await ready;
   return {
     lines,
     stop() {
