@@ -56,7 +56,10 @@ describe('the README', () => {
       // Every block gets a port of its own, whatever the reader would choose.
       writeFileSync(file, block.replaceAll('3000', String(0)) + END);
       const kind = /listen\(/.test(block) ? 'server' : 'script';
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [file, kind], { cwd: root, timeout: 18_000 });
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [file, kind], {
+        cwd: root,
+        timeout: 18_000,
+      });
       expect(stderr.replace(/signalbox: .*\n/g, '')).toBe('');
       const shown = shownAfter(block);
       if (shown !== undefined) expect(stdout).toBe(shown);

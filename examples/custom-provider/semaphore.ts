@@ -92,7 +92,7 @@ function encodeContent(content: Message['content'], path: string): string {
   return texts.join('\n');
 }
 
-/** A whole answer says at once what a stream says in events, so both are read by the same code. */
+/** A non-streaming response says at once what a stream says in events, so both are read by the same code. */
 function decodeWhole(body: string, context: ErrorContext): DecodedResult {
   const answer = readJsonAnswer(body, 'words');
   if (!answer.ok) return answer;

@@ -152,7 +152,7 @@ describe('signalbox serve', () => {
     expect([taken.code, taken.complained]).toEqual([
       1,
       [
-        `signalbox serve: Cannot listen at 127.0.0.1:${port}: somebody else listens there. Choose another --port or --host.`,
+        `signalbox serve: Cannot listen at 127.0.0.1:${port}: another program listens there. Choose another --port or --host.`,
       ],
     ]);
     const wrong = await runIn(folder, 'serve', '--port', 'http');

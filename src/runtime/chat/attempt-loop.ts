@@ -201,17 +201,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       ...accountOf(this.#services, this.request, made, end, reserved),
     };
     this.#attempts.push(ended);
-    this.#places.end(
-      made.call,
-      made.endpoint,
-      made.startedAt,
-      'facts' in end ? end.facts.usage.total_tokens : undefined,
-    );
-    settleAttempt(this.#services, this, ended, made, 'facts' in end ? end.facts : undefined);
-    if ('facts' in end) {
-      const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
-      learnTokens(this.#services, sent, made.endpoint, end.facts.usage);
-    }
+    const facts = 'facts' in end ? end.facts : undefined;
+    this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
+    settleAttempt(this.#services, this, ended, made, facts);
+    const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
+    if (facts !== undefined) learnTokens(this.#services, sent, made.endpoint, facts.usage);
     return ended;
   }
 
