@@ -121,14 +121,14 @@ class Reader implements StreamDecoder {
     if (isJsonObject(value)) this.read(event, value, pieces);
   }
 
-  /** The server sent a whole answer although a stream was asked for. */
+  /** The server sent a non-streaming response although a stream was asked for. */
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeWhole(text, this.#context);
     if (decoded.ok) pieces.push(...scatter(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 
-  /** Nothing is held back. A stream without its `end` has no finish; by that the router knows that it broke off. */
+  /** Nothing is held back. A stream without its `end` has no finish; by that the router knows that it ended early. */
   end(): void {}
 
   read(event: string, { problem, think, say, ended, counted, ...use }: Json, pieces: StreamPiece[]): void {
