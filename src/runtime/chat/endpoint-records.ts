@@ -86,6 +86,8 @@ export class EndpointRecords {
   readonly #pacer: PacerPolicy | undefined;
   readonly #silence: SilencePolicy | undefined;
   readonly #environment: Environment;
+  /** When the process ran again after it had stood still. */
+  #ranAgainAt = -Infinity;
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
@@ -259,6 +261,11 @@ export class EndpointRecords {
     this.#load(endpoint).lastSuccessAt = this.#environment.now();
   }
 
+  /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
+  stalled(): void {
+    this.#ranAgainAt = this.#environment.now();
+  }
+
   /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
   silence(endpoint: Endpoint): number {
     const load = this.#loads.get(endpoint.id);
@@ -267,9 +274,10 @@ export class EndpointRecords {
     const calls: WaitingCall[] = [];
     for (const { startedAt, kind } of load.running) {
       const usual = this.usual(endpoint, kind);
-      if (usual !== undefined) calls.push({ ageMs: now - startedAt, usual });
+      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual });
     }
-    return silenceOf(calls, now - load.lastSuccessAt, this.#silence, this.#adaptive.speed);
+    const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);
+    return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
   }
 
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */

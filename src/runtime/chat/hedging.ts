@@ -168,8 +168,17 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
    * result ends that.
    */
   #lookForSilence(flights: readonly Flight<Call, Result>[]): () => void {
-    const { environment } = this.#own.services;
+    const { environment, records } = this.#own.services;
+    let dueAt = environment.now() + LOOK_AGAIN_MS;
     const look = (): void => {
+      const isLate = environment.now() - dueAt > LOOK_AGAIN_MS;
+      dueAt = environment.now() + LOOK_AGAIN_MS;
+      // Where the process itself stood still, answers may be here that nobody has read.
+      if (isLate) {
+        records.stalled();
+        timer = environment.setTimer(look, LOOK_AGAIN_MS);
+        return;
+      }
       const inVain = flights.every((flight) => this.#waitsInVain(flight)) && this.#stepBeside(...flights) !== undefined;
       if (inVain) for (const { call } of flights) call.giveUp(SILENT);
       else timer = environment.setTimer(look, LOOK_AGAIN_MS);

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../src/catalog/endpoint.ts';
+import { resolveConfig } from '../../src/config/resolve-config.ts';
+import { EndpointRecords } from '../../src/runtime/chat/endpoint-records.ts';
+import { boundedMap } from '../../src/storage/memory.ts';
+import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
+import { instant } from '../support/simulated.ts';
+
+/** Records of an endpoint that has answered twenty calls in 100 ms each. */
+async function known() {
+  const environment = fakeEnvironment();
+  const router = resolveConfig({ providers: [instant({ environment })], environment });
+  const records = new EndpointRecords(boundedMap(10), router, environment);
+  const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
+  for (let call = 0; call < 20; call += 1) {
+    const generation = records.started(endpoint);
+    await environment.advance(100);
+    records.ended(endpoint, { ok: true, generation }, { latencyMs: 100, inOnePiece: true });
+    records.answered(endpoint);
+  }
+  const wait = () => records.waiting(endpoint, { startedAt: environment.now(), kind: 'whole', onSilence: () => {} });
+  return { environment, records, endpoint, wait };
+}
+
+describe('an endpoint that is silent', () => {
+  it('is taken for one that hangs', async () => {
+    const { environment, records, endpoint, wait } = await known();
+    for (let call = 0; call < 5; call += 1) wait();
+    await environment.advance(10_000);
+    expect(records.checkSilence(endpoint)).toBe(true);
+  });
+
+  it('is not, where the process itself stood still, until it has been silent since', async () => {
+    const { environment, records, endpoint, wait } = await known();
+    for (let call = 0; call < 5; call += 1) wait();
+    await environment.advance(10_000);
+    records.stalled();
+    expect(records.checkSilence(endpoint)).toBe(false);
+    await environment.advance(500);
+    expect(records.checkSilence(endpoint)).toBe(false);
+    await environment.advance(30_000);
+    expect(records.checkSilence(endpoint)).toBe(true);
+  });
+});
