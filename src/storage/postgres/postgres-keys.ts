@@ -2,9 +2,7 @@ import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow } from '../key-rows.ts';
 import { storable } from '../stored-rows.ts';
-import { PostgresDatabase } from './database.ts';
-import { openPool } from './driver.ts';
-import { checkOptions, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './postgres-storage.ts';
+import { checkOptions, databaseAt, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './postgres-storage.ts';
 import { numbered } from './statements.ts';
 
 /** Options of {@link postgresKeys}. Either `pool` or `connectionString` says where the database is. */
@@ -59,16 +57,8 @@ function statementsOf(schema: string) {
 export function postgresKeys(options: PostgresKeysOptions): KeyStore {
   checkShape<PostgresKeysOptions>(OPTIONS, options, 'postgresKeys');
   checkOptions(options, 'postgresKeys');
-  const { pool, connectionString = '', schema = 'signalbox_keys', connections = 10, migrate: allowed = true } = options;
-  const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000 } = options;
-  const database = new PostgresDatabase({
-    openPool: () =>
-      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    statements: statementsOf(quoted(schema)),
-    statementTimeoutMs,
-    connectTimeoutMs,
-    endsPool: pool === undefined,
-  });
+  const { schema = 'signalbox_keys', migrate: allowed = true } = options;
+  const database = databaseAt(options, statementsOf(quoted(schema)));
   let opening: Promise<void> | undefined;
 
   /** The table is made by the first use; one that fails is tried again by the next. */

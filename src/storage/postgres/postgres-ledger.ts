@@ -15,13 +15,13 @@ import {
   recordOfRow,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
-import { PostgresDatabase, type Values } from './database.ts';
-import { openPool } from './driver.ts';
+import type { PostgresDatabase, Values } from './database.ts';
 import {
   checkOptions,
   migrate,
   OPTIONS as STORAGE_OPTIONS,
   type PostgresStorageOptions,
+  databaseAt,
   quoted,
 } from './postgres-storage.ts';
 import { numbered, type Statement } from './statements.ts';
@@ -153,23 +153,15 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   checkShape<PostgresLedgerOptions>(OPTIONS, options, 'postgresLedger');
   checkOptions(options, 'postgresLedger');
   const {
-    pool,
-    connectionString = '',
     schema = 'signalbox_ledger',
     connections = 4,
     migrate: allowed = true,
+    keepDays = DEFAULT_KEEP_DAYS,
   } = options;
-  const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000, keepDays = DEFAULT_KEEP_DAYS } = options;
   checkKeepDays(keepDays);
   const texts = Object.entries(statementsOf(quoted(schema)));
-  const database = new PostgresDatabase<Name>({
-    openPool: () =>
-      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    statements: Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>,
-    statementTimeoutMs,
-    connectTimeoutMs,
-    endsPool: pool === undefined,
-  });
+  const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
+  const database = databaseAt<Name>({ ...options, connections }, statements);
   let opening: Promise<void> | undefined;
   let purgedAt = -Infinity;
 

@@ -7,7 +7,7 @@ import { openPool, type PostgresPool } from './driver.ts';
 import { filesOf } from './files.ts';
 import { draftsOf, recordsOf, storedNumber } from './records.ts';
 import { itemsOf, tasksOf } from './items.ts';
-import { statementsOf } from './statements.ts';
+import { type Statement, statementsOf } from './statements.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -51,6 +51,27 @@ export async function migrate<Name extends string>(
     }
     await expectUsable(query, schema, columns, latest, Math.max(from, latest));
   }, MIGRATION_TIMEOUT_MS);
+}
+
+/** The database that options name, with the statements for its tables. Nothing is opened before it is used. */
+export function databaseAt<Name extends string>(
+  {
+    pool,
+    connectionString = '',
+    connections = 10,
+    statementTimeoutMs = 10_000,
+    connectTimeoutMs = 4_000,
+  }: Omit<PostgresStorageOptions, 'schema' | 'migrate'>,
+  statements: Readonly<Record<Name, Statement>>,
+): PostgresDatabase<Name> {
+  return new PostgresDatabase<Name>({
+    openPool: () =>
+      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
+    statements,
+    statementTimeoutMs,
+    connectTimeoutMs,
+    endsPool: pool === undefined,
+  });
 }
 
 /** The name of a schema as it appears in statements, where some plain names mean something else. */
@@ -254,16 +275,8 @@ export interface PostgresStorageOptions {
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
   checkOptions(options, 'postgresStorage');
-  const { pool, connectionString = '', schema = 'signalbox', connections = 10, migrate: allowed = true } = options;
-  const { statementTimeoutMs = 10_000, connectTimeoutMs = 4_000 } = options;
-  const database = new PostgresDatabase({
-    openPool: () =>
-      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    statements: statementsOf(quoted(schema)),
-    statementTimeoutMs,
-    connectTimeoutMs,
-    endsPool: pool === undefined,
-  });
+  const { schema = 'signalbox', migrate: allowed = true } = options;
+  const database = databaseAt(options, statementsOf(quoted(schema)));
   const files = filesOf(database);
   const tasks = tasksOf(database);
   return {
