@@ -54,7 +54,7 @@ export function buildServices(
     defaultModel: config.defaultModel,
     presets: config.presets,
     ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
-    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && !Array.isArray(alias)),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
