@@ -9,6 +9,7 @@ import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins } from '../runtime/chat/known-origins.ts';
+import { MirrorsOnUse } from '../runtime/chat/mirrors-on-use.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
@@ -111,6 +112,7 @@ export function buildServices(
       running?.config.usage === config.usage && before
         ? before.responses
         : new Responses(config.usage.responses, environment, events),
+    mirrors: before?.mirrors ?? new MirrorsOnUse(),
     endUsers: before?.endUsers ?? new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,

@@ -122,7 +122,9 @@ export class ChatService {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
     const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
+      andThen(planPrepared(this.#services, admitted), (planned) =>
+        this.#services.mirrors.after(this.#services, execute(this.#services, planned, caller.signal)),
+      );
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
     return andThen(started, (one) =>
       andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),

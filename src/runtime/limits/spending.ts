@@ -12,7 +12,7 @@ import type { BudgetDecision, BudgetKeeper } from '../../contracts/budget-keeper
 import { type EventHub, warn } from '../chat/events.ts';
 
 /** What budgets look at in a request. */
-type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session'>;
+type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session' | 'within'>;
 
 /** How budgets are held. */
 export interface SpendingPolicy extends TaggedBudgets {
@@ -107,6 +107,8 @@ export class Spending {
   }
 
   #budgetsOfRequest(request: Tagged): readonly HeldBudget[] {
+    // What copies cost counts to the budget of their mirror alone.
+    if (request.within?.mirror !== undefined) return this.#budgetsOf(request.account);
     const tags = tagsOf(this.#policy, request).map(({ key, value, limits }) => ({
       ...held(key === undefined ? 'session' : 'tag', limits),
       tag: { key, value },

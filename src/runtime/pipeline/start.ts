@@ -38,6 +38,7 @@ import { AnsweredExecution } from './answered-execution.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
 import { TransformedCall } from './transformed-call.ts';
+import { withoutMirror } from '../../core/normalize/mirror.ts';
 import { filterCandidates, type FilteredCandidates } from '../../core/pipeline/filter-candidates.ts';
 
 /** A request that has passed all checks, and who takes part in it. */
@@ -59,17 +60,19 @@ export interface PreparedRequest {
  */
 export function preparePipeline(
   services: RuntimeServices,
-  request: NormalizedRequest,
+  normalized: NormalizedRequest,
   body: ChatRequest,
   own: unknown = body,
 ): PreparedRequest {
   const { registry } = services;
-  const chosen = choosePlugins(request, {
+  const chosen = choosePlugins(normalized, {
     registry,
     pathOf: (id) => pathOfPlugin(body, id),
-    inner: (request.within?.depth ?? 0) > 0,
+    inner: (normalized.within?.depth ?? 0) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
+  // A copy would go without what they do, a guardrail for example; and what they do may have effects.
+  const request = chosen.value.length === 0 ? normalized : withoutMirror(normalized);
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
