@@ -26,7 +26,7 @@ async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
       slug,
       baseURL: upstream.baseURL,
       apiKey: 'sk-1',
-      models: { [`${slug}/model`]: { price: { prompt: 1, completion: 2 }, upstreamModel: 'm', parameters: ['tools'] } },
+      models: { [`${slug}/model`]: { price: { prompt: 1, completion: 2 }, upstreamModel: 'm', parameters: ['tools', 'max_tokens'] } },
     });
   const routers: Router[] = [];
   const facts: RequestFacts[] = [];
@@ -100,7 +100,7 @@ describe('a request that is copied to a candidate', () => {
     expect(text).toContain('main');
     expect(text).not.toContain('candidate');
     await scene.copied(1);
-    expect(scene.candidate.requests[0]?.body).toMatchObject({ messages: USER, max_completion_tokens: 9 });
+    expect(scene.candidate.requests[0]?.body).toMatchObject({ messages: USER, max_tokens: 9 });
     expect(scene.candidate.requests[0]?.body['stream'] ?? false).toBe(false);
     await expect.poll(() => scene.copies()).toHaveLength(1);
     const [copy] = await scene.copies();
@@ -127,10 +127,10 @@ describe('a request that is copied to a candidate', () => {
   });
 
   it('costs its caller nothing, and takes nothing of its limits', async () => {
-    const account = { id: 'team', budget: { limitUsd: 0.000_055 }, rateLimits: { requestsPerMinute: 2 } };
-    await using scene = await open({}, { budgets: { tags: { team: { limitUsd: 0.000_055 } } } });
+    const account = { id: 'team', budget: { limitUsd: 0.000_075 }, rateLimits: { requestsPerMinute: 2 } };
+    await using scene = await open({}, { budgets: { tags: { team: { limitUsd: 0.000_075 } } } });
     const request = { ...BODY, max_tokens: 5, metadata: { team: 'a' } };
-    // Each reserves some 0.00003 USD and costs 0.00002: with its copy, the first would leave too little for the second.
+    // Each reserves some 0.00005 USD and costs 0.00002: with its copy, the first would leave too little for the second.
     await scene.router.chat(request as never, { account });
     await scene.copied(1);
     await expect.poll(() => scene.copies()).toHaveLength(1);
@@ -235,8 +235,8 @@ describe('requests of which more comes than an answer', () => {
 
 describe('copies', () => {
   it('end with their budget, on all instances that share its state, and requests go on', async () => {
-    // Pays for two copies: each reserves some 0.00003 USD, and costs 0.00002.
-    const budget = { limitUsd: 0.000_055, period: 'day' as const };
+    // Pays for two copies: each reserves some 0.00005 USD, and costs 0.00002.
+    const budget = { limitUsd: 0.000_075, period: 'day' as const };
     await using scene = await open({ budget }, { state: memoryStore() });
     const { state } = scene.router.internals.config;
     const other = scene.make({ state });

@@ -72,7 +72,8 @@ export class Mirrors {
       // What it came to has been noted where it was settled.
       if (!RouterError.isInstance(error) || error.status !== 402) return;
       this.#restsUntil.set(choice.alias, environment.now() + REST_MS);
-      services.tellNotice(`Nothing is copied for the alias "${choice.alias}" for a minute: ${error.message}`);
+      const why = `its budget does not pay for a copy (${error.message})`;
+      services.tellNotice(`Nothing is copied for the alias "${choice.alias}" for a minute: ${why}`);
     }
   }
 }
