@@ -269,7 +269,7 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['response cache', record.cache],
     ['session', record.session],
     [
-      'made by',
+      record.mirror === undefined ? 'made by' : 'copy, shown to nobody, of',
       record.parent === undefined ? undefined : <a href={addressOf('requests', record.parent)}>{record.parent}</a>,
     ],
     [

@@ -106,7 +106,8 @@ function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
 }
 
 function rowOf(record: LedgerRecord): LiveRow {
-  const { id, at, account, requested, model, provider, stream, parent, tags, duration_ms, status, error_type } = record;
+  const { id, at, account, requested, model, provider, stream, parent, mirror, tags } = record;
+  const { duration_ms, status, error_type } = record;
   return {
     id,
     at,
@@ -116,6 +117,7 @@ function rowOf(record: LedgerRecord): LiveRow {
     provider,
     stream,
     parent,
+    mirror,
     tags,
     duration_ms,
     status,

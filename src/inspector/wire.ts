@@ -36,8 +36,10 @@ export interface LiveRow {
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly stream: boolean;
-  /** Id of the request whose plugin or tool made this one. */
+  /** Id of the request whose plugin or tool made this one, or that this one is a copy of. */
   readonly parent?: string | undefined;
+  /** Alias whose mirror this is: a copy for a candidate. */
+  readonly mirror?: string | undefined;
   readonly tags?: Readonly<Record<string, string>> | undefined;
   readonly attempts: readonly LiveAttempt[];
   /** Absent while it runs. */
