@@ -50,7 +50,10 @@ export async function answerKeys(
   switch (operation.name) {
     case 'key_current': {
       const hash = await sha256(keyOf(call) ?? '');
-      return wholeReply({ data: currentCard(account, await keys.find(hash), await amountsOf(account, spending)) }, headers);
+      return wholeReply(
+        { data: currentCard(account, await keys.find(hash), await amountsOf(account, spending)) },
+        headers,
+      );
     }
     case 'key_list': {
       const after = new URLSearchParams(call.query).get('after') ?? undefined;

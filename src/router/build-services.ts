@@ -103,12 +103,7 @@ export function buildServices(
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
-    spending: new Spending(
-      config.usage.keeper,
-      config.usage.spending,
-      events,
-      config.authenticate?.keys !== undefined,
-    ),
+    spending: new Spending(config.usage.keeper, config.usage.spending, events, config.authenticate?.keys !== undefined),
     ledger:
       before?.ledger ??
       (config.ledger &&

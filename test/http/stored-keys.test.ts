@@ -98,48 +98,45 @@ function clock(): { readonly now: () => number; readonly pass: (ms: number) => v
 }
 
 describe('an API key in a store', () => {
-  it.each(Object.keys(MOUNTS))(
-    'is made, used, listed, changed, rotated and revoked over HTTP: %s',
-    async (mount) => {
-      const { now, pass } = clock();
-      const { call, chat } = await serve({ store: memoryKeys(), now }, {}, mount);
-      const made = await call(BOSS, 'POST', '/keys', { name: 'Build', expires_at: '2027-06-01T00:00:00Z' });
-      expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
-      expect(made.key).toMatch(/^sk-sb-[0-9a-f]{48}$/);
-      expect(made.data).toMatchObject({
-        name: 'Build',
-        label: `${made.key.slice(0, 8)}…${made.key.slice(-4)}`,
-        disabled: false,
-        limit: null,
-        limit_reset: null,
-        scopes: ['inference'],
-        expires_at: '2027-06-01T00:00:00.000Z',
-      });
-      const { hash } = made.data;
-      expect((await call(BOSS, 'GET', '/keys')).data).toEqual([made.data]);
-      expect((await call(BOSS, 'GET', `/keys/${hash}`)).data).toEqual(made.data);
-      expect(await chat(made.key)).toBe(200);
-      expect((await call(made.key, 'GET', '/key')).data).toMatchObject({ label: made.data['label'] });
+  it.each(Object.keys(MOUNTS))('is made, used, listed, changed, rotated and revoked over HTTP: %s', async (mount) => {
+    const { now, pass } = clock();
+    const { call, chat } = await serve({ store: memoryKeys(), now }, {}, mount);
+    const made = await call(BOSS, 'POST', '/keys', { name: 'Build', expires_at: '2027-06-01T00:00:00Z' });
+    expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
+    expect(made.key).toMatch(/^sk-sb-[0-9a-f]{48}$/);
+    expect(made.data).toMatchObject({
+      name: 'Build',
+      label: `${made.key.slice(0, 8)}…${made.key.slice(-4)}`,
+      disabled: false,
+      limit: null,
+      limit_reset: null,
+      scopes: ['inference'],
+      expires_at: '2027-06-01T00:00:00.000Z',
+    });
+    const { hash } = made.data;
+    expect((await call(BOSS, 'GET', '/keys')).data).toEqual([made.data]);
+    expect((await call(BOSS, 'GET', `/keys/${hash}`)).data).toEqual(made.data);
+    expect(await chat(made.key)).toBe(200);
+    expect((await call(made.key, 'GET', '/key')).data).toMatchObject({ label: made.data['label'] });
 
-      const off = await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: true, name: 'Old', expires_at: null });
-      expect(off.data).toMatchObject({ disabled: true, name: 'Old', expires_at: null, scopes: ['inference'] });
-      expect(await chat(made.key)).toBe(401);
-      await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: false });
-      expect(await chat(made.key)).toBe(200);
+    const off = await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: true, name: 'Old', expires_at: null });
+    expect(off.data).toMatchObject({ disabled: true, name: 'Old', expires_at: null, scopes: ['inference'] });
+    expect(await chat(made.key)).toBe(401);
+    await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: false });
+    expect(await chat(made.key)).toBe(200);
 
-      const next = await call(BOSS, 'POST', `/keys/${hash}/rotate`, { overlap_seconds: 60 });
-      expect(next.status).toBe(201);
-      expect([await chat(made.key), await chat(next.key)]).toEqual([200, 200]);
-      pass(59_999);
-      expect(await chat(made.key)).toBe(200);
-      pass(1);
-      expect([await chat(made.key), await chat(next.key)]).toEqual([401, 200]);
+    const next = await call(BOSS, 'POST', `/keys/${hash}/rotate`, { overlap_seconds: 60 });
+    expect(next.status).toBe(201);
+    expect([await chat(made.key), await chat(next.key)]).toEqual([200, 200]);
+    pass(59_999);
+    expect(await chat(made.key)).toBe(200);
+    pass(1);
+    expect([await chat(made.key), await chat(next.key)]).toEqual([401, 200]);
 
-      expect(JSON.parse((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).text)).toEqual({ deleted: true });
-      expect(await chat(next.key)).toBe(401);
-      expect((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).status).toBe(404);
-    },
-  );
+    expect(JSON.parse((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).text)).toEqual({ deleted: true });
+    expect(await chat(next.key)).toBe(401);
+    expect((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).status).toBe(404);
+  });
 
   it('works for a day after it was rotated when nobody says otherwise, and no longer than before', async () => {
     const { now, pass } = clock();

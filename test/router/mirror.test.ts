@@ -26,7 +26,13 @@ async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
       slug,
       baseURL: upstream.baseURL,
       apiKey: 'sk-1',
-      models: { [`${slug}/model`]: { price: { prompt: 1, completion: 2 }, upstreamModel: 'm', parameters: ['tools', 'max_tokens'] } },
+      models: {
+        [`${slug}/model`]: {
+          price: { prompt: 1, completion: 2 },
+          upstreamModel: 'm',
+          parameters: ['tools', 'max_tokens'],
+        },
+      },
     });
   const routers: Router[] = [];
   const facts: RequestFacts[] = [];
@@ -144,7 +150,7 @@ describe('a request that is copied to a candidate', () => {
     ['fails', (_request: unknown, response: Parameters<typeof sendJson>[0]) => sendJson(response, 500, { error: {} })],
   ])('is neither late nor lost when the candidate %s', async (_what, handler) => {
     await using scene = await open({}, {});
-    scene.candidate.handler = handler as Upstream['handler'];
+    scene.candidate.handler = handler;
     for (let sent = 1; sent <= 3; sent += 1) {
       for (const stream of [false, true]) expect((await scene.send({ ...BODY, stream })).text).toContain('main');
     }
@@ -156,9 +162,9 @@ describe('a request that is copied to a candidate', () => {
     const on = { warning: ({ message }: { message: string }) => void warnings.push(message) };
     await using scene = await open({ model: 'nobody/model' }, { on });
     expect((await scene.send(BODY)).status).toBe(200);
-    await expect.poll(() => warnings).toContain(
-      'Nothing is copied to nobody/model for the alias "fast": nobody/model is not a valid model ID',
-    );
+    await expect
+      .poll(() => warnings)
+      .toContain('Nothing is copied to nobody/model for the alias "fast": nobody/model is not a valid model ID');
   });
 
   it('is told of by explain and in router_metadata', async () => {
@@ -179,7 +185,11 @@ describe('requests of which more comes than an answer', () => {
     ['that search', { ...BODY, web_search_options: {} }],
     ['that search by a variant', { ...BODY, model: 'fast:online' }],
     ['with a field that only a provider knows', { ...BODY, run_something: true }],
-    ['with a tool of the Responses API', { model: 'fast', input: 'Hello', tools: [{ type: 'web_search' }] }, '/responses'],
+    [
+      'with a tool of the Responses API',
+      { model: 'fast', input: 'Hello', tools: [{ type: 'web_search' }] },
+      '/responses',
+    ],
     [
       'with a tool of the Messages API',
       { ...BODY, max_tokens: 9, tools: [{ type: 'web_search_20250305', name: 'web_search' }] },

@@ -33,7 +33,8 @@ const upstreamOf: UpstreamHandler = (request, response, raw) => {
     input?: unknown;
   };
   if (request.path.endsWith('/count_tokens')) return sendJson(response, 200, { input_tokens: 7 });
-  if (request.path.endsWith('/images/generations')) return sendJson(response, 200, { data: [{ b64_json: 'aGVsbG8=' }] });
+  if (request.path.endsWith('/images/generations'))
+    return sendJson(response, 200, { data: [{ b64_json: 'aGVsbG8=' }] });
   if (input !== undefined) {
     const data = [{ object: 'embedding', index: 0, embedding: [0.5] }];
     return sendJson(response, 200, { object: 'list', data, model: 'm', usage: { prompt_tokens: 1, total_tokens: 1 } });
@@ -229,7 +230,12 @@ describe('a model that an account may not use', () => {
   it('is not reached by a batch of a file, whose lines name it', async () => {
     await using scene = await open({});
     const run = async (key: string): Promise<void> => {
-      const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: SECRET, messages: USER } };
+      const line = {
+        custom_id: '1',
+        method: 'POST',
+        url: '/v1/chat/completions',
+        body: { model: SECRET, messages: USER },
+      };
       const form = new FormData();
       form.append('purpose', 'batch');
       form.append('file', new Blob([`${JSON.stringify(line)}\n`]), 'lines.jsonl');
@@ -272,7 +278,7 @@ describe('a model that an account may not use', () => {
     await ask(TEAM, 'Of the team');
     await ask(BOSS, 'Of the boss');
     await expect.poll(() => scene.reached()).toBe(1);
-    const [copy] = scene.upstream.requests.filter(({ body }) => body['model'] === SECRET);
+    const copy = scene.upstream.requests.find(({ body }) => body['model'] === SECRET);
     expect(copy?.body['messages']).toEqual([{ role: 'user', content: 'Of the boss' }]);
   });
 
@@ -281,7 +287,8 @@ describe('a model that an account may not use', () => {
     const toldOf = async (key: string): Promise<boolean> => {
       scene.upstream.requests.length = 0;
       await scene.send('/chat/completions', key, tool('router:experimental__search_models', { max_results: 20 }));
-      const { messages } = scene.upstream.requests.at(-1)?.body as { messages: { role: string; content: string }[] };
+      const last = scene.upstream.requests.at(-1)?.body['messages'];
+      const messages = last as readonly { role: string; content: string }[];
       const found = messages.find(({ role }) => role === 'tool')?.content ?? '';
       expect(found).toContain('acme/plain');
       return found.includes(SECRET);

@@ -78,7 +78,10 @@ async function instances(count: number, config: RouterConfig) {
 
 describe('a gradual rollout', () => {
   it('keeps each session at its model, on three instances that share nothing, and says so everywhere', async () => {
-    const split = [{ model: OLD, weight: 70 }, { model: NEW, weight: 30 }];
+    const split = [
+      { model: OLD, weight: 70 },
+      { model: NEW, weight: 30 },
+    ];
     const events: unknown[] = [];
     const on = { result: ({ request }: { request: { applied?: unknown } }) => void events.push(request.applied) };
     const { all, first } = await instances(3, { aliases: { fast: { split } }, ledger: true, on });

@@ -21,7 +21,14 @@ function upstreamNamed(name: string): UpstreamHandler {
     if (body['stream'] !== true) {
       const message = { role: 'assistant', content: text };
       const choices = [{ index: 0, message, finish_reason: 'stop' }];
-      return sendJson(response, 200, { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices, usage: USAGE });
+      return sendJson(response, 200, {
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices,
+        usage: USAGE,
+      });
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     let left = PIECES;

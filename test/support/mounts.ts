@@ -51,8 +51,7 @@ export const MOUNTS: Readonly<Record<string, (router: Router) => Promise<Mounted
   },
   'next handlers': (router) => {
     const handlers = nextRouter(router, { basePath: '/v1' });
-    const fetch = (request: Request): Promise<Response> =>
-      handlers[request.method as keyof typeof handlers](request);
+    const fetch = (request: Request): Promise<Response> => handlers[request.method as keyof typeof handlers](request);
     return listen(createAdaptorServer({ fetch }) as Server);
   },
 };

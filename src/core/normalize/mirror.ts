@@ -52,7 +52,10 @@ interface CopyParts extends Pick<NormalizedRequest, 'id' | 'created'> {
  * may not use, or does not want, the copy does not use either; only the order of providers is not for the candidate.
  * One endpoint is asked once.
  */
-export function copyOf(request: NormalizedRequest, { id, created, targets, choice, budget }: CopyParts): NormalizedRequest {
+export function copyOf(
+  request: NormalizedRequest,
+  { id, created, targets, choice, budget }: CopyParts,
+): NormalizedRequest {
   const { native: _, rateTicket: __, applied: ___, ...rest } = request;
   const { policy } = request.account;
   return {

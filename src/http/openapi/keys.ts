@@ -19,7 +19,10 @@ const KEY_PATH = [
   { name: 'hash', in: 'path', required: true, description: 'SHA-256 of the key, in hexadecimal digits.', schema: HASH },
 ] as const;
 
-const SPENT = { ...LIMIT, description: 'US dollars that were spent with the key; null where nobody counts it.' } as const;
+const SPENT = {
+  ...LIMIT,
+  description: 'US dollars that were spent with the key; null where nobody counts it.',
+} as const;
 
 const AMOUNTS = {
   limit: { ...LIMIT, description: 'US dollars that may be spent with the key.' },

@@ -33,9 +33,7 @@ export function searchModelsTool(): ServerToolDefinition<SearchModelsOptions> {
     execute: (args, { max_results: limit = DEFAULT_RESULTS }, { catalog, request }) => {
       const query = queryOf(args);
       if (typeof query === 'string') return { result: { status: 'error', error: query } };
-      const { total, models } = findModels(catalog, query, limit, (model) =>
-        mayUse(request.preferences, model),
-      );
+      const { total, models } = findModels(catalog, query, limit, (model) => mayUse(request.preferences, model));
       return { result: { status: 'completed', total, models } };
     },
   });

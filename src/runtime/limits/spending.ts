@@ -108,12 +108,9 @@ export class Spending {
   count(account: Account, nanoUsd: number): void {
     if (!(nanoUsd > 0) || !this.counts(account)) return;
     const { keyBudget } = account;
-    const held = keyBudget && fill(BUDGET, keyBudget).period;
-    this.#add(
-      account,
-      keyPeriods(account).filter(({ period }) => period !== held),
-      nanoUsd,
-    );
+    const limited = keyBudget && fill(BUDGET, keyBudget).period;
+    const others = keyPeriods(account).filter(({ period }) => period !== limited);
+    this.#add(account, others, nanoUsd);
   }
 
   /** US dollars that were spent with the key of an account, by period; undefined where nobody can tell. */
@@ -125,11 +122,11 @@ export class Spending {
     return { day, week, month, total };
   }
 
-  #add(account: Account, held: readonly HeldBudget[], nanoUsd: number): void {
-    if (held.length === 0) return;
+  #add(account: Account, limited: readonly HeldBudget[], nanoUsd: number): void {
+    if (limited.length === 0) return;
     void this.#told(async () => {
       // A budget that is used up gives no ticket; its own limit must not hide what was spent.
-      const budgets = held.map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
+      const budgets = limited.map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
       const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
       if (decision.granted) await this.#keeper.settle(decision.ticket, nanoUsd);
     });

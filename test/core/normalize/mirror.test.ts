@@ -23,7 +23,12 @@ describe('the draw of a mirror', () => {
   it('is independent of other aliases, and of splits', () => {
     const [one, other] = [drawn(0.5), drawn(0.5, 'another')];
     expect([...one].filter((key) => other.has(key)).length / KEYS).toBeCloseTo(0.25, 2);
-    const split = { split: [{ model: 'acme/new', weight: 1 }, { model: 'acme/old', weight: 1 }] };
+    const split = {
+      split: [
+        { model: 'acme/new', weight: 1 },
+        { model: 'acme/old', weight: 1 },
+      ],
+    };
     const both = [...one].filter((key) => chooseShare('fast', split, `session:user-${key}`)?.model === 'acme/new');
     expect(both.length / KEYS).toBeCloseTo(0.25, 2);
   });
