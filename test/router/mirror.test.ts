@@ -18,6 +18,8 @@ const USER = [{ role: 'user', content: 'Hello' }];
 const BODY = { model: 'fast', messages: USER };
 const ADD = { type: 'function', function: { name: 'add', parameters: { type: 'object' } } };
 
+const MIRROR: Mirror = { model: 'candidate/model', share: 1, budget: { limitUsd: 1, period: 'day' } };
+
 /** A server whose alias `fast` answers with one model and copies to another one. */
 async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
   const [main, candidate] = [await startUpstream(answerWith('main')), await startUpstream(answerWith('candidate'))];
@@ -32,6 +34,7 @@ async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
           upstreamModel: 'm',
           parameters: ['tools', 'max_tokens'],
         },
+        [`${slug}/vectors`]: { inputModalities: ['text'], outputModalities: ['embeddings'] },
       },
     });
   const routers: Router[] = [];
@@ -40,10 +43,8 @@ async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
     const router: Router = createRouter({
       providers: [provider('main', main), provider('candidate', candidate)],
       aliases: {
-        fast: {
-          model: 'main/model',
-          mirror: { model: 'candidate/model', share: 1, budget: { limitUsd: 1, period: 'day' }, ...mirror },
-        },
+        fast: { model: 'main/model', mirror: { ...MIRROR, ...mirror } },
+        vectors: { model: 'main/vectors', mirror: { ...MIRROR, model: 'candidate/vectors', ...mirror } },
       },
       ledger: true,
       allowAnonymous: true,
@@ -177,6 +178,36 @@ describe('a request that is copied to a candidate', () => {
   });
 });
 
+describe('the share that is copied', () => {
+  it('is the same for a session, an account or an end user on every instance, or drawn anew for each request', async () => {
+    await using scene = await open({ share: 0.5 });
+    const drawnBy = async (by: Mirror['by'], fields: (index: number) => object): Promise<readonly boolean[][]> => {
+      const aliases = { fast: { model: 'main/model', mirror: { ...MIRROR, share: 0.5, by } } };
+      const routers = [1, 2, 3].map(() => scene.make({ aliases, identitySecret: 'the same on all of them' }));
+      return Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          Promise.all(
+            routers.map(async (router) => {
+              const { applied } = await router.explain({ ...BODY, ...fields(index) } as never);
+              return applied?.mirror !== undefined;
+            }),
+          ),
+        ),
+      );
+    };
+    for (const [by, fields] of [
+      ['session', (index: number) => ({ session_id: `s${index}` })],
+      ['endUser', (index: number) => ({ user: `u${index}` })],
+    ] as const) {
+      const drawn = await drawnBy(by, fields);
+      expect(drawn.every((one) => new Set(one).size === 1)).toBe(true);
+      expect(new Set(drawn.map(([first]) => first)).size).toBe(2);
+    }
+    const anew = await drawnBy('request', () => ({ session_id: 'one' }));
+    expect(new Set(anew.flat()).size).toBe(2);
+  });
+});
+
 describe('requests of which more comes than an answer', () => {
   const NEVER: readonly [what: string, body: object, path?: string][] = [
     ['that offer functions', { ...BODY, tools: [ADD] }],
@@ -213,6 +244,13 @@ describe('requests of which more comes than an answer', () => {
     await scene.router.batches.create({ endpoint: '/v1/chat/completions', model: 'fast', requests } as never);
     await scene.router.batches.tick({ budgetMs: 5_000 });
     expect(scene.main.requests).toHaveLength(1);
+    const answer = scene.main.handler;
+    scene.main.handler = (_request, response) => {
+      const data = [{ object: 'embedding', index: 0, embedding: [0.5] }];
+      sendJson(response, 200, { object: 'list', data, model: 'm', usage: { prompt_tokens: 1, total_tokens: 1 } });
+    };
+    expect((await scene.send({ model: 'vectors', input: 'Hello' }, '/embeddings')).status).toBe(200);
+    scene.main.handler = answer;
     await scene.send({ model: 'fast', messages: [{ role: 'user', content: 'Copy this' }] });
     await scene.copied(1);
     expect(scene.candidate.requests[0]?.body['messages']).toEqual([{ role: 'user', content: 'Copy this' }]);
