@@ -179,7 +179,7 @@ describe('a request that is copied to a candidate', () => {
 });
 
 describe('the share that is copied', () => {
-  it('is the same for a session, an account or an end user on every instance, or drawn anew for each request', async () => {
+  it('is the same for a session or an end user on every instance, or drawn anew for each request', async () => {
     await using scene = await open({ share: 0.5 });
     const drawnBy = async (by: Mirror['by'], fields: (index: number) => object): Promise<readonly boolean[][]> => {
       const aliases = { fast: { model: 'main/model', mirror: { ...MIRROR, share: 0.5, by } } };
