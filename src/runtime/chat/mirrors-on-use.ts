@@ -6,7 +6,7 @@ import type { RuntimeServices } from './services.ts';
 
 /** Copies of requests, for aliases that have a mirror. What makes them is loaded by the first one. */
 export class MirrorsOnUse {
-  #loaded: Promise<Mirrors> | undefined;
+  #loaded: Promise<Mirrors | undefined> | undefined;
   #isClosed = false;
 
   /**
@@ -28,8 +28,10 @@ export class MirrorsOnUse {
 
   async #copy(services: RuntimeServices, request: NormalizedRequest, choice: MirrorChoice): Promise<void> {
     if (this.#isClosed) return;
-    this.#loaded ??= import('./mirrors.ts').then(({ Mirrors: Loaded }) => new Loaded());
-    (await this.#loaded).copy(services, request, choice);
+    this.#loaded ??= import('./mirrors.ts').then(({ Mirrors: Loaded }) => new Loaded(), nothing);
+    const mirrors = await this.#loaded;
+    if (mirrors === undefined) services.tellNotice('Requests are not copied: what does it could not be loaded');
+    mirrors?.copy(services, request, choice);
   }
 
   /** Cancels copies under way. */
@@ -38,3 +40,5 @@ export class MirrorsOnUse {
     await (await this.#loaded)?.close();
   }
 }
+
+function nothing(): undefined {}

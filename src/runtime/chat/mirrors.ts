@@ -54,6 +54,7 @@ export class Mirrors {
     try {
       const resolved = chatTargets([{ slug: choice.model, path: 'mirror.model' }], {
         ...facts,
+        splitKey: () => request.id,
         pro: request.reasoning?.mode === 'pro',
       });
       if (!resolved.ok || resolved.value.online || resolved.value.targets.some(({ router }) => router !== undefined)) {
