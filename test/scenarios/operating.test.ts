@@ -9,7 +9,7 @@ const KEYS = { acme: 'sk-acme-0123456789abcdef', zeta: 'sk-zeta-0123456789abcdef
 const OLD = 'up/old';
 const NEW = 'up/new';
 
-const opened: (() => Promise<void>)[] = [];
+const opened: (() => PromiseLike<void>)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close();
 });
