@@ -95,6 +95,8 @@ export interface RequestPage {
   readonly parts: readonly { readonly attempt: number; readonly parts: readonly CostPart[] }[];
   /** Endpoints in the order in which their chances lay side by side when one was drawn; absent where it is not known. */
   readonly draw?: readonly string[] | undefined;
+  /** Copies of it for candidates. Absent where there are none. */
+  readonly copies?: readonly LiveRow[] | undefined;
   /** What a request like it would do now. Absent when it would be refused. */
   readonly now?: PlanNow | undefined;
   /** Why it would be refused now. */

@@ -39,6 +39,11 @@ export function withoutMirror(request: NormalizedRequest): NormalizedRequest {
   return { ...rest, ...(left && { applied: left }) };
 }
 
+/** Id of the account that copies of an alias belong to. */
+export function accountOfMirror(alias: string): string {
+  return `mirror/${alias}`;
+}
+
 /** What is new about a copy. */
 interface CopyParts extends Pick<NormalizedRequest, 'id' | 'created'> {
   readonly targets: readonly ModelTarget[];
@@ -65,7 +70,7 @@ export function copyOf(
     targets,
     stream: false,
     requested: choice.model,
-    account: { id: `mirror/${choice.alias}`, budget, ...(policy && { policy }) },
+    account: { id: accountOfMirror(choice.alias), budget, ...(policy && { policy }) },
     preferences: { ...request.preferences, order: [], allowFallbacks: false },
     within: { parent: request.id, depth: 0, by: [], mirror: choice.alias },
     wantsMetadata: false,
