@@ -108,6 +108,23 @@ describe('rules', () => {
     expect(facts[0]?.applied).toEqual({ rules: ['other-first'] });
   });
 
+  it.each([
+    ['an account', { accounts: ['acme-*'] }, { account: 'acme-1' }, { account: 'zeta' }],
+    ['a model', { models: ['acme/old'] }, { model: 'acme/old' }, { model: 'acme/new' }],
+    ['a model, by its alias', { models: ['fast'] }, { model: 'fast' }, { model: 'acme/old' }],
+    ['a tag', { metadata: { team: ['a*'] } }, { metadata: { team: 'ab' } }, { metadata: { team: 'b' } }],
+  ] as const)('give preferences by %s', async (_what, when, fits, fitsNot) => {
+    const rule: Rule = { id: 'other-only', when, preferences: { only: ['other'] } };
+    const { router } = routerWith({ rules: [rule], aliases: { fast: 'acme/old' } });
+    const planOf = async ({ account = 'team', ...fields }: { readonly account?: string }) => {
+      const request = { model: 'acme/old', messages: MESSAGES, ...fields };
+      const { steps, applied } = await router.explain(request, { account: { id: account } });
+      return [new Set(steps.map(({ provider }) => provider)), applied?.rules];
+    };
+    expect(await planOf(fits)).toEqual([new Set(['other']), ['other-only']]);
+    expect(await planOf(fitsNot)).toEqual([new Set(['acme', 'other']), undefined]);
+  });
+
   it('are checked at the start, all of them', () => {
     const rules = [
       { id: 'a', when: { until: 'soon' } },
