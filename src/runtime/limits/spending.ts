@@ -45,7 +45,8 @@ export class Spending {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
-    this.#countsKeys = countsKeys;
+    // Nobody could be told of it otherwise.
+    this.#countsKeys = countsKeys && keeper.spentUnder !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
