@@ -349,9 +349,14 @@ export class EndpointRecords {
   }
 
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
+    if (before.cooldown === after.cooldown && isSame(before.breaker, after.breaker)) return;
     this.#onChange(endpoint, before, after);
   }
+}
+
+/** Whether a circuit stands as it stood, whatever was counted meanwhile. */
+function isSame(before: EndpointHealth['breaker'], after: EndpointHealth['breaker']): boolean {
+  return before.state === after.state && before.openings === after.openings && before.probes === after.probes;
 }
 
 const UNLIMITED = { waitMs: 0, headroom: 1 };
