@@ -1,6 +1,7 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { Account } from '../core/account.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
+import { LeaseLength } from '../core/batch/lease.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import { createOutbound } from '../net/outbound.ts';
@@ -55,6 +56,7 @@ export function createBatches(
     environment,
     events,
     limits,
+    itemLease: new LeaseLength(limits.leaseMs),
     calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
     places: new BatchPlaces(environment, limits, admission),
     watchers: new BatchWatchers(),

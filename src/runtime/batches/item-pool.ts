@@ -8,9 +8,9 @@ import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
 import { OutcomeWriter } from './item-calls.ts';
+import { ItemLeases } from './item-leases.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
-import type { Timer } from '../../platform/environment.ts';
 import * as read from '../../platform/json.ts';
 
 /** How a run of a batch's requests ended. */
@@ -112,7 +112,7 @@ export class ItemPool {
     this.#usual = manner;
     this.#manner = manner;
     this.#startedAt = ports.environment.now();
-    this.#leases = new ItemLeases(ports, batch);
+    this.#leases = new ItemLeases(ports, batch, (token) => this.#drop(token));
     this.#writer = new OutcomeWriter(ports, batch, this.#stop);
   }
 
@@ -171,12 +171,14 @@ export class ItemPool {
   }
 
   async #claim(): Promise<void> {
-    const { store, environment, limits, failPoint } = this.#ports;
+    const { store, environment, itemLease, failPoint } = this.#ports;
     const { account, id } = this.#batch;
     this.#claiming = true;
     try {
+      await this.#leases.renewOver();
       const token = environment.randomText(24);
-      const claim = { limit: this.#sliceSize(), leaseMs: limits.leaseMs, token, fresh: this.#manner.fresh };
+      const [askedAt, leaseMs] = [environment.now(), itemLease.ms];
+      const claim = { limit: this.#sliceSize(), leaseMs, token, fresh: this.#manner.fresh };
       const items = await store.claimItems(account, id, claim);
       if (items.length === 0) {
         this.#dryUntil = environment.now() + LOOK_AGAIN_MS;
@@ -190,7 +192,7 @@ export class ItemPool {
         return;
       }
       if (!isSuspected) this.#manner = this.#usual;
-      this.#leases.hold(token, items.length);
+      this.#leases.hold(token, items.length, askedAt, leaseMs);
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {
@@ -210,6 +212,12 @@ export class ItemPool {
         this.#wake();
       });
     this.#held.add(run);
+  }
+
+  /** Requests of a claim that somebody else has now are not begun. */
+  #drop(token: string): void {
+    this.#queue = this.#queue.filter((held) => held.token !== token);
+    this.#wake();
   }
 
   readonly #stop = (): void => {
@@ -323,60 +331,5 @@ export class ItemPool {
     } finally {
       place?.leave(verdict);
     }
-  }
-}
-
-/** Leases are renewed this many times before they end. */
-const RENEWALS = 3;
-
-/** Holds the leases of the requests that a run has claimed, each claim under its own token. */
-class ItemLeases {
-  readonly #ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>;
-  readonly #batch: Pick<BatchRecord, 'account' | 'id'>;
-  /** Requests without an outcome by the token of their claim. */
-  readonly #open = new Map<string, number>();
-  #timer: Timer | undefined;
-
-  constructor(ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>, batch: Pick<BatchRecord, 'account' | 'id'>) {
-    this.#ports = ports;
-    this.#batch = batch;
-  }
-
-  /** Keeps the leases of a claim from now on. */
-  hold(token: string, items: number): void {
-    this.#open.set(token, items);
-    this.#schedule();
-  }
-
-  /** One request of a claim has its outcome. */
-  done(token: string): void {
-    const left = (this.#open.get(token) ?? 0) - 1;
-    if (left > 0) this.#open.set(token, left);
-    else this.#open.delete(token);
-  }
-
-  /** Gives back everything that has no outcome. Leases that cannot be given back end by themselves. */
-  async releaseAll(): Promise<void> {
-    const { store, environment } = this.#ports;
-    environment.clearTimer(this.#timer);
-    const { account, id } = this.#batch;
-    const tokens = [...this.#open.keys()];
-    this.#open.clear();
-    await Promise.all(tokens.map((token) => store.releaseItems(account, id, token).catch(() => undefined)));
-  }
-
-  #schedule(): void {
-    const { environment, limits } = this.#ports;
-    this.#timer ??= environment.setTimer(() => void this.#renew(), limits.leaseMs / RENEWALS);
-  }
-
-  /** A lease that was lost is found out when its outcome is stored, and its owner by the lease of the task. */
-  async #renew(): Promise<void> {
-    const { store, limits } = this.#ports;
-    const { account, id } = this.#batch;
-    const tokens = [...this.#open.keys()];
-    await Promise.all(tokens.map((token) => store.renewItems(account, id, token, limits.leaseMs).catch(() => 0)));
-    this.#timer = undefined;
-    if (this.#open.size > 0) this.#schedule();
   }
 }

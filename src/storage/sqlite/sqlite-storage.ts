@@ -117,14 +117,14 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
 
     async releaseItems(account, batchId, token) {
       const values = { ...ownerOf(account, batchId), token: storable(token) };
-      await connection.write(() => connection.run('releaseItems', { ...values, now: now() }));
+      await connection.write(() => connection.run('releaseItems', values));
     },
 
     storeOutcomes(account, batchId, token, outcomes) {
       const owner = ownerOf(account, batchId);
       return connection.write(() => {
         if (connection.first('mayStore', owner) === undefined) return [];
-        const held = { ...owner, token: storable(token), now: now() };
+        const held = { ...owner, token: storable(token) };
         const stored = firstOutcomes(outcomes).filter((outcome) => {
           const item = { position: outcome.index, failed: outcome.error === undefined ? 0 : 1 };
           if (connection.run('settleHeld', { ...held, ...item }) === 0) return false;
@@ -172,7 +172,6 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
     ...ownerOf(account, batchId),
     effect,
     token: storable(token),
-    now: now(),
   });
 
   return {
@@ -184,7 +183,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
     },
 
     renewTask: (task, leaseMs) =>
-      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs) }) > 0),
+      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs), now: now() }) > 0),
 
     finishTask: (task) => connection.write(() => connection.run('finishTask', held(task)) > 0),
 
@@ -194,7 +193,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
         memo: memo === undefined ? null : JSON.stringify(memo),
         reset: reset ? 1 : 0,
       };
-      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next }) > 0);
+      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next, now: now() }) > 0);
     },
 
     async nextTaskIn() {

@@ -89,7 +89,7 @@ const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
 /** One batch of one account. */
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
-const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token`;
 const OF_FILE = 'account = :account AND file_id = :fileId';
 const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
@@ -168,12 +168,12 @@ export const ACCOUNT_STATEMENTS = {
     RETURNING position, custom_id, attempts`,
   readBody: `SELECT body FROM requests WHERE ${OF_BATCH} AND position = :position`,
   renewItems: `UPDATE ${HELD_ITEMS} SET lease_until = :now + :leaseMs
-    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND token = :token`,
   releaseItems: `UPDATE ${HELD_ITEMS} SET attempts = attempts - 1, token = NULL, lease_until = 0
-    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND token = :token`,
   mayStore: `SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling')`,
   settleHeld: `UPDATE items SET failed = :failed, token = NULL, lease_until = 0
-    WHERE ${OF_BATCH} AND position = :position AND failed IS NULL AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND position = :position AND failed IS NULL AND token = :token`,
   settleOpen: `UPDATE items SET failed = 1, token = NULL, lease_until = 0
     WHERE ${OF_BATCH} AND position = :position AND failed IS NULL`,
   pageOpen: `SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL
