@@ -8,6 +8,7 @@ import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
+import { SharedPaces } from '../runtime/batches/shared-paces.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
@@ -58,7 +59,12 @@ export function createBatches(
     limits,
     itemLease: new LeaseLength(limits.leaseMs),
     calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
-    places: new BatchPlaces(environment, limits, admission),
+    places: new BatchPlaces(
+      environment,
+      limits,
+      admission,
+      config.sharesState ? new SharedPaces(config.state, environment) : undefined,
+    ),
     watchers: new BatchWatchers(),
     sharedRuns: new SharedRuns(),
     webhooks: {

@@ -40,6 +40,8 @@ const MAX_CLAIMS = 10;
 const SUSPECT_AFTER = 3;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
+/** Requests that are answered and not stored may be this many times as many as run. */
+const UNSTORED_SHARE = 4;
 /** Requests that are claimed at a time, at most. */
 const MAX_SLICE = 128;
 /** Milliseconds of work that are claimed ahead, as fast as requests went so far. */
@@ -128,6 +130,7 @@ export class ItemPool {
     } finally {
       this.#unhook();
       await this.#leases.releaseAll();
+      await this.#writer.told();
     }
   }
 
@@ -136,9 +139,9 @@ export class ItemPool {
     while (!this.#halt.signal.aborted) {
       const { perBatch, ahead } = this.#manner;
       const parked = this.#held.size - this.#active - this.#unstored;
-      // As many again may wait to be stored: a process that dies repeats no more than these. Where one request may be to
-      // blame, nothing begins before the outcome of the last one is safe.
-      const unstored = ahead ? Math.max(0, this.#unstored - perBatch) : this.#unstored;
+      // A few more may wait to be stored, which takes milliseconds: a process that dies repeats no more than these. Where
+      // one request may be to blame, nothing begins before the outcome of the last one is safe.
+      const unstored = ahead ? Math.max(0, this.#unstored - UNSTORED_SHARE * perBatch) : this.#unstored;
       const room = parked >= perBatch * (PARKED_SHARE - 1) ? 0 : perBatch - this.#active - unstored;
       const begun = this.#queue.splice(0, Math.max(0, room));
       for (const held of begun) this.#begin(held);
@@ -309,7 +312,8 @@ export class ItemPool {
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);
       const { provider, run } = await prepared.plan();
-      place = await places.enter({ account: this.#account.id, provider }, this.#halt.signal);
+      const { id: account, batchWeight: weight } = this.#account;
+      place = await places.enter({ account, weight, provider }, this.#halt.signal);
       if (place === undefined) return undefined;
       await failPoint('run.sending');
       const { usage, ...response } = await run(signal);
