@@ -2,12 +2,12 @@
 export const RENEWALS = 3;
 /** Part of a lease that may pass between two renewals. More is too close to its end. */
 const LATEST = 2 / 3;
-/** What a lease that was too short grows by. */
+/** Times as long as the latest renewal took that a lease is at least after it was too short. */
 const GROWTH = 2;
 /** What one that was long enough becomes shorter by at each renewal, down to what was asked for. */
-const DECAY = 0.98;
-/** Milliseconds of the longest lease. */
-const LONGEST_MS = 600_000;
+const DECAY = 0.9;
+/** Milliseconds of the longest lease: so long a process that dies holds up what it had. */
+const LONGEST_MS = 300_000;
 
 /**
  * The length of the leases that a process takes. A process that is slow, because the machine is busy or the store far
@@ -29,19 +29,28 @@ export class LeaseLength {
     return this.#ms;
   }
 
-  /** A lease was taken or renewed in good time or late: so many milliseconds after the last time that it was sure. */
+  /**
+   * A lease was taken or renewed, in good time or late.
+   *
+   * @param tookMs - Milliseconds since the last time that it was sure.
+   */
   renewed(tookMs: number): void {
     if (tookMs > this.#ms * LATEST) this.#grow(tookMs);
     else this.#ms = Math.max(this.#leastMs, this.#ms * DECAY);
   }
 
-  /** Somebody else has what this process still worked on, so many milliseconds after the last time that it was sure. */
+  /**
+   * Somebody else has what this process still worked on.
+   *
+   * @param tookMs - Milliseconds since the last time that it was sure.
+   */
   lost(tookMs: number): void {
     this.#grow(tookMs);
   }
 
+  /** Many leases are late for the same reason, so they count as one. */
   #grow(tookMs: number): void {
     const longest = Math.max(LONGEST_MS, this.#leastMs);
-    this.#ms = Math.min(longest, GROWTH * Math.max(this.#ms, tookMs));
+    this.#ms = Math.min(longest, Math.max(this.#ms, GROWTH * tookMs));
   }
 }
