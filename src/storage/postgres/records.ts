@@ -1,4 +1,4 @@
-import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
+import { type BatchStore, DuplicateCustomIdError, type NewItem, type PublishOutcome } from '../../contracts/batch-store.ts';
 import {
   outcomeOf,
   publishedRecord,
@@ -179,14 +179,16 @@ export function draftsOf(database: PostgresDatabase): Drafts {
  * Bodies as one piece of bytes, and where each is in it, counted from 1. As an array of texts they would be copied four
  * times on their way: each to a text without special characters, and all to one text and to bytes.
  */
-function together(texts: readonly string[]): Record<'bodies' | 'starts' | 'lengths', unknown> {
-  const lengths = texts.map((text) => Buffer.byteLength(text));
+function together(given: readonly NewItem['body'][]): Record<'bodies' | 'starts' | 'lengths', unknown> {
+  const lengths = given.map((body) => (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));
   const bodies = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0));
   const starts: number[] = [];
   let next = 0;
-  for (const text of texts) {
+  for (const [index, body] of given.entries()) {
     starts.push(next + 1);
-    next += bodies.write(text, next);
+    if (typeof body === 'string') bodies.write(body, next);
+    else bodies.set(body, next);
+    next += lengths[index] ?? 0;
   }
   return { bodies, starts, lengths };
 }
