@@ -14,7 +14,7 @@ import type { BatchPorts } from './ports.ts';
  * Characters or bytes of bodies that are written at a time. What waits to be written is copied into one buffer, so more
  * of it is no garbage; but whoever writes it may copy it once more.
  */
-const SLICE_LENGTH = 256 * 1024;
+const SLICE_LENGTH = 512 * 1024;
 /** Requests that are written at a time. */
 const SLICE_ITEMS = 500;
 

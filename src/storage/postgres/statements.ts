@@ -39,6 +39,10 @@ export function accountStatements(schema: string) {
       VALUES (:account, :batchId, 'draft', ${NOW})
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
       WHERE known.account = :account AND known.stage = 'draft'`,
+    // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
+    touchDraft: `UPDATE ${batches} SET touched_at = ${NOW}
+      WHERE account = :account AND id = :batchId AND stage = 'draft'
+      RETURNING set_config('synchronous_commit', 'off', true)`,
     addItems: `WITH draft AS (
         UPDATE ${batches} SET touched_at = ${NOW}
         WHERE account = :account AND id = :batchId AND stage = 'draft' RETURNING 1),
