@@ -167,7 +167,8 @@ export function accountStatements(schema: string) {
       WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
         (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
-    readPiece: `SELECT content FROM ${pieces}
+    // As bytes it would come in hexadecimal digits, which is half as long again.
+    readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
     hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
     deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (
