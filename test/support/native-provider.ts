@@ -100,7 +100,8 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
     },
     async *results({ job }) {
       await Promise.resolve();
-      const items = (submissions[Number(String(job['id']).slice(4)) - 1] ?? submissions.at(-1))?.read ?? LOST_ITEMS;
+      const submission = submissions.find((_, place) => job['id'] === `job-${place + 1}`) ?? submissions.at(-1);
+      const items = submission?.read ?? LOST_ITEMS;
       const results =
         script.results?.(items) ??
         items.toReversed().map(({ id }) => ({ id, type: 'answered', body: `native ${id}` }) as const);
