@@ -23,6 +23,7 @@ const ENTRIES = {
   'pg-boss': 'src/entries/pg-boss.ts',
   postgres: 'src/entries/postgres.ts',
   redis: 'src/entries/redis.ts',
+  mcp: 'src/entries/mcp.ts',
   replay: 'src/entries/replay.ts',
   sqlite: 'src/entries/sqlite.ts',
   node: 'adapters/node.ts',

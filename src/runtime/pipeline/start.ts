@@ -33,6 +33,7 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { andThen, type MaybePromise } from '../../platform/wait.ts';
+import { expandTools } from '../tools/expand-tools.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
@@ -258,7 +259,8 @@ class PipelineExecution implements Execution {
     this.#request = this.#plugins.rewrites
       ? withoutNative(outcome.changed.request, 'plugins that rewrite requests or answers')
       : outcome.changed.request;
-    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool);
+    const expanded = await expandTools(this.#services, this.#request, this.#pathOfTool, this.signal);
+    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool, expanded);
     if (!offer.ok) throw errorOfFault(offer.fault);
     const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };
     const { request, plan } = await this.#planned(offered);
