@@ -38,6 +38,7 @@ import {
   webFetchTool,
   webSearchTool,
 } from 'signalbox';
+import { mcpTool } from 'signalbox/mcp';
 import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
 import { redisStore } from 'signalbox/redis';
@@ -109,6 +110,7 @@ describe('options of whatever makes a part of a router', () => {
       () => fromAiSdk(MODEL, { contextLenght: 1 } as never),
       'fromAiSdk.contextLenght … "contextLength"?',
     ],
+    ['mcpTool', untyped(mcpTool, { servers: {}, timoutMs: 1 }), 'mcpTool.timoutMs … "timeoutMs"?'],
     ['web', untyped(web, { engine: [] }), 'web.engine … "engines"?'],
     ['webSearchTool', untyped(webSearchTool, { engine: [] }), 'webSearchTool.engine … "engines"?'],
     ['webFetchTool', untyped(webFetchTool, { maxRedirect: 1 }), 'webFetchTool.maxRedirect … "maxRedirects"?'],

@@ -74,7 +74,7 @@ export function offerTools(
     }
     for (const one of expanded?.get(index) ?? [options]) {
       const wish = foreign(owner, () => definition.nameOf?.(one)) ?? type;
-      if (wishes.has(`${type} ${wish}`)) return failed(faultAt(`${path}.parameters.name`, sameName(type, wish)));
+      if (wishes.has(`${type} ${wish}`)) return failed(sameName(path, type, wish, definition));
       wishes.add(`${type} ${wish}`);
       const name = functionNameFor(wish, taken);
       taken.add(name);
@@ -146,9 +146,11 @@ function choiceFor(
   return failed(faultAt('tool_choice.type', problem, 422));
 }
 
-function sameName(type: string, name: string): string {
+function sameName(path: string, type: string, name: string, { expand }: ServerToolDefinition): RequestFault {
+  if (expand !== undefined) return faultAt(`${path}.parameters`, `must not ask for ${echo(name)} again`);
   const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
-  return `must be a name that no other ${echo(type)} of this request has; ${others}`;
+  const problem = `must be a name that no other ${echo(type)} of this request has; ${others}`;
+  return faultAt(`${path}.parameters.name`, problem);
 }
 
 /** A server tool of a request whose options are right. */

@@ -11,8 +11,8 @@ const MAX_ENTRIES = 1_000;
 /** Milliseconds after which a server is asked again which tools it has. */
 const LIST_MS = 300_000;
 
-/** Warnings that one list makes. */
-const MAX_WARNINGS = 3;
+/** Tools that a warning names. */
+const MAX_TOLD = 5;
 
 /**
  * The connection to one server, which all requests share. It is made when the first of them needs it, and made again
@@ -41,8 +41,10 @@ export class McpConnection {
     if (this.#listed !== undefined && now() - this.#listed.at < LIST_MS) return this.#listed.tools;
     this.#listing ??= this.#list(now).finally(() => (this.#listing = undefined));
     const { tools, problems } = await this.#listing;
-    for (const problem of problems.slice(0, MAX_WARNINGS)) {
-      warn(`The MCP server "${this.#name}" lists a tool that is not offered: ${problem}`);
+    if (problems.length > 0) {
+      const more = problems.length > MAX_TOLD ? `, and ${problems.length - MAX_TOLD} more` : '';
+      const told = problems.slice(0, MAX_TOLD).join(', ');
+      warn(`The MCP server "${this.#name}" lists tools that are not offered: ${told}${more}`);
     }
     return tools;
   }

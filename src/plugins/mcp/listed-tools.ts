@@ -40,7 +40,8 @@ export function readTools(listed: readonly unknown[]): ToolList {
         name: own,
         description: (read.text(description) ?? own).slice(0, MAX_DESCRIPTION_LENGTH),
         parameters: read.object(inputSchema),
-        outputSchema: isJsonObject(outputSchema) && schemaProblem(outputSchema) === undefined ? outputSchema : undefined,
+        outputSchema:
+          isJsonObject(outputSchema) && schemaProblem(outputSchema) === undefined ? outputSchema : undefined,
       });
     }
   }
@@ -48,7 +49,8 @@ export function readTools(listed: readonly unknown[]): ToolList {
 }
 
 function nameProblem(name: JsonValue | undefined, known: ReadonlyMap<string, ListedTool>): string | undefined {
-  if (typeof name !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(name)) return 'has no name of 1 to 128 visible characters';
+  if (typeof name !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(name))
+    return 'has no name of 1 to 128 visible characters';
   return known.has(name) ? 'is listed twice' : undefined;
 }
 

@@ -68,9 +68,11 @@ export function mcpTool(options: McpToolOptions): ServerToolDefinition<McpOption
 
     async expand(entry, context) {
       const server = serverOf(servers, entry.server);
-      const tools = await connectionTo(entry.server, server).tools(context).catch((error: unknown) => {
-        throw errorOf(entry.server, error);
-      });
+      const tools = await connectionTo(entry.server, server)
+        .tools(context)
+        .catch((error: unknown) => {
+          throw errorOf(entry.server, error);
+        });
       for (const name of server.tools ?? []) {
         if (tools.some((tool) => tool.name === name)) continue;
         context.warn(`The MCP server "${entry.server}" has no tool ${echo(name)}, which the configuration allows`);

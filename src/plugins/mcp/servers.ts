@@ -62,7 +62,9 @@ const anyText = kind('a text', (value) => typeof value === 'string');
 const HTTP_SERVER: OptionShape<McpHttpServer> = {
   tools: names,
   url: httpAddress,
-  headers: mapOf(kind('a text without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value))),
+  headers: mapOf(
+    kind('a text without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
+  ),
 };
 
 const PROGRAM_SERVER: OptionShape<McpProgramServer> = {

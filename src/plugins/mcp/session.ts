@@ -83,7 +83,8 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
     return Promise.resolve();
   };
   const close = async (): Promise<void> => client.close();
-  const transport = 'url' in server ? await httpTransport(server, options, close) : await programTransport(server, options);
+  const transport =
+    'url' in server ? await httpTransport(server, options, close) : await programTransport(server, options);
   try {
     await client.connect(transport, { timeout: timeoutMs, signal });
   } catch (error) {
@@ -97,7 +98,10 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
       caller.addEventListener('abort', leave);
       try {
         caller.throwIfAborted();
-        const result = await client.request({ method, params }, ResultSchema, { signal: own.signal, timeout: timeoutMs });
+        const result = await client.request({ method, params }, ResultSchema, {
+          signal: own.signal,
+          timeout: timeoutMs,
+        });
         return read.object(result);
       } catch (error) {
         throw failureOf(error);
@@ -158,6 +162,7 @@ const TIMED_OUT = -32_001;
 function failureOf(error: unknown): McpFailure {
   if (error instanceof McpFailure) return error;
   if (error instanceof OutboundError) {
+    if (error.problem === 'too_large') return new McpFailure('invalid', 'answered with more than is read');
     const isLate = error.problem === 'timeout' || error.problem === 'aborted';
     return new McpFailure(isLate ? 'timeout' : 'unreachable', isLate ? 'did not answer in time' : 'cannot be reached');
   }
