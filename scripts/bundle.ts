@@ -17,6 +17,7 @@ const ENTRIES = {
   cli: 'src/cli/main.ts',
   provider: 'src/entries/provider.ts',
   testing: 'src/entries/testing.ts',
+  'durable-objects': 'src/entries/durable-objects.ts',
   inspector: 'src/entries/inspector.ts',
   opentelemetry: 'src/entries/opentelemetry.ts',
   prometheus: 'src/entries/prometheus.ts',

@@ -7,9 +7,7 @@ import { checkCatalogLock } from '../../src/protocol/catalog-lock.ts';
 import { runs } from '../support/properties.ts';
 
 /** Written by hand in the form of the source, with the fields that its schema names. */
-const FIXTURE: unknown = JSON.parse(
-  readFileSync(new URL('../fixtures/catalog/litellm.json', import.meta.url), 'utf8'),
-);
+const FIXTURE: unknown = JSON.parse(readFileSync(new URL('../fixtures/catalog/litellm.json', import.meta.url), 'utf8'));
 
 function modelOf(slug: string, name: string, json: unknown = FIXTURE): ModelFacts {
   const model = parseLiteLlm(json, '2026-11-20', [slug]).vendors[slug]?.[name];

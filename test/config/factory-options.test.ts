@@ -38,6 +38,7 @@ import {
   webFetchTool,
   webSearchTool,
 } from 'signalbox';
+import { durableObjectStore } from 'signalbox/durable-objects';
 import { mcpTool } from 'signalbox/mcp';
 import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
@@ -87,6 +88,11 @@ describe('options of whatever makes a part of a router', () => {
     ['memoryStore', untyped(memoryStore, { maxEntrys: 1 }), 'memoryStore.maxEntrys … "maxEntries"?'],
     ['localQueue', untyped(localQueue, { polMs: 1 }), 'localQueue.polMs … "pollMs"?'],
     ['redisStore', untyped(redisStore, { uri: 'redis://x' }), 'redisStore.uri … "url"?'],
+    [
+      'durableObjectStore',
+      untyped(durableObjectStore, { namespace: { idFromName: () => 1, get: () => 1 }, nam: 'x' }),
+      'durableObjectStore.nam … "name"?',
+    ],
     ['sqliteStorage', untyped(sqliteStorage, { fil: 'x' }), 'sqliteStorage.fil … "file"?'],
     [
       'postgresStorage',
