@@ -113,10 +113,10 @@ function throughAiSdk(name: string, modelOf: (upstream: Upstream) => AiModel): R
   const wire = WIRES[name];
   if (wire === undefined) throw new Error(`no wire ${name}`);
   const make = (upstream: Upstream): Provider => fromAiSdk({ slug: 'up', models: { 'acme/one': modelOf(upstream) } });
-  // Its package for Messages writes fields that we do not: what is wrong with those is nothing of ours.
-  const { problems, ...others } = wire;
-  const known = name === 'Messages' || problems === undefined ? {} : { problems };
-  return { [`the AI SDK on ${name}`]: { ...others, ...known, make } };
+  // What its packages write by themselves is not ours: fields of Messages, and messages of Google's one by one.
+  const problems = (body: Json): readonly string[] =>
+    name === 'Messages' ? [] : (wire.problems?.(body) ?? []).filter((problem) => problem !== 'must alternate');
+  return { [`the AI SDK on ${name}`]: { ...wire, problems, make } };
 }
 
 const ALL_WIRES: Readonly<Record<string, Wire>> = {
