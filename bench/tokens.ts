@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRouter, simulated } from 'signalbox';
+import { createRouter, simulated } from '../src/index.ts';
 import { inVocabularyOf, promptParts } from '../src/core/normalize/prompt-parts.ts';
 import { likelyTextTokens } from '../src/core/normalize/likely-tokens.ts';
 import type { DialectName } from '../src/protocol/dialect.ts';
@@ -36,7 +36,10 @@ const pairs = readFileSync(file, 'utf8')
   .map((line) => JSON.parse(line) as Pair);
 
 const models = Object.fromEntries(pairs.map(({ model }) => [model, {}]));
-const router = createRouter({ providers: [simulated({ models })], limits: { bodyBytes: 100_000_000, bytesInHand: 400_000_000 } });
+const router = createRouter({
+  providers: [simulated({ models })],
+  limits: { bodyBytes: 100_000_000, bytesInHand: 400_000_000 },
+});
 const { services } = router.internals;
 const chat = new ChatService(services);
 
@@ -47,7 +50,7 @@ for (const pair of pairs) {
   try {
     const body = countable({ ...pair.body, model: pair.model }, dialect);
     const prepared = await chat.prepare(body, { dialect }, false);
-    const { texts, fixedTokens } = promptParts(prepared.request);
+    const { texts, fixedTokens } = promptParts(prepared.request, pair.model);
     const estimated = inVocabularyOf(pair.model, likelyTextTokens(texts), fixedTokens);
     const { input_tokens: counted } = await countPrepared(services, prepared);
     all.push({ pair, counted, estimated });
@@ -92,7 +95,9 @@ if (flags.includes('--worst')) {
   const off = ({ pair, counted }: Counted): number => Math.abs(Math.log(counted / pair.input_tokens));
   for (const one of all.toSorted((left, right) => off(right) - off(left)).slice(0, 60)) {
     const { pair, counted, estimated } = one;
-    console.log(`${pair.input_tokens} ${counted} ${estimated} ${pair.vendor}: ${pair.kind} ${pair.model} ${pair.source ?? ''}`);
+    console.log(
+      `${pair.input_tokens} ${counted} ${estimated} ${pair.vendor}: ${pair.kind} ${pair.model} ${pair.source ?? ''}`,
+    );
   }
 }
 await router.close();
