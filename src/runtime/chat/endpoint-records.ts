@@ -348,6 +348,14 @@ export class EndpointRecords {
     this.#records.set(endpoint.id, { ...record, tokens });
   }
 
+  /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */
+  noteUnpriced({ id }: Endpoint): boolean {
+    const record = this.#records.get(id) ?? FRESH;
+    if (record.unpriced === true) return false;
+    this.#records.set(id, { ...record, unpriced: true });
+    return true;
+  }
+
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
     if (before.cooldown === after.cooldown && isSame(before.breaker, after.breaker)) return;
     this.#onChange(endpoint, before, after);
