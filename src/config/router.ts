@@ -115,6 +115,7 @@ const serverToolCheck = having(
     native: callable,
     nameOf: callable,
     innerTools: callable,
+    expand: callable,
     maxUses: callable,
     close: callable,
   },
