@@ -28,6 +28,13 @@ async function modelsFor(rules: readonly Rule[], fields: object = {}, account = 
 
 const REWRITE: Rule = { id: 'old-to-new', when: { models: ['acme/old'] }, rewrite: 'acme/new' };
 
+/** What differs from request to request. */
+interface Asked {
+  readonly account?: string;
+  readonly model?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 describe('rules', () => {
   it.each([
     ['a model', REWRITE, {}, ['acme/new'], ['old-to-new']],
@@ -116,7 +123,7 @@ describe('rules', () => {
   ] as const)('give preferences by %s', async (_what, when, fits, fitsNot) => {
     const rule: Rule = { id: 'other-only', when, preferences: { only: ['other'] } };
     const { router } = routerWith({ rules: [rule], aliases: { fast: 'acme/old' } });
-    const planOf = async ({ account = 'team', ...fields }: { readonly account?: string }) => {
+    const planOf = async ({ account = 'team', ...fields }: Asked) => {
       const request = { model: 'acme/old', messages: MESSAGES, ...fields };
       const { steps, applied } = await router.explain(request, { account: { id: account } });
       return [new Set(steps.map(({ provider }) => provider)), applied?.rules];
