@@ -109,8 +109,15 @@ export interface LedgerRecord {
   readonly stream: boolean;
   /** Model or alias as it was sent. */
   readonly requested: string;
+  /** Rules and splits of the configuration that took part. Replay keeps the models that they chose. */
+  readonly applied?: LedgerApplied | undefined;
   /** How the model was chosen, as in `router_metadata`. */
   readonly strategy: string;
+  /**
+   * True when it was refused before anything was planned: a body that is not valid, an unknown model, a rule, a key
+   * without the scope, a rate limit. `requested` is then what could be read of the body, and may be empty.
+   */
+  readonly refused?: true | undefined;
   /** HTTP status for the caller: 200, 499 when it disconnected, otherwise that of the error. */
   readonly status: number;
   /** As in the error's body. Absent when the request was answered. */
@@ -143,6 +150,21 @@ export interface LedgerRecord {
   readonly tools?: readonly LedgerTool[] | undefined;
   /** What else the decision depended on. Absent where nothing was planned: a plugin or the response cache answered. */
   readonly decision?: LedgerDecision | undefined;
+}
+
+/** What the configuration has made of a request. */
+export interface LedgerApplied {
+  /** Ids of rules that changed something, in the order in which they did. */
+  readonly rules?: readonly string[] | undefined;
+  /** Models that aliases divide, and by what each was chosen. */
+  readonly splits?: readonly LedgerSplit[] | undefined;
+}
+
+/** The model that an alias stood for. */
+export interface LedgerSplit {
+  readonly alias: string;
+  readonly model: string;
+  readonly by: 'session' | 'account' | 'endUser' | 'request';
 }
 
 /** Tokens of an answer. */
@@ -210,6 +232,8 @@ export interface SeenEndpoint {
   readonly throughput?: SeenPercentiles | undefined;
   /** Of the last half hour and two hours, for how its tool calls turned out. Present where that was compared. */
   readonly tools?: SeenTools | undefined;
+  /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
+  readonly tokens?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
 }
@@ -318,8 +342,11 @@ export interface LedgerDecision {
   readonly preferences?: LedgerPreferences | undefined;
   /** Providers for which the account has a key of its own, and whether it is used only after the shared capacity. */
   readonly own_keys?: Readonly<Record<string, 'first' | 'fallback'>> | undefined;
-  /** True when rules or splits of the configuration had a part in choosing the models: replay keeps their choice. */
-  readonly chosen?: true | undefined;
+  /**
+   * Who made the encrypted reasoning of the conversation, the latest last: providers, with the account behind an `@` where
+   * its own key was used. Only they can read it.
+   */
+  readonly reasoning_origins?: readonly string[] | undefined;
   readonly targets: readonly LedgerTarget[];
 }
 
@@ -340,6 +367,8 @@ export interface LedgerPreferences {
   readonly max_price?: Readonly<Record<string, number>> | undefined;
   readonly min_throughput?: Readonly<Record<string, number>> | undefined;
   readonly max_latency?: Readonly<Record<string, number>> | undefined;
+  /** Models that rules, or the policy of the account, kept the request from; `excluded` says why. */
+  readonly denied_models?: readonly string[] | undefined;
 }
 
 /** A model that the request could be answered by. */

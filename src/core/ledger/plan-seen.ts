@@ -3,7 +3,7 @@ import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { areComparable } from '../selection/exacto.ts';
 import type { World } from '../selection/performance.ts';
-import { planRoute } from '../selection/plan-route.ts';
+import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
 import { type SeenState, stateOf } from './seen-endpoint.ts';
@@ -21,7 +21,7 @@ export interface SeenWorld {
 }
 
 interface SeenAnswer {
-  readonly endpoint: string;
+  readonly endpoint: Endpoint;
   readonly warm: boolean;
   readonly admission: Admission;
 }
@@ -37,7 +37,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
           ...world,
           admission: (endpoint: Endpoint, warm: boolean): Admission => {
             const admission = ask(endpoint, warm);
-            if (!isPlain(admission)) admissions.push({ endpoint: endpoint.id, warm, admission });
+            if (!isPlain(admission)) admissions.push({ endpoint, warm, admission });
             return admission;
           },
         };
@@ -45,14 +45,27 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const { now, roll, served, usualAnswerTokens } = world;
   const isExact = looksAtMeasures(request, world);
   const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
+  const countsTokens = mayBeTight(plan.steps, request);
+  if (ask !== undefined) answerBoth(admissions, ask);
   const states: SeenState[] = [];
   const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
     const record = world.record(endpoint);
-    if (record !== undefined) states.push(stateOf(endpoint, record, { now, isExact, comparesTools }));
+    if (record !== undefined) states.push(stateOf(endpoint, record, { now, isExact, comparesTools, countsTokens }));
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
   return { ...plan, seen: { world: { now, roll, served, usualAnswerTokens }, states, admissions } };
+}
+
+/**
+ * Where one question was answered with more than a plain yes, the other one is asked too: what a record does not tell is
+ * answered alike in a replay, and a prompt that is in a cache may go where another must not.
+ */
+function answerBoth(admissions: SeenAnswer[], ask: NonNullable<World['admission']>): void {
+  for (const { endpoint, warm } of admissions.slice()) {
+    if (admissions.some((one) => one.endpoint === endpoint && one.warm !== warm)) continue;
+    admissions.push({ endpoint, warm: !warm, admission: ask(endpoint, !warm) });
+  }
 }
 
 /** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */

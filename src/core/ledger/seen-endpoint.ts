@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
+import { UNCALIBRATED } from '../normalize/likely-tokens.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
@@ -36,6 +37,8 @@ export interface SeenState extends Measures {
   /** Monotonic milliseconds. */
   readonly lateAt: number;
   readonly tools: SeenTools | undefined;
+  /** Tokens that it counts for one that was estimated. */
+  readonly tokens: number | undefined;
 }
 
 interface Measures {
@@ -48,15 +51,22 @@ interface Measures {
 const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
 const MEASURED_FOR_MS = 1_000;
 
-/**
- * What a decision looks at of what is known of an endpoint.
- *
- * @param when - `isExact`: the decision may hang on measures; `comparesTools`: and on how tool calls turned out.
- */
+/** When an endpoint was looked at, and what the decision may hang on. */
+export interface SeenWhen {
+  readonly now: number;
+  /** How fast it is. */
+  readonly isExact: boolean;
+  /** How its tool calls turned out. */
+  readonly comparesTools: boolean;
+  /** How it counts tokens. */
+  readonly countsTokens: boolean;
+}
+
+/** What a decision looks at of what is known of an endpoint. */
 export function stateOf(
   endpoint: Endpoint,
-  { health, speed, performance }: EndpointRecord,
-  { now, isExact, comparesTools }: { readonly now: number; readonly isExact: boolean; readonly comparesTools: boolean },
+  { health, speed, performance, tokens }: EndpointRecord,
+  { now, isExact, comparesTools, countsTokens }: SeenWhen,
 ): SeenState {
   let measures = isExact ? undefined : MEASURED.get(endpoint);
   if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
@@ -77,6 +87,7 @@ export function stateOf(
     throughput: measures.throughput,
     stability: measures.stability,
     tools: comparesTools ? toolsOf(performance, now) : undefined,
+    tokens: countsTokens ? tokens?.factor : undefined,
   };
 }
 
@@ -93,7 +104,7 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, lateness, lateAt, latency, throughput, tools, stability } = state;
+  const { condition, lateness, lateAt, latency, throughput, tools, tokens = 1, stability } = state;
   const seen: SeenEndpoint = {
     ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
@@ -101,6 +112,7 @@ export function seenEndpoint(
     ...(latency === undefined ? {} : { latency }),
     ...(throughput === undefined ? {} : { throughput }),
     ...(tools === undefined ? {} : { tools }),
+    ...(tokens === 1 ? {} : { tokens }),
     ...(stability === 0 ? {} : { stability }),
   };
   return Object.keys(seen).length === 0 ? undefined : seen;
@@ -144,15 +156,17 @@ export function recordOf(seen: SeenEndpoint): EndpointRecord {
 class RestoredRecord implements EndpointRecord {
   readonly health: EndpointHealth;
   readonly speed: EndpointRecord['speed'];
+  readonly tokens: EndpointRecord['tokens'];
   readonly #seen: SeenEndpoint;
   #performance: EndpointPerformance | undefined;
 
   constructor(seen: SeenEndpoint) {
-    const { condition, lateness, stability } = seen;
+    const { condition, lateness, stability, tokens } = seen;
     this.#seen = seen;
     const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
     this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
     this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
+    this.tokens = tokens === undefined ? undefined : { ...UNCALIBRATED, factor: tokens };
   }
 
   get performance(): EndpointPerformance {

@@ -24,7 +24,7 @@ export function noteOf({ plan }: RequestDraft): SeenNotes {
   if (seen === undefined) return () => undefined;
   const { world, states, admissions } = seen;
   return ({ id }) => {
-    const answers = admissions.filter(({ endpoint }) => endpoint === id);
+    const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
     return seenEndpoint(
       states.find(({ endpoint }) => endpoint === id),
       answers,
@@ -39,7 +39,7 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
   const { world } = plan.seen;
   const { needs, likelyTokens, serviceTier, native } = request;
   const draw = sessionDraw(request);
-  const preferences = recordedPreferences(request.preferences, facts.policy);
+  const preferences = recordedPreferences(request.preferences, facts.policy, plan.rejected);
   const ownKeys = Object.entries(request.account.providerKeys ?? {});
   const served = (world.served ?? []).map(({ endpoint, at, tokens }) => [endpoint, world.now - at, tokens] as const);
   const decision: LedgerDecision = {
@@ -69,10 +69,15 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
             ownKeys.map(([slug, key]) => [slug, key.fallback === true ? 'fallback' : 'first']),
           ),
         }),
-    ...(request.chosen ? { chosen: true } : {}),
+    ...(plan.origins === undefined ? {} : { reasoning_origins: latestLast(plan.origins.values()) }),
     targets: request.targets.map((target) => writeTarget(target, facts.catalog)),
   };
   return { decision };
+}
+
+/** Each once, where it stood last. */
+function latestLast(origins: Iterable<string>): readonly string[] {
+  return [...new Set([...origins].reverse())].reverse();
 }
 
 function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {

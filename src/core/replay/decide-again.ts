@@ -71,6 +71,7 @@ export class DecideAgain {
       requested: record.requested,
       targets,
       serviceTier: decision.service_tier as RequestedTier | undefined,
+      applied: record.applied,
       needs: {
         inputModalities: (decision.input_modalities ?? NO_NEEDS) as readonly Modality[],
         outputModalities: (decision.output_modalities ?? NO_NEEDS) as readonly Modality[],
@@ -81,7 +82,7 @@ export class DecideAgain {
         outputTokens: decision.output_tokens,
         images: decision.images ?? 0,
       },
-      preferences: preferencesUnder(decision.preferences, this.#rules.policy),
+      preferences: preferencesUnder(record, this.#rules.policy),
       session: draw === undefined ? {} : { key: 'recorded', draw },
       endUser: '',
       account: accountOf(record, decision),
@@ -112,6 +113,7 @@ export class DecideAgain {
       record: recordFor,
       sticky: served?.[0]?.endpoint,
       served,
+      origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
       admission: (endpoint, warm) => admissionOf(seen(endpoint.id) ?? {}, warm),
       usualAnswerTokens: decision.usual_answer_tokens,
       now: 0,
@@ -131,9 +133,9 @@ export class DecideAgain {
   }
 
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
-  #targets(record: LedgerRecord, { targets, pro, chosen }: LedgerDecision): readonly ModelTarget[] | undefined {
+  #targets(record: LedgerRecord, { targets, pro }: LedgerDecision): readonly ModelTarget[] | undefined {
     const isChosen = targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
-    if (isChosen || chosen === true) return targets.map((target) => this.#chosen(target));
+    if (isChosen || record.applied !== undefined) return targets.map((target) => this.#chosen(target));
     const names = [...new Set(targets.map(({ requested }) => requested))];
     const key = `${record.batch === true} ${pro === true}\n${names.join('\n')}`;
     if (!this.#lookups.has(key)) {

@@ -255,10 +255,16 @@ export class Replay {
 
 /** Whether a plan is the one in the record, reasons and numbers included. */
 function isSame({ steps, rejected }: RoutePlan, { candidates, excluded }: LedgerRecord): boolean {
+  // What plugins left out comes first in a record, and is nothing that a plan decides.
+  const own = excluded.length - rejected.length;
   return (
     steps.length === candidates.length &&
-    rejected.length <= excluded.length &&
-    steps.every((step, index) => isSameStep(step, candidates[index]))
+    own >= 0 &&
+    steps.every((step, index) => isSameStep(step, candidates[index])) &&
+    rejected.every(({ endpoint, reason, detail }, index) => {
+      const then = excluded[own + index];
+      return then?.endpoint === endpoint.id && then.reason === reason && then.detail === detail;
+    })
   );
 }
 
