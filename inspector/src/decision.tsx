@@ -22,15 +22,15 @@ export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate
     endpoint: one.endpoint,
     why: one.why,
     costUsd: one.expected_cost_nano_usd === undefined ? undefined : one.expected_cost_nano_usd / 1e9,
-    warmth: one.warmth,
-    health: one.health,
+    warmth: one.share === undefined ? undefined : (one.warmth ?? 0),
+    health: one.share === undefined ? undefined : (one.health ?? 1),
     share: one.share,
     resting: restingOf(one),
   }));
 }
 
-function restingOf({ seen }: LedgerCandidate): string | undefined {
-  const admission = seen?.warm ?? seen?.cold;
+function restingOf({ seen, warmth = 0 }: LedgerCandidate): string | undefined {
+  const admission = warmth > 0 ? seen?.warm : seen?.cold;
   if (admission === undefined || admission.ok) return undefined;
   return `${words(admission.cause ?? 'left alone')}${admission.wait_ms === undefined ? '' : `, for ${ms(admission.wait_ms)} more`}`;
 }

@@ -106,13 +106,13 @@ describe('the sums of a ledger, with everything that costs', () => {
         id: 'advisor',
         whenItThrows: 'skip',
         parseOptions: (options) => ({ ok: true, options }),
-        async onRequest(request, _, context) {
+        async onRequest(_request, _options, context) {
           context.used({ cost: 0.001 });
           if (context.depth === 0 && chance() < 0.5) {
             await context.call({ model: 'acme/two', messages: [{ role: 'user', content: 'Advice?' }] });
           }
           if (chance() < 0.2) throw new Error('broken');
-          return request;
+          return { type: 'continue' };
         },
       });
       const models = { 'acme/one': { price: { prompt: 1, completion: 2 } }, 'acme/two': { price: { prompt: 3, completion: 9 } } };
@@ -135,7 +135,7 @@ describe('the sums of a ledger, with everything that costs', () => {
           warning: () => {},
         },
       });
-      const request = (): ChatRequest => ({
+      const request = (): ChatRequest<'acme/one' | 'acme/two'> => ({
         model: chance() < 0.5 ? 'acme/one' : 'acme/two',
         messages: [{ role: 'user', content: 'Hello '.repeat(1 + Math.floor(20 * chance())) }],
         ...(chance() < 0.5 ? { plugins: [{ id: 'advisor' }] } : {}),

@@ -220,7 +220,9 @@ function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
 const COUNTS = [50, 25, 15, 10] as const;
 
 /** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
-export function admissionOf({ cold, warm }: SeenEndpoint, isWarm: boolean): Admission {
+export function admissionOf(endpoint: SeenEndpoint | undefined, isWarm: boolean): Admission {
+  if (endpoint === undefined) return ADMITTED;
+  const { cold, warm } = endpoint;
   const seen = isWarm ? (warm ?? cold) : (cold ?? warm);
   if (seen === undefined) return ADMITTED;
   const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;

@@ -85,7 +85,7 @@ function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
   const all = endpointsOf(model, target.shuffled === true, catalog);
   return {
     requested,
-    model,
+    ...(model === requested ? {} : { model }),
     ...(strategy === 'direct' ? {} : { strategy }),
     ...(sort === undefined ? {} : { sort }),
     ...(admitTier === undefined ? {} : { admit_tier: admitTier }),
