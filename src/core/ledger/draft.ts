@@ -1,4 +1,3 @@
-import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { Attempt } from '../fallback/failure.ts';
@@ -74,7 +73,6 @@ export interface DraftedAnswer {
   /** Monotonic milliseconds. */
   readonly firstTokenAt: number;
   readonly usage: Usage;
-  readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
   readonly nativeFinishReason?: string | undefined;
 }

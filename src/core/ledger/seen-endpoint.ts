@@ -30,17 +30,17 @@ const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 160;
 
 /** What a decision looked at of an endpoint that was called before. */
-export interface SeenState extends Measures {
-  readonly endpoint: string;
+export interface SeenState {
+  readonly endpoint: Endpoint;
   readonly condition: EndpointHealth['condition'];
-  readonly lateness: number;
-  /** Monotonic milliseconds. */
-  readonly lateAt: number;
+  readonly speed: EndpointRecord['speed'];
+  readonly measures: Measures;
   readonly tools: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. */
   readonly tokens: number | undefined;
 }
 
+/** What is worked out once for the decisions of a second. */
 interface Measures {
   readonly latency: SeenPercentiles | undefined;
   readonly throughput: SeenPercentiles | undefined;
@@ -79,13 +79,10 @@ export function stateOf(
     MEASURED.set(endpoint, measures);
   }
   return {
-    endpoint: endpoint.id,
+    endpoint,
     condition: health.condition,
-    lateness: speed?.lateness ?? 0,
-    lateAt: speed?.at ?? 0,
-    latency: measures.latency,
-    throughput: measures.throughput,
-    stability: measures.stability,
+    speed,
+    measures,
     tools: comparesTools ? toolsOf(performance, now) : undefined,
     tokens: countsTokens ? tokens?.factor : undefined,
   };
@@ -104,7 +101,9 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, lateness, lateAt, latency, throughput, tools, tokens = 1, stability } = state;
+  const { condition, speed, tools, tokens = 1 } = state;
+  const { lateness, at: lateAt } = speed ?? UNKNOWN_SPEED;
+  const { latency, throughput, stability } = state.measures;
   const seen: SeenEndpoint = {
     ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),

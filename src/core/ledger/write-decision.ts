@@ -26,7 +26,7 @@ export function noteOf({ plan }: RequestDraft): SeenNotes {
   return ({ id }) => {
     const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
     return seenEndpoint(
-      states.find(({ endpoint }) => endpoint === id),
+      states.find(({ endpoint }) => endpoint.id === id),
       answers,
       world.now,
     );

@@ -153,9 +153,9 @@ function note({ ledger, facts, environment }: BatchPorts, batch: BatchRecord, { 
     const attempts = [{ ...call, outcome: { ok: false as const, failure: end.reason } }];
     return ledger.failed(facts, { request, startedAt, plan, attempts }, { status, errorType }, false);
   }
-  const { usage, costNanoUsd: chargedNanoUsd, costParts } = end.settlement;
+  const { usage, costNanoUsd: chargedNanoUsd } = end.settlement;
   const attempts = [{ ...call, firstTokenAt: endedAt, usage, chargedNanoUsd, outcome: { ok: true as const } }];
-  const answer = { endpoint: upstream, firstTokenAt: endedAt, usage, costParts, finishReason: end.finishReason };
+  const answer = { endpoint: upstream, firstTokenAt: endedAt, usage, finishReason: end.finishReason };
   ledger.answered(facts, { request, startedAt, plan, attempts }, answer);
 }
 

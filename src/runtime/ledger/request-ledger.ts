@@ -189,7 +189,7 @@ export class RequestLedger implements ReadableLedger {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
-    const works = this.#works.get(request.id);
+    const works = this.#works.size === 0 ? undefined : this.#works.get(request.id);
     if (works !== undefined) this.#works.delete(request.id);
     this.#keep({
       at: environment.wallClock() - (endedAt - startedAt),
