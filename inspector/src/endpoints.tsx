@@ -141,7 +141,7 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
                 ? 'not measured'
                 : `${ms(latency.p50)} · p90 ${ms(latency.p90)} · p99 ${ms(latency.p99)}`}
             </span>
-            <Sparkline
+            <History
               values={slices.map((one) => one.latency)}
               label="Median time to the first token in the last half hour"
             />
@@ -153,7 +153,7 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
             <span>
               {throughput === undefined ? 'not measured' : `${count(throughput.p50)} · p90 ${count(throughput.p90)}`}
             </span>
-            <Sparkline
+            <History
               values={slices.map((one) => one.throughput)}
               label="Median tokens a second in the last half hour"
             />
@@ -182,6 +182,11 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
       </dl>
     </li>
   );
+}
+
+/** A sparkline, once there is more than one value: a single one is no line. */
+function History(line: { readonly values: readonly (number | undefined)[]; readonly label: string }): JSX.Element | null {
+  return line.values.filter((value) => value !== undefined).length < 2 ? null : <Sparkline {...line} />;
 }
 
 function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {
