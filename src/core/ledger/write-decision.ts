@@ -22,21 +22,21 @@ export type SeenNotes = (endpoint: Endpoint) => SeenEndpoint | undefined;
 export function noteOf({ plan }: RequestDraft): SeenNotes {
   const { seen } = plan;
   if (seen === undefined) return () => undefined;
-  const { world, states, admissions } = seen;
+  const { now, states, admissions } = seen;
   return ({ id }) => {
     const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
     return seenEndpoint(
       states.find(({ endpoint }) => endpoint.id === id),
       answers,
-      world.now,
+      now,
     );
   };
 }
 
 /** Writes down what else a decision depended on. Nothing where there was none. */
 export function decisionOf({ plan, request, facts }: RequestDraft): { readonly decision?: LedgerDecision } {
-  if (plan.seen === undefined) return {};
-  const { world } = plan.seen;
+  const { seen: world } = plan;
+  if (world === undefined) return {};
   const { needs, likelyTokens, serviceTier, native } = request;
   const draw = sessionDraw(request);
   const preferences = recordedPreferences(request.preferences, facts.policy, plan.rejected);

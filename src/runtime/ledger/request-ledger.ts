@@ -198,7 +198,8 @@ export class RequestLedger implements ReadableLedger {
       facts,
       request: drafted(request, knownLength(request)),
       plan,
-      attempts,
+      // The list of the request has room for more; this one is kept.
+      attempts: attempts.slice(),
       works: works ?? NO_WORKS,
       cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
       answer: end.answer,
