@@ -8,6 +8,8 @@ import { count, dateTime, ms, percent, words } from './format.ts';
 import { Problem } from './problem.tsx';
 
 const EVERY_MS = 2_000;
+/** Values that make a line; of fewer, only the numbers are shown. */
+const LEAST_VALUES = 4;
 
 /** How every endpoint stands. */
 export function Endpoints(): JSX.Element {
@@ -184,9 +186,9 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
   );
 }
 
-/** A sparkline, once there is more than one value: a single one is no line. */
+/** A sparkline, once there are enough values for a line. */
 function History(line: { readonly values: readonly (number | undefined)[]; readonly label: string }): JSX.Element | null {
-  return line.values.filter((value) => value !== undefined).length < 2 ? null : <Sparkline {...line} />;
+  return line.values.filter((value) => value !== undefined).length < LEAST_VALUES ? null : <Sparkline {...line} />;
 }
 
 function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {

@@ -17,7 +17,7 @@ import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
 import { CALLER_GONE, errorOfFault, errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
-import { cacheReportOf, throughCache } from '../runtime/limits/responses.ts';
+import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { withContent } from '../runtime/ledger/content.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
@@ -49,7 +49,7 @@ export class ChatService {
     return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
       const { id } = request;
       const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
-      const cache: OpenedChat['cache'] = () => cacheReportOf(execution);
+      const cache: OpenedChat['cache'] = () => execution.report;
       if (!request.stream) {
         return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
       }
@@ -161,7 +161,7 @@ export class ChatService {
     const plan = async (): ReturnType<PreparedCall<NormalizedRequest, WholeAnswer>['plan']> => {
       const early = await planEarly(this.#services, prepared);
       const answer = async (signal: AbortSignal): Promise<WholeAnswer> =>
-        answerWhole(this.#services, execute(this.#services, await this.#admit(early.planned), signal));
+        answerWhole(this.#services, await execute(this.#services, await this.#admit(early.planned), signal));
       return { provider: firstProvider(this.#services, early.plan), answer };
     };
     return { request: prepared.request, plain: prepared.plugins.length === 0 && prepared.tools.size === 0, plan };
@@ -178,7 +178,7 @@ export class ChatService {
       const asked = { ...this.#parse(own), stream: false };
       const prepared = await this.#normalize(own, asked, { account: inner.account }, inner);
       ({ request } = prepared);
-      execution = execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
+      execution = await execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
     } catch (error) {
       const { account, parent } = inner;
       const told = inner.signal.aborted ? CALLER_GONE : errorOfUnknown(error);

@@ -3,7 +3,7 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import type { Answer, Execution } from '../chat/execution.ts';
 import { type EventHub, warn } from '../chat/events.ts';
-import { recorded } from '../limits/responses.ts';
+import { recorded } from '../limits/cached-execution.ts';
 
 /** Who keeps prompts and answers, and what may be kept of them. */
 export interface ContentOptions {
