@@ -210,10 +210,14 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  const { usage, finishReason, nativeFinishReason } = facts;
+  const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
-    ...facts,
-    endpoint: answer.endpoint,
-    firstTokenAt: answer.firstTokenAt,
+    endpoint,
+    firstTokenAt,
+    usage,
+    finishReason,
+    nativeFinishReason,
   });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
