@@ -325,7 +325,7 @@ describe('the pacer', () => {
             pace = paceAfterSending(pace, now);
             sent.push(now);
             for (const [index, at] of sent.entries()) {
-              const most = rate * (1 + (now - at) / 1_000);
+              const most = rate * (policy.burstSeconds + (now - at) / 1_000);
               expect(sent.length - index).toBeLessThanOrEqual(Math.max(1, most + 1e-3));
             }
           }

@@ -43,17 +43,22 @@ const SECOND_MS = 1_000;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
 
 /**
- * Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. What a second holds
+ * Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. What two seconds hold
  * may be sent at once; over a longer time it is exactly the rate, also where that is no whole number. Cold calls leave a
- * part of the second free, so that there is always room for a warm one; they still get all that warm ones leave.
+ * part of that free, so that there is always room for a warm one; they still get all that warm ones leave.
  */
 export function placeIn({ rate, busyUntil }: Pace, policy: PacerPolicy, warm: boolean, now: number): Place {
   if (rate === Infinity) return ANYTIME;
   const used = Math.max(0, busyUntil - now);
-  const headroom = Math.max(0, 1 - used / SECOND_MS);
+  const burstMs = burstOf(policy);
+  const headroom = burstMs === 0 ? Number(used === 0) : Math.max(0, 1 - used / burstMs);
   const each = SECOND_MS / rate;
-  const most = Math.max(each, warm ? SECOND_MS : SECOND_MS * policy.coldShare);
+  const most = Math.max(each, warm ? burstMs : burstMs * policy.coldShare);
   return { waitMs: used + each <= most + ROUNDING_MS ? 0 : Math.max(1, used + each - most), headroom };
+}
+
+function burstOf({ burstSeconds }: PacerPolicy): number {
+  return burstSeconds * SECOND_MS;
 }
 
 /** Sums of milliseconds are this exact. */
@@ -76,7 +81,7 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
   const known = Math.min(pace.rate, callsOf(pace.counted, now));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
   const empty = emptyAt === undefined ? now : Math.max(now, emptyAt - SECOND_MS / rate);
-  const busyUntil = Math.max(pace.busyUntil, empty + SECOND_MS);
+  const busyUntil = Math.max(pace.busyUntil, empty + burstOf(policy));
   return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now };
 }
 
