@@ -26,8 +26,16 @@ function filesOf(port: number): Readonly<Record<string, string>> {
 
 /** What the page shows below a command, without ids. */
 function shownAfter(command: string): string {
-  const lines = page.slice(page.indexOf(`$ ${command}`)).split('\n').slice(1);
-  return lines.slice(0, lines.findIndex((line) => /^(?:\$|```)/.test(line))).join('\n');
+  const lines = page
+    .slice(page.indexOf(`$ ${command}`))
+    .split('\n')
+    .slice(1);
+  return lines
+    .slice(
+      0,
+      lines.findIndex((line) => /^(?:\$|```)/.test(line)),
+    )
+    .join('\n');
 }
 
 async function freePort(): Promise<number> {
