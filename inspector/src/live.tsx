@@ -216,6 +216,7 @@ function Row({ row, now, most }: { readonly row: LiveRow; readonly now: number; 
         <a href={addressOf('requests', id)} title={id}>
           {requested}
         </a>
+        {row.mirror !== undefined && <b class="badge">copy</b>}
       </td>
       <td class="c-served" title={model}>
         {served}

@@ -96,8 +96,13 @@ export interface LedgerRecord {
   /** First token of a stream, or the end of a non-streaming answer. Absent when there was none. */
   readonly first_token_ms?: number | undefined;
   readonly account: string;
-  /** Generation id of the request whose plugin or tool made this one. The cost of this one is not in that one's. */
+  /**
+   * Generation id of the request whose plugin or tool made this one, or that this one is a copy of. The cost of this one
+   * is not in that one's.
+   */
   readonly parent?: string | undefined;
+  /** Alias whose mirror this is: a copy of `parent` for a candidate, whose answer nobody was shown. */
+  readonly mirror?: string | undefined;
   /** True for a request of a batch. */
   readonly batch?: true | undefined;
   /** Those members of the request's `metadata` that the option `ledger.tags` names. */

@@ -36,7 +36,7 @@ export function authorize(
 ): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
-  const key = bearerOf(call) ?? call.header('x-api-key');
+  const key = keyOf(call);
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
     if (scope !== undefined && !hasScope(account, scope)) throw forbidden(scope);
@@ -107,6 +107,11 @@ function withTimeout(answer: PromiseLike<unknown>, environment: Environment): Pr
       .finally(() => environment.clearTimer(timer))
       .then(resolve, reject);
   });
+}
+
+/** The key that a caller shows. */
+export function keyOf(call: CallOrigin): string | undefined {
+  return bearerOf(call) ?? call.header('x-api-key');
 }
 
 function bearerOf(call: CallOrigin): string | undefined {

@@ -9,6 +9,7 @@ import {
   type EndpointRecord,
   latencyOf,
   type PercentileValues,
+  slicesOf,
   throughputOf,
 } from '../core/selection/performance.ts';
 import { shortened } from '../protocol/fault.ts';
@@ -93,7 +94,7 @@ function endpointView({ internals }: InspectedRouter, endpoint: Endpoint, callsO
     slowness,
     latency: record && percentilesOf(latencyOf(record.performance, now, FIVE_MINUTES_MS)),
     throughput: record && percentilesOf(throughputOf(record.performance, now, FIVE_MINUTES_MS)),
-    slices: record === undefined ? [] : slicesOf(record.performance, now),
+    slices: record === undefined ? [] : halfHourOf(record.performance, now),
     calls,
     ...(callsOfModel === 0 ? {} : { share: calls / callsOfModel }),
     uptime,
@@ -115,7 +116,8 @@ function percentilesOf(values: PercentileValues | undefined): Percentiles | unde
 }
 
 /** The last half hour, slice by slice; those without calls are there too, so that time is drawn to scale. */
-function slicesOf({ slices }: EndpointPerformance, now: number): readonly EndpointSlice[] {
+function halfHourOf(performance: EndpointPerformance, now: number): readonly EndpointSlice[] {
+  const slices = slicesOf(performance);
   const last = Math.floor(now / SLICE_MS) * SLICE_MS;
   const count = HALF_HOUR_MS / SLICE_MS;
   return Array.from({ length: count }, (_, index) => {

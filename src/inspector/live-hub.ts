@@ -201,7 +201,7 @@ export class LiveHub {
     this.#first += MOST_ENDED;
   }
 
-  #rowOf({ id, account, requested, stream, parent, metadata }: RequestFacts, agoMs: number): Row {
+  #rowOf({ id, account, requested, stream, parent, mirror, metadata }: RequestFacts, agoMs: number): Row {
     return {
       id,
       at: this.#now() - agoMs,
@@ -209,6 +209,7 @@ export class LiveHub {
       requested,
       stream,
       parent,
+      mirror,
       tags: metadata && this.#tags(metadata),
       attempts: [],
     };

@@ -39,7 +39,8 @@ export function list(value: unknown): readonly unknown[] {
 
 /** The items of an array that are objects, in their order; none for anything else. */
 export function objects(value: unknown): readonly JsonObject[] {
-  return list(value).filter(isJsonObject);
+  const items = list(value);
+  return items.every(isJsonObject) ? items : items.filter(isJsonObject);
 }
 
 /** An object that is no array, as it is; an empty one for anything else. */

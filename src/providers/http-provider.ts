@@ -181,23 +181,23 @@ export function httpProvider<const Model extends string = string>(
   function post(
     { apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
-    { body: fields, verbatim, ...sending }: Sending,
+    { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
   ): MaybePromise<ApiExchange> {
     const body = serialize(fields, verbatim);
     progress.sending(() => JSON.parse(body) as JsonValue);
-    const { connecting, connected } = progress;
-    const errorShape = codec.errorShape?.bind(codec);
     return api.begin({
-      ...sending,
+      path,
+      accept,
+      maxBytes,
       method: 'POST',
-      headers: traceContext === undefined ? sending.headers : [...sending.headers, ...traceHeaders(traceContext)],
+      headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
       frequent: true,
       body,
       apiKey,
       signal,
-      errorShape,
-      connecting,
-      connected,
+      errorShape: codec.errorShape?.bind(codec),
+      connecting: progress.connecting,
+      connected: progress.connected,
     });
   }
 

@@ -68,6 +68,7 @@ export class ProviderApi {
   readonly #baseURL: string;
   readonly #headers: readonly string[];
   readonly #ownSecrets: readonly string[];
+  #usualSecrets: readonly string[] | undefined;
   readonly #urls = new Map<string, URL>();
   /** By what they accept: one of two or three types. */
   readonly #usual = new Map<string, readonly string[]>();
@@ -110,7 +111,7 @@ export class ProviderApi {
       url: this.#url(request.path, request.frequent === true),
       headers: isUsual ? this.#usualHeaders(accept) : this.#headersWith(apiKey, accept, headers, contentType),
     });
-    return { response, context: { ...this.#contextFor(apiKey), errorShape } };
+    return { response, context: this.#contextFor(apiKey, errorShape) };
   }
 
   /** Headers of the requests that have none of their own. */
@@ -150,8 +151,15 @@ export class ProviderApi {
     await (await this.#transport)?.close();
   }
 
-  #contextFor(apiKey: string | undefined): ErrorContext {
-    return { secrets: apiKey === undefined ? this.#ownSecrets : [apiKey, ...this.#ownSecrets], wallClock: Date.now() };
+  #contextFor(apiKey: string | undefined, errorShape?: ErrorContext['errorShape']): ErrorContext {
+    return { secrets: this.#secretsWith(apiKey), wallClock: Date.now(), errorShape };
+  }
+
+  /** What must not appear in any text: headers that hold keys, and the key of the call. */
+  #secretsWith(apiKey: string | undefined): readonly string[] {
+    if (apiKey === undefined) return this.#ownSecrets;
+    if (apiKey !== this.#options.apiKey) return [apiKey, ...this.#ownSecrets];
+    return (this.#usualSecrets ??= [apiKey, ...this.#ownSecrets]);
   }
 
   #authorization(apiKey: string): readonly string[] {

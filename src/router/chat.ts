@@ -15,7 +15,7 @@ import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
-import { cacheReportOf, throughCache } from '../runtime/limits/responses.ts';
+import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { withContent } from '../runtime/ledger/content.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
@@ -47,7 +47,7 @@ export class ChatService {
     return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
       const { id } = request;
       const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
-      const cache: OpenedChat['cache'] = () => cacheReportOf(execution);
+      const cache: OpenedChat['cache'] = () => execution.report;
       if (!request.stream) {
         return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
       }
@@ -122,7 +122,11 @@ export class ChatService {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
     const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
+      andThen(planPrepared(this.#services, admitted), (planned) =>
+        andThen(execute(this.#services, planned, caller.signal), (execution) =>
+          this.#services.mirrors.after(this.#services, execution),
+        ),
+      );
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
     return andThen(started, (one) =>
       andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),
@@ -145,7 +149,7 @@ export class ChatService {
     const plan = async (): ReturnType<PreparedCall<NormalizedRequest, WholeAnswer>['plan']> => {
       const early = await planEarly(this.#services, prepared);
       const answer = async (signal: AbortSignal): Promise<WholeAnswer> =>
-        answerWhole(this.#services, execute(this.#services, await this.#admit(early.planned), signal));
+        answerWhole(this.#services, await execute(this.#services, await this.#admit(early.planned), signal));
       return { provider: firstProvider(this.#services, early.plan), answer };
     };
     return { request: prepared.request, plain: prepared.plugins.length === 0 && prepared.tools.size === 0, plan };
@@ -156,7 +160,7 @@ export class ChatService {
     const own: ChatBody = { chat: body, native: undefined, body };
     const request = { ...this.#parse(own), stream: false };
     const prepared = await this.#normalize(own, request, { account: inner.account }, inner);
-    const execution = execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
+    const execution = await execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
     return (await answerWhole(this.#services, execution)).result;
   }
 }

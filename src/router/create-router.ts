@@ -8,8 +8,7 @@ import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
-import { EmbeddingService } from './embed.ts';
-import { explainPrepared } from './explain.ts';
+import type { EmbeddingService } from './embed.ts';
 import type { ConfigurationVersion, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
@@ -32,7 +31,7 @@ export function routerWith<
     const { createBatches } = await import('./create-batches.ts');
     return createBatches(resolved, () => current.services, admission, {
       prepareChat: (body, options) => current.chat.prepareItem(body, options),
-      prepareEmbeddings: (body, options) => current.embeddings.prepareItem(body, options),
+      prepareEmbeddings: async (body, options) => (await embeddingsOf(current)).prepareItem(body, options),
     });
   });
 
@@ -51,7 +50,6 @@ export function routerWith<
       config: running.resolved,
       services,
       chat,
-      embeddings: new EmbeddingService(services),
       configuration: { version, since: services.environment.wallClock() },
       internals: {
         config: running.resolved,
@@ -73,9 +71,10 @@ export function routerWith<
       chat: (body, options) => version().chat.chat(body, options),
       stream: (body, options) => version().chat.stream(body, options),
       batches,
-      embed: ((body, options) => version().embeddings.embed(body, options)) as Router['embed'],
+      embed: (async (body, options) => (await embeddingsOf(version())).embed(body, options)) as Router['embed'],
       explain: async (body, options = {}) => {
         const { services, chat } = version();
+        const { explainPrepared } = await import('./explain.ts');
         return explainPrepared(services, await chat.prepare(body, options));
       },
       countTokens: async (body, options = {}) => {
@@ -98,6 +97,7 @@ export function routerWith<
       },
       async close() {
         await batches.close();
+        await current.services.mirrors.close();
         await current.services.ledger?.close();
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));
@@ -119,6 +119,12 @@ export function routerWith<
     next.services.events.emit('configuration', { version: next.configuration.version });
     return next.configuration;
   }
+}
+
+/** What answers requests for embeddings, loaded by the first of them. */
+async function embeddingsOf({ services }: RouterVersion): Promise<EmbeddingService> {
+  const { EmbeddingService } = await import('./embed.ts');
+  return new EmbeddingService(services);
 }
 
 /** A configuration whose providers and aliases tell which names requests may use. */

@@ -1,6 +1,7 @@
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
 import { worldOf } from '../runtime/chat/world.ts';
-import { planForExplanation, type PreparedRequest } from '../runtime/pipeline/start.ts';
+import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
+import type { PreparedRequest } from '../runtime/pipeline/start.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 
 /** Plans a prepared request as a call would, and puts the plan into words. Calls nobody. */

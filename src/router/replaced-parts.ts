@@ -1,14 +1,12 @@
 import type { RunningConfig } from '../config/resolve-config.ts';
 import type { RunningServices } from './build-services.ts';
 import type { ChatService } from './chat.ts';
-import type { EmbeddingService } from './embed.ts';
 import type { ConfigurationVersion, RouterInternals } from './router.ts';
 
 /** A configuration in force, with everything that works by it. */
 export interface RouterVersion extends RunningServices {
   readonly running: RunningConfig;
   readonly chat: ChatService;
-  readonly embeddings: EmbeddingService;
   readonly configuration: ConfigurationVersion;
   readonly internals: RouterInternals;
 }

@@ -66,14 +66,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   };
 }
 
-/** A map that forgets the least recently used entry when it is full. */
+/** A map that forgets what was not written for the longest time when it is full. */
 export function boundedMap<Value extends object>(
   maxEntries: number,
 ): {
   get(key: string): Value | undefined;
   set(key: string, value: Value): unknown;
 } {
-  return new LRUCache<string, Value>({ max: maxEntries });
+  const map = new LRUCache<string, Value>({ max: maxEntries });
+  // Reading moves nothing: what is in use is written again and again.
+  return { get: (key) => map.peek(key), set: (key, value) => map.set(key, value) };
 }
 
 /** A map that is limited by the size of its values, and forgets the least recently used ones. */

@@ -97,8 +97,11 @@ export interface FailedAttempt extends Attempt {
 
 /** The failed ones, in order. */
 export function failedAttempts(attempts: readonly Attempt[]): readonly FailedAttempt[] {
+  if (attempts.length === 0) return NONE;
   return attempts.filter((attempt): attempt is FailedAttempt => !attempt.outcome.ok);
 }
+
+const NONE: readonly FailedAttempt[] = [];
 
 /** What the router does about a kind of failure. The only table of its sort. */
 export interface FailureRule {

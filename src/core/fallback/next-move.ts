@@ -50,10 +50,10 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (last !== undefined && FAILURE_RULES[last.outcome.failure.kind].next === 'nothing') return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
-  const open = plan.steps.filter((step) => !isRefused(step, failures));
+  const open = failures.length === 0 ? plan.steps : plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
-  const untried = open.filter((step) => triesOf(step, attempts) === 0);
+  const untried = attempts.length === 0 ? open : open.filter((step) => triesOf(step, attempts) === 0);
   const admitted = untried.find((step) => situation.admission(step.endpoint).ok);
   if (admitted !== undefined) return { type: 'attempt', step: admitted, waitMs: 0 };
   const place = firstPlace(untried, situation);

@@ -25,6 +25,7 @@ export type DraftedRequest = Pick<
   | 'format'
 > & {
   readonly parent: string | undefined;
+  readonly mirror: string | undefined;
   readonly noReasoning: boolean;
   readonly pro: boolean;
   /** Whether rules or splits of the configuration took part. */
@@ -91,9 +92,10 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     metadata: request.metadata,
     format: request.format,
     parent: within?.parent,
+    mirror: within?.mirror,
     noReasoning: reasoning?.effort === 'none',
     pro: reasoning?.mode === 'pro',
-    chosen: request.applied !== undefined,
+    chosen: (request.applied?.rules ?? request.applied?.splits) !== undefined,
     native: native?.requiredBy === undefined ? undefined : [native.dialect, native.requiredBy],
     likelyTokens: likelyTokens ?? (request as Partial<NormalizedRequest> & { likelyTokens?: number }).likelyTokens,
   };

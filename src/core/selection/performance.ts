@@ -15,6 +15,18 @@ import type { EndpointSpeed } from './adaptive/wellness.ts';
  */
 export interface EndpointPerformance {
   readonly slices: readonly PerformanceSlice[];
+  /** Calls that are not in the slices yet, the latest first: adding them copies a slice, so several are added at once. */
+  readonly recent?: RecentCall | undefined;
+}
+
+/** A call that was measured, and those before it. */
+interface RecentCall {
+  readonly seen: Measurement;
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  readonly before: RecentCall | undefined;
+  /** How many there are, with those before. */
+  readonly count: number;
 }
 
 /** Measures of fifty seconds. */
@@ -63,22 +75,41 @@ const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 160;
 const EMPTY: Histogram = { first: 0, counts: [] };
 
+/** Calls that are kept beside the slices at most. */
+const MOST_RECENT = 32;
+
 /** Folds in one measurement. */
-export function measure(performance: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
-  const start = Math.floor(now / SLICE_MS) * SLICE_MS;
-  const last = performance.slices.at(-1);
-  const isCurrent = last !== undefined && last.start >= start;
-  const current = isCurrent ? last : emptySlice(start);
-  const slice: PerformanceSlice = {
-    start: current.start,
-    requests: current.requests + 1,
-    toolRequests: current.toolRequests + (seen.toolCalls === undefined ? 0 : 1),
-    badToolCalls: current.badToolCalls + (seen.toolCalls === 'invalid' ? 1 : 0),
-    latency: counted(current.latency, seen.latencyMs),
-    throughput: counted(current.throughput, seen.tokensPerSecond),
-  };
-  if (isCurrent) return { slices: performance.slices.with(-1, slice) };
-  return { slices: [...performance.slices.filter((one) => one.start > start - KEPT_MS), slice] };
+export function measure({ slices, recent }: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
+  const count = (recent?.count ?? 0) + 1;
+  const measured = { slices, recent: { seen, at: now, before: recent, count } };
+  return count < MOST_RECENT ? measured : { slices: slicesOf(measured) };
+}
+
+/** All measures, cut into slices of time, the latest last. */
+export function slicesOf({ slices, recent }: EndpointPerformance): readonly PerformanceSlice[] {
+  if (recent === undefined) return slices;
+  const calls: RecentCall[] = [];
+  for (let call: RecentCall | undefined = recent; call !== undefined; call = call.before) calls.push(call);
+  let kept = [...slices];
+  let own: OpenSlice | undefined;
+  for (const { seen, at } of calls.reverse()) {
+    const start = Math.floor(at / SLICE_MS) * SLICE_MS;
+    const last = kept.at(-1);
+    if (last === undefined || last.start < start) {
+      kept = kept.filter((one) => one.start > start - KEPT_MS);
+      own = openSlice({ start, requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY });
+      kept.push(own);
+    } else if (own === undefined) {
+      own = openSlice(last);
+      kept[kept.length - 1] = own;
+    }
+    own.requests += 1;
+    if (seen.toolCalls !== undefined) own.toolRequests += 1;
+    if (seen.toolCalls === 'invalid') own.badToolCalls += 1;
+    count(own.latency, seen.latencyMs);
+    count(own.throughput, seen.tokensPerSecond);
+  }
+  return kept;
 }
 
 /** Percentiles of latency: p90 is the time within which 90 % of the first tokens came. */
@@ -104,7 +135,7 @@ export function countsOf(
   let requests = 0;
   let toolRequests = 0;
   let badToolCalls = 0;
-  for (const slice of performance.slices) {
+  for (const slice of slicesOf(performance)) {
     if (slice.start + SLICE_MS <= now - spanMs) continue;
     requests += slice.requests;
     toolRequests += slice.toolRequests;
@@ -113,23 +144,34 @@ export function countsOf(
   return { requests, toolRequests, badToolCalls };
 }
 
-function emptySlice(start: number): PerformanceSlice {
-  return { start, requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
+/** A slice that measures are added to. */
+interface OpenSlice extends PerformanceSlice {
+  requests: number;
+  toolRequests: number;
+  badToolCalls: number;
+  readonly latency: OpenHistogram;
+  readonly throughput: OpenHistogram;
 }
 
-function counted(histogram: Histogram, value: number | undefined): Histogram {
-  if (value === undefined || !(value > 0) || !Number.isFinite(value)) return histogram;
+interface OpenHistogram {
+  first: number;
+  readonly counts: number[];
+}
+
+function openSlice({ latency, throughput, ...slice }: PerformanceSlice): OpenSlice {
+  const open = ({ first, counts }: Histogram): OpenHistogram => ({ first, counts: [...counts] });
+  return { ...slice, latency: open(latency), throughput: open(throughput) };
+}
+
+function count(histogram: OpenHistogram, value: number | undefined): void {
+  if (value === undefined || !(value > 0) || !Number.isFinite(value)) return;
   const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING)));
-  const { first, counts } = histogram;
-  if (counts.length === 0) return { first: bucket, counts: [1] };
-  const at = bucket - first;
-  if (at >= 0 && at < counts.length) {
-    const copy = counts.slice();
-    copy[at] = (copy[at] ?? 0) + 1;
-    return { first, counts: copy };
-  }
-  const gap = Array.from({ length: at < 0 ? -at - 1 : at - counts.length }, () => 0);
-  return at < 0 ? { first: bucket, counts: [1, ...gap, ...counts] } : { first, counts: [...counts, ...gap, 1] };
+  const { counts } = histogram;
+  if (counts.length === 0) histogram.first = bucket;
+  for (; bucket < histogram.first; histogram.first -= 1) counts.unshift(0);
+  while (bucket >= histogram.first + counts.length) counts.push(0);
+  const at = bucket - histogram.first;
+  counts[at] = (counts[at] ?? 0) + 1;
 }
 
 function merged(
@@ -139,7 +181,7 @@ function merged(
   measureName: 'latency' | 'throughput',
 ): readonly number[] {
   const sum = Array.from({ length: BUCKETS }, () => 0);
-  for (const slice of performance.slices) {
+  for (const slice of slicesOf(performance)) {
     if (slice.start + SLICE_MS <= now - spanMs) continue;
     const { first, counts } = slice[measureName];
     for (const [at, count] of counts.entries()) sum[first + at] = (sum[first + at] ?? 0) + count;

@@ -44,16 +44,17 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = read.objects(parsed['choices']);
   if (choices.length === 0) return bad('The provider sent an answer without choices');
-  const decoded = choices.map((choice, position) => decodeChoice(choice, position, parsed, context));
-  if (decoded.some((choice) => choice === undefined)) return bad('The provider sent an impossible answer');
-  const sound = decoded.filter((choice) => choice !== undefined);
-  if (sound.some((choice) => choice.finish_reason === 'error')) {
+  const decoded: readonly (Choice | undefined)[] = choices.map((choice, position) =>
+    decodeChoice(choice, position, parsed, context),
+  );
+  if (!areWhole(decoded)) return bad('The provider sent an impossible answer');
+  if (decoded.some((choice) => choice.finish_reason === 'error')) {
     return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
   }
   return {
     ok: true,
     result: {
-      choices: sound,
+      choices: decoded,
       usage: decodeUsage(findUsage(parsed, choices), context.dialect),
       systemFingerprint: read.text(parsed['system_fingerprint']),
       serviceTier: read.text(parsed['service_tier']),
@@ -61,6 +62,10 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
       findings: findingsOf(parsed),
     },
   };
+}
+
+function areWhole(choices: readonly (Choice | undefined)[]): choices is readonly Choice[] {
+  return !choices.includes(undefined);
 }
 
 function findingsOf({ alignment, safeguard_results: safeguards }: JsonObject): UpstreamResult['findings'] {

@@ -50,13 +50,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #kind: AttemptKind<Request, Call, Result>;
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
-  readonly #prepared = new Map<string, Request>();
+  #prepared: Map<string, Request> | undefined;
   readonly #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
   /** What a call costs that is made beside another one. */
-  readonly #hedgeReservations = new Map<Call, Reservation>();
+  #hedgeReservations: Map<Call, Reservation> | undefined;
   /** Places of calls at endpoints with declared limits. */
   readonly #places: RequestPlaces<Call>;
   /** Endpoint at which a place was promised. */
@@ -192,7 +192,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
     const costUsd =
       'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
-    const reserved = (this.#hedgeReservations.get(made.call) ?? this.#reservation)?.settle(made, end);
+    const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
     const ended: Attempt = {
       ...attempt,
       endedAt: this.#services.environment.now(),
@@ -204,7 +204,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     settleAttempt(this.#services, this, ended, made, facts);
-    const sent = this.#prepared.get(made.endpoint.id) ?? this.request;
+    const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
     if (facts !== undefined) learnTokens(this.#services, sent, made.endpoint, facts.usage);
     return ended;
   }
@@ -219,13 +219,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   #isPrepared({ endpoint }: PlanStep): boolean {
-    return this.#options.prepare === undefined || this.#prepared.has(endpoint.id);
+    return this.#options.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
   }
 
   /** Lets plugins change the request for an endpoint. */
   async #prepare({ endpoint }: PlanStep): Promise<void> {
     const request = await this.#options.prepare?.(endpoint);
-    this.#prepared.set(endpoint.id, request ?? this.request);
+    (this.#prepared ??= new Map()).set(endpoint.id, request ?? this.request);
   }
 
   #isPaid({ endpoint }: PlanStep): boolean {
@@ -235,7 +235,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Reserves what a call can cost. */
   async #reserve({ endpoint }: PlanStep): Promise<void> {
     try {
-      await this.#reservation?.make(endpoint, this.#prepared.get(endpoint.id) ?? this.request);
+      await this.#reservation?.make(endpoint, this.#prepared?.get(endpoint.id) ?? this.request);
     } catch (error) {
       throw withContext(errorOfUnknown(error), this.#errorContext());
     }
@@ -305,7 +305,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const startedAt = environment.now();
     const attempt = this.attemptsBefore + this.#attempts.length + (hedge ? 2 : 1);
     const call = this.#kind.dial({
-      request: this.#prepared.get(endpoint.id) ?? this.request,
+      request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
@@ -337,7 +337,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       this.#reservation === undefined ? undefined : new Reservation(this.#services.spending, this.request);
     try {
       if (!this.#isPrepared(step)) await this.#prepare(step);
-      await reservation?.make(step.endpoint, this.#prepared.get(step.endpoint.id) ?? this.request);
+      await reservation?.make(step.endpoint, this.#prepared?.get(step.endpoint.id) ?? this.request);
     } catch {
       return undefined;
     }
@@ -348,7 +348,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return undefined;
     }
     const flight = this.#launch(step, true, place);
-    if (reservation !== undefined) this.#hedgeReservations.set(flight.call, reservation);
+    if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
 

@@ -14,8 +14,13 @@ export interface RequestFacts {
   readonly id: string;
   /** What was asked for: a chat answer or vectors. */
   readonly operation: Operation;
-  /** Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. */
+  /**
+   * Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. Of a copy,
+   * the request that it is a copy of.
+   */
   readonly parent?: string | undefined;
+  /** Alias whose mirror this is: a copy of `parent` for a candidate. Nobody is shown its answer, and its cost is its own. */
+  readonly mirror?: string | undefined;
   /** Number of the hook or tool call of the parent that makes this request; see {@link StageFacts}. */
   readonly parentStage?: number | undefined;
   /** Id of the account that calls. */
@@ -30,7 +35,7 @@ export interface RequestFacts {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The request's `trace`, as it came. */
   readonly trace?: JsonObject | undefined;
-  /** Rules of the configuration that changed the request, and models that aliases divide. */
+  /** Rules of the configuration that changed the request, models that aliases divide, and who gets a copy. */
   readonly applied?: AppliedConfiguration | undefined;
 }
 

@@ -2,6 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
+import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -94,6 +95,8 @@ export interface Execution {
   metadata(answered: boolean, generationTime?: number): RouterMetadata;
   /** What plugins add to the metadata of an error. Absent where there are none. */
   readonly errorMetadata?: JsonObject;
+  /** How the response cache was used so far. Absent where it takes no part. */
+  readonly report?: CacheReport;
 }
 
 /** The answer of a provider to a chat request. */

@@ -221,23 +221,27 @@ export class Signal {
 /** Something that comes once, and that others wait for. */
 export class Arrival<Result> {
   #result: Result | undefined;
-  #listeners: ((result: Result) => void)[] = [];
+  /** Nearly always there is one who waits. */
+  #listener: ((result: Result) => void) | undefined;
+  #others: ((result: Result) => void)[] | undefined;
 
   get result(): Result | undefined {
     return this.#result;
   }
 
   arrive(result: Result): void {
+    const [listener, others] = [this.#listener, this.#others];
     this.#result = result;
-    const listeners = this.#listeners;
-    this.#listeners = [];
-    for (const listener of listeners) listener(result);
+    this.#listener = this.#others = undefined;
+    listener?.(result);
+    if (others !== undefined) for (const other of others) other(result);
   }
 
   /** Called with the result, at once if it is there. */
   onArrival(listener: (result: Result) => void): void {
-    if (this.#result === undefined) this.#listeners.push(listener);
-    else listener(this.#result);
+    if (this.#result !== undefined) listener(this.#result);
+    else if (this.#listener === undefined) this.#listener = listener;
+    else (this.#others ??= []).push(listener);
   }
 
   wait(): Promise<Result> {

@@ -39,8 +39,9 @@ export function settleAttempt(
   answer: AttemptedCall,
   facts?: AnswerFacts,
 ): void {
-  const { outcome } = attempt;
+  const { outcome, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
+  services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   const seals = facts && answer.call.reported.seals;
@@ -120,13 +121,13 @@ export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, fai
 
 /** What a call used and cost, where anybody wants to know. */
 export function accountOf(
-  { ledger, events }: Pick<RuntimeServices, 'ledger' | 'events'>,
+  { ledger, events, spending }: Pick<RuntimeServices, 'ledger' | 'events' | 'spending'>,
   request: RoutedRequest,
   made: AttemptedCall,
   end: CallEnd,
   reserved: number | undefined,
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> | undefined {
-  if (ledger === undefined && !events.heard('attempt')) return undefined;
+  if (ledger === undefined && !events.heard('attempt') && !spending.counts(request.account)) return undefined;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,

@@ -125,7 +125,7 @@ export class RequestPlaces<Call> {
   readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records'>;
   readonly #likelyTokens: (endpoint: Endpoint) => number;
   #next: SharedPlace | undefined;
-  readonly #taken = new Map<Call, SharedPlace | undefined>();
+  #taken: Map<Call, SharedPlace | undefined> | undefined;
 
   constructor(
     services: Pick<RuntimeServices, 'sharedLimits' | 'records'>,
@@ -170,12 +170,12 @@ export class RequestPlaces<Call> {
 
   /** Notes that a call has begun in a place. */
   begin(call: Call, endpoint: Endpoint, place: SharedPlace | undefined): void {
-    if (isLimited(endpoint)) this.#taken.set(call, place);
+    if (isLimited(endpoint)) (this.#taken ??= new Map()).set(call, place);
   }
 
   /** Notes how many tokens a call had: its place is free, and of the tokens counts what it used. */
   end(call: Call, endpoint: Endpoint, startedAt: number, tokens: number | undefined): void {
-    if (!this.#taken.has(call)) return;
+    if (this.#taken?.has(call) !== true) return;
     if (tokens !== undefined) this.#services.records.used(endpoint, startedAt, this.#likelyTokens(endpoint), tokens);
     this.#taken.get(call)?.release(tokens);
     this.#taken.delete(call);

@@ -6,6 +6,7 @@ import {
   countsOf,
   latencyOf,
   measure,
+  slicesOf,
   throughputOf,
 } from '../../../src/core/selection/performance.ts';
 import { runs } from '../../support/properties.ts';
@@ -120,14 +121,29 @@ describe('the windows', () => {
   it('stay bounded however long an endpoint lives', () => {
     let known = UNMEASURED;
     for (let step = 0; step < 2_000; step += 1) known = measure(known, { latencyMs: 100 }, NOW + step * 50_000);
-    expect(known.slices.length).toBeLessThanOrEqual(145);
+    expect(slicesOf(known).length).toBeLessThanOrEqual(145);
   });
 
   it('count into the newest slice when the clock goes back', () => {
     const ahead = measure(UNMEASURED, { latencyMs: 100 }, NOW + 3_600_000);
     const back = measure(ahead, { latencyMs: 100 }, NOW);
-    expect(back.slices).toHaveLength(1);
-    expect(back.slices[0]?.requests).toBe(2);
+    expect(slicesOf(back)).toHaveLength(1);
+    expect(slicesOf(back)[0]?.requests).toBe(2);
+  });
+
+  it('are the same whether calls are added to the slices one by one or several at once', () => {
+    const call = fc.record({ latencyMs: fc.integer({ min: 1, max: 1e6 }), at: fc.integer({ min: 0, max: 400_000 }) });
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 100 }), (calls) => {
+        let together = UNMEASURED;
+        let oneByOne = UNMEASURED;
+        for (const { latencyMs, at } of calls) {
+          together = measure(together, { latencyMs }, NOW + at);
+          oneByOne = { slices: slicesOf(measure(oneByOne, { latencyMs }, NOW + at)) };
+        }
+        expect(slicesOf(together)).toEqual(oneByOne.slices);
+      }),
+    );
   });
 
   it('survive being stored and restored', () => {

@@ -44,7 +44,7 @@ export function rankAdaptively(
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   const ranked: AdaptivelyRanked[] = [];
   if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
-  for (const one of weighed.sort(byPlaceAndValue)) {
+  for (const one of inOrder(weighed)) {
     if (one !== drawn) ranked.push(rankedAs(one, one.isRefused ? 'no call is let through now' : NEXT));
   }
   return ranked;
@@ -174,6 +174,13 @@ function rendezvous(weighed: readonly Weighed[], session: number): Weighed | und
 }
 
 const NEVER_DRAWN = 1e-12;
+
+/** Sorting costs as much as all of the rest where there is nearly nothing to sort. */
+function inOrder(weighed: Weighed[]): readonly Weighed[] {
+  const [one, other] = weighed;
+  if (one === undefined || other === undefined || weighed.length > 2) return weighed.sort(byPlaceAndValue);
+  return byPlaceAndValue(one, other) > 0 ? [other, one] : weighed;
+}
 
 function byPlaceAndValue(left: Weighed, right: Weighed): number {
   if (left.isRefused !== right.isRefused) return left.isRefused ? 1 : -1;
