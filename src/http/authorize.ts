@@ -74,7 +74,10 @@ function checked(
     if (RouterError.isInstance(error)) throw error;
     const reason = error instanceof Error ? error.name : typeof error;
     // Not the error's own words: they may repeat the key.
-    warn(services.events, { code: 'authenticate', message: `authenticate failed (${reason}); callers get a 503` });
+    warn(services.events, {
+      code: 'authenticate',
+      message: `authenticate failed (${reason}); callers get a 503 until it gives an account or undefined again`,
+    });
     throw unavailable();
   };
   try {

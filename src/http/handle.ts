@@ -366,6 +366,6 @@ function unknownModel(slug: string): RouterError {
   return new RouterError({
     status: 404,
     errorType: 'not_found',
-    message: `There is no model "${shortened(slug)}" here`,
+    message: `There is no model "${shortened(slug)}" here; GET /models lists them`,
   });
 }
