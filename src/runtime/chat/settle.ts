@@ -105,7 +105,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
   const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
   warn(events, {
     code: 'provider_key',
-    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
+    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
   });
 }
 
@@ -195,7 +195,10 @@ export function settleResult(
   facts: AnswerFacts,
 ): void {
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
-    services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
+    services.events.emit('warning', {
+      code: 'state_store',
+      message: 'A sticky session could not be stored; check the store in "state"',
+    });
   });
   announceResult(services, execution, answer, facts);
 }
@@ -210,10 +213,14 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  const { usage, finishReason, nativeFinishReason } = facts;
+  const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
-    ...facts,
-    endpoint: answer.endpoint,
-    firstTokenAt: answer.firstTokenAt,
+    endpoint,
+    firstTokenAt,
+    usage,
+    finishReason,
+    nativeFinishReason,
   });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
