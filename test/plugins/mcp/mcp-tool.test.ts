@@ -387,12 +387,12 @@ describe('a request that offers MCP servers', () => {
 
   it('may force them where the model has nothing else', async () => {
     const model = turns('Done.');
-    const bench_ = bench({ tickets: { url: (await http(serveMcp(() => ticketServer()))).url } }, model);
+    const own = bench({ tickets: { url: (await http(serveMcp(() => ticketServer()))).url } }, model);
     const choice = { tool_choice: { type: 'router:mcp' as const } };
-    await bench_.router.chat({ ...asking(entry('tickets')), ...choice });
+    await own.router.chat({ ...asking(entry('tickets')), ...choice });
     expect(model.requests[0]?.toolChoice).toBe('required');
     const mixed = { ...hello({ tools: [entry('tickets'), LOOK_UP] }), ...choice };
-    await expect(bench_.router.chat(mixed)).rejects.toMatchObject({ status: 422 });
+    await expect(own.router.chat(mixed)).rejects.toMatchObject({ status: 422 });
   });
 
   it('never has two functions of one name', async () => {
