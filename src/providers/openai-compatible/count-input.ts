@@ -1,6 +1,5 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
-import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import { EncodeError, type TokenCountCodec } from '../codec.ts';
 import * as read from '../../platform/json.ts';
@@ -26,17 +25,15 @@ export const INPUT_COUNT: TokenCountCodec = {
   },
 };
 
-function bodyOf({ messages, tools, responseFormat, parameters }: NormalizedRequest): Readonly<Record<string, unknown>> {
-  const effort = parameters.reasoning_effort;
+function bodyOf({ messages, tools, responseFormat }: NormalizedRequest): Readonly<Record<string, unknown>> {
   return {
     input: messages.flatMap((message, index) => itemsOf(message, `messages[${index}]`)),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map(({ function: declared }) => ({ type: 'function', strict: false, ...declared })) }),
     ...(responseFormat?.type === 'json_schema'
-      ? { text: { format: { type: 'json_schema', ...(responseFormat.json_schema as JsonObject) } } }
+      ? { text: { format: { type: 'json_schema', ...responseFormat.json_schema } } }
       : {}),
-    ...(effort == null ? {} : { reasoning: { effort } }),
   };
 }
 
