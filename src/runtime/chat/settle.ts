@@ -39,8 +39,9 @@ export function settleAttempt(
   answer: AttemptedCall,
   facts?: AnswerFacts,
 ): void {
-  const { outcome } = attempt;
+  const { outcome, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
+  services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   const seals = facts && answer.call.reported.seals;
@@ -104,7 +105,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
   const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
   warn(events, {
     code: 'provider_key',
-    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
+    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
   });
 }
 
@@ -135,13 +136,13 @@ export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, fai
 
 /** What a call used and cost, where anybody wants to know. */
 export function accountOf(
-  { ledger, events }: Pick<RuntimeServices, 'ledger' | 'events'>,
+  { ledger, events, spending }: Pick<RuntimeServices, 'ledger' | 'events' | 'spending'>,
   request: RoutedRequest,
   made: AttemptedCall,
   end: CallEnd,
   reserved: number | undefined,
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> | undefined {
-  if (ledger === undefined && !events.heard('attempt')) return undefined;
+  if (ledger === undefined && !events.heard('attempt') && !spending.counts(request.account)) return undefined;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
@@ -194,7 +195,10 @@ export function settleResult(
   facts: AnswerFacts,
 ): void {
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
-    services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
+    services.events.emit('warning', {
+      code: 'state_store',
+      message: 'A sticky session could not be stored; check the store in "state"',
+    });
   });
   announceResult(services, execution, answer, facts);
 }
@@ -209,10 +213,14 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  const { usage, finishReason, nativeFinishReason } = facts;
+  const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
-    ...facts,
-    endpoint: answer.endpoint,
-    firstTokenAt: answer.firstTokenAt,
+    endpoint,
+    firstTokenAt,
+    usage,
+    finishReason,
+    nativeFinishReason,
   });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
