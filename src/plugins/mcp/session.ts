@@ -1,5 +1,5 @@
 import type * as ClientModule from '@modelcontextprotocol/sdk/client/index.js';
-import type * as StdioModule from '@modelcontextprotocol/sdk/client/stdio.js';
+import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
 import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type * as TypesModule from '@modelcontextprotocol/sdk/types.js';
 import { OutboundError } from '../../net/outbound-url.ts';
@@ -78,7 +78,6 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
   const { server, timeoutMs, signal } = options;
   const { Client, ResultSchema } = await loadSdk();
   const client = new Client(CLIENT, { capabilities: {} });
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a client has no other way to be heard.
   client.onclose = options.onClosed;
   client.fallbackNotificationHandler = ({ method }) => {
     if (method === 'notifications/tools/list_changed') options.onToolsChanged();
@@ -124,7 +123,7 @@ async function httpTransport(
   { outbound, timeoutMs, maxBytes }: SessionOptions,
   onBroken: () => Promise<void>,
 ): Promise<HttpModule.StreamableHTTPClientTransport> {
-  const { StreamableHTTPClientTransport } = await loadHttp();
+  const { StreamableHTTPClientTransport } = await loadHttpTransport();
   return new StreamableHTTPClientTransport(new URL(url), {
     fetch: guardedFetch({ outbound: outbound(), timeoutMs, maxBytes, onBroken: () => void onBroken().catch(ignore) }),
     ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
@@ -132,7 +131,7 @@ async function httpTransport(
 }
 
 async function programTransport({ command, args = [], env, cwd }: McpProgramServer, { maxBytes }: SessionOptions) {
-  const { StdioClientTransport } = await loadStdio();
+  const { StdioClientTransport } = await loadProgramTransport();
   return new StdioClientTransport({
     command,
     args: [...args],
@@ -154,7 +153,7 @@ async function loadSdk(): Promise<Pick<typeof ClientModule, 'Client'> & Pick<typ
   }
 }
 
-async function loadHttp(): Promise<typeof HttpModule> {
+async function loadHttpTransport(): Promise<typeof HttpModule> {
   try {
     return await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
   } catch {
@@ -162,7 +161,7 @@ async function loadHttp(): Promise<typeof HttpModule> {
   }
 }
 
-async function loadStdio(): Promise<typeof StdioModule> {
+async function loadProgramTransport(): Promise<typeof ProgramModule> {
   try {
     return await import('@modelcontextprotocol/sdk/client/stdio.js');
   } catch {
