@@ -88,6 +88,12 @@ export interface AttemptStartEvent extends AttemptFacts {
   readonly carry: (traceContext: TraceContext) => void;
 }
 
+/** The first token of a stream is there: from now on the answer goes to the client. Not told of other answers. */
+export interface FirstTokenEvent extends AttemptFacts {
+  /** Milliseconds from the call to its first token. */
+  readonly firstTokenMs: number;
+}
+
 /** One upstream call ended. */
 export interface AttemptEvent extends AttemptFacts {
   /** Milliseconds from the call to the end of its answer. */
@@ -275,6 +281,7 @@ export type BatchUpdateEvent =
 export interface RouterEvents {
   readonly request: RequestEvent;
   readonly attempt_start: AttemptStartEvent;
+  readonly first_token: FirstTokenEvent;
   readonly attempt: AttemptEvent;
   readonly plugin_start: PluginFacts;
   readonly plugin: PluginEvent;
