@@ -165,7 +165,7 @@ export interface LedgerApplied {
   readonly mirror?: LedgerSplit | undefined;
 }
 
-/** The model that an alias stood for, or sent a copy to, and by what that was decided. */
+/** A model that an alias chose, and by what. */
 export interface LedgerSplit {
   readonly alias: string;
   readonly model: string;
