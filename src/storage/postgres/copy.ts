@@ -102,7 +102,10 @@ export function copyItems(schema: string): string {
   return `COPY ${schema}.items (${COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`;
 }
 
-/** The statement that gives one piece of a file. A `COPY` takes no values, so they are written in digits. */
+/** Bytes of a row that comes back: the driver puts together what is longer than it reads at a time, again and again. */
+const ROW_BYTES = 32_768;
+
+/** The statement that gives one piece of a file, in rows. A `COPY` takes no values, so they are written in digits. */
 export function copyPiece(
   schema: string,
   { account, fileId, piece }: { readonly account: string; readonly fileId: string; readonly piece: number },
@@ -110,20 +113,24 @@ export function copyPiece(
   const [owner, file] = [account, fileId].map((text) => {
     return `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
   });
-  return `COPY (SELECT content FROM ${schema}.file_pieces
+  return `COPY (SELECT substr(content, start, ${ROW_BYTES})
+    FROM ${schema}.file_pieces, generate_series(1, length(content), ${ROW_BYTES}) AS start
     WHERE account = ${owner} AND file_id = ${file} AND piece = ${Math.trunc(piece)}
-      AND EXISTS (SELECT 1 FROM ${schema}.files WHERE account = ${owner} AND id = ${file} AND stage = 'file'))
-    TO STDOUT (FORMAT binary)`;
+      AND EXISTS (SELECT 1 FROM ${schema}.files WHERE account = ${owner} AND id = ${file} AND stage = 'file')
+    ORDER BY start) TO STDOUT (FORMAT binary)`;
 }
 
-/** The only value that came in PostgreSQL's binary format; undefined where no row came. */
+/** The values that came in PostgreSQL's binary format, in rows of one value, put together; undefined without a row. */
 export function copiedValue(received: readonly Uint8Array[]): Uint8Array | undefined {
-  const [first] = received;
-  const bytes = received.length === 1 && first !== undefined ? Buffer.from(first.buffer) : Buffer.concat(received);
-  const row = HEADER.byteLength;
-  if (bytes.byteLength <= row + 2 || bytes.readInt16BE(row) !== 1) return undefined;
-  const start = row + 6;
-  return bytes.subarray(start, start + bytes.readInt32BE(row + 2));
+  const values: Uint8Array[] = [];
+  for (const [place, message] of received.entries()) {
+    const bytes = Buffer.from(message.buffer);
+    // Each row is a message; the first one has the header before it, and the end is one of its own.
+    const row = place === 0 ? HEADER.byteLength : 0;
+    if (bytes.byteLength < row + 6) continue;
+    values.push(bytes.subarray(row + 6, row + 6 + bytes.readInt32BE(row + 2)));
+  }
+  return values.length === 0 ? undefined : Buffer.concat(values);
 }
 
 /** What PostgreSQL's binary format begins with, and the flags and the extension that it has none of. */
