@@ -30,6 +30,7 @@ export type {
   AttemptEvent,
   AttemptFacts,
   AttemptStartEvent,
+  FirstTokenEvent,
   BatchUpdateEvent,
   ConfigurationEvent,
   ErrorEvent,

@@ -310,7 +310,11 @@ function seconds(milliseconds: number): number {
 }
 
 function unknownFile(): RouterError {
-  return new RouterError({ status: 404, errorType: 'not_found', message: 'There is no file of this id' });
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: 'There is no file of this id; GET /files lists those of the account',
+  });
 }
 
 function refusal(message: string): RouterError {

@@ -9,7 +9,7 @@ const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 /** One batch of one account. */
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
-const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token`;
 /**
  * Columns of a request that is there: rows are changed by an insertion that finds them. A table that grows is seldom
  * analysed in time, and the planner then takes a large batch for one row, and joins in a way that compares all with all;
@@ -116,16 +116,11 @@ export function accountStatements(schema: string) {
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
       ${takePicked}`,
     renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
-      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+      WHERE ${OF_BATCH} AND token = :token`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
-      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+      WHERE ${OF_BATCH} AND token = :token`,
     lockBatch: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} FOR UPDATE`,
-    settleHeld: settled(
-      batches,
-      items,
-      "AND status IN ('in_progress', 'cancelling')",
-      `AND known.token = :token AND known.lease_until > ${NOW}`,
-    ),
+    settleHeld: settled(batches, items, "AND status IN ('in_progress', 'cancelling')", 'AND known.token = :token'),
     settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
 
