@@ -115,12 +115,24 @@ describe('the sums of a ledger, with everything that costs', () => {
           return { type: 'continue' };
         },
       });
-      const models = { 'acme/one': { price: { prompt: 1, completion: 2 } }, 'acme/two': { price: { prompt: 3, completion: 9 } } };
+      const models = {
+        'acme/one': { price: { prompt: 1, completion: 2 } },
+        'acme/two': { price: { prompt: 3, completion: 9 } },
+      };
       const script = turns({ toolCalls: [call('echo', { text: 'a' })] }, 'And so it is.');
       const router = createRouter({
         environment,
         providers: ['a', 'b'].map((slug) =>
-          simulated({ slug, models, environment, failureRate: 0.15, seed, answer: script.script, firstTokenMs: 20, tokensPerSecond: 500 }),
+          simulated({
+            slug,
+            models,
+            environment,
+            failureRate: 0.15,
+            seed,
+            answer: script.script,
+            firstTokenMs: 20,
+            tokensPerSecond: 500,
+          }),
         ),
         catalog: [],
         budgets: { default: { limitUsd: 1e6 }, keeper },

@@ -140,7 +140,12 @@ type NativeEnd =
 const IN_ITS_BATCH = 'its provider runs the whole batch';
 
 /** Notes one request in the ledger: a call that began with the batch, and ended when its result was read. */
-function note({ ledger, facts, environment }: BatchPorts, batch: BatchRecord, { upstream }: LiveJob, end: NativeEnd): void {
+function note(
+  { ledger, facts, environment }: BatchPorts,
+  batch: BatchRecord,
+  { upstream }: LiveJob,
+  end: NativeEnd,
+): void {
   if (ledger === undefined) return;
   const { request } = end;
   const endedAt = environment.now();

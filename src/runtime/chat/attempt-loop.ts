@@ -367,9 +367,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
     if (opened.type === 'committed') {
-      const streaming = { ...made, firstTokenAt: opened.firstTokenAt };
-      announceFirstToken(this.#services, this, streaming);
-      return this.#answerOf(streaming);
+      return this.#answerOf(announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt }));
     }
     this.#ended(made, { failure: opened.failure });
     return undefined;
