@@ -6,13 +6,18 @@ import {
   type LedgerContent,
   memoryStorage,
   type Router,
+  type RouterListeners,
   simulated,
   type WarningEvent,
+  web,
 } from 'signalbox';
 import { fakeEnvironment, simulateTraffic } from 'signalbox/testing';
 import type { BudgetClaim } from '../../src/contracts/budget-keeper.ts';
 import { seededRandom } from '../../src/platform/seeded-random.ts';
+import { caller, fusionBench } from '../support/fusion.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';
+import { pluginBench } from '../support/plugins.ts';
+import { startSearchServer } from '../support/search-server.ts';
 import { ask, instant } from '../support/simulated.ts';
 import { call, echoTool, turns } from '../support/tools.ts';
 
@@ -203,6 +208,42 @@ describe('the sums of a ledger, with everything that costs', () => {
     },
     60_000,
   );
+});
+
+describe('the sums of a ledger, with plugins of the router', () => {
+  it('are those of the events: a search that is paid for, and a panel of models', async () => {
+    await using server = await startSearchServer();
+    let told = 0;
+    const on: RouterListeners = {
+      attempt: ({ costNanoUsd = 0 }) => void (told += costNanoUsd),
+      plugin: ({ serviceNanoUsd = 0 }) => void (told += serviceNanoUsd),
+      tool: ({ serviceNanoUsd = 0 }) => void (told += serviceNanoUsd),
+    };
+    const searching = pluginBench('Found.', {
+      plugins: [web({ engines: [server.engines.exa] })],
+      ledger: true,
+      on,
+    }).router;
+    await searching.chat({ ...ask('Where?'), model: 'acme/one', plugins: [{ id: 'web' }] });
+    const panel = fusionBench({ 'ant/large': caller('fusion', { prompt: 'Why?' }) }, { ledger: true, on }).router;
+    const parameters = { analysis_models: ['ant/small', 'cat/small'], model: 'dog/large', tools: [] };
+    for await (const _ of panel.stream({
+      ...ask('Why?'),
+      model: 'ant/large',
+      tools: [{ type: 'router:fusion', parameters }],
+    }));
+    const pages = await Promise.all([searching.ledger?.read(), panel.ledger?.read()]);
+    const [searched = [], fused = []] = pages.map((page) => page?.records);
+    expect(searched).toHaveLength(1);
+    expect(searched[0]?.plugins).toMatchObject([{ id: 'web', cost_nano_usd: 7_000_000 }]);
+    const outer = fused.find(({ parent }) => parent === undefined);
+    expect(outer?.tools).toMatchObject([{ type: 'router:fusion', outcome: 'ok' }]);
+    // The panel and the one that compares.
+    expect(fused.filter(({ parent }) => parent === outer?.id)).toHaveLength(3);
+    const kept = [...searched, ...fused].reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0);
+    expect(kept).toBeGreaterThan(7_000_000);
+    expect(kept).toBe(told);
+  });
 });
 
 describe('a store that is slow or away', () => {
