@@ -139,9 +139,7 @@ describe('the live stream', () => {
     const { router, watch, environment } = scene();
     const page = await watch();
     await page.next();
-    await router
-      .chat({ model: 'acme/none' as 'acme/one', messages: [{ role: 'user', content: 'Hi' }] })
-      .catch(() => {});
+    await router.chat({ model: 'acme/none', messages: [{ role: 'user', content: 'Hi' }] }).catch(() => {});
     const next = page.next();
     await environment.advance(300);
     const update = (await next)?.update;

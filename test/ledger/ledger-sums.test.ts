@@ -104,7 +104,7 @@ describe('the sums of a ledger, with everything that costs', () => {
       const search = echoTool('router:echo', {
         execute: ({ text }) => {
           if (chance() < 0.2) throw new Error('broken');
-          return { result: `echo of ${String(text)}`, used: { cost: 0.005 * Math.ceil(3 * chance()) } };
+          return { result: `echo of ${JSON.stringify(text)}`, used: { cost: 0.005 * Math.ceil(3 * chance()) } };
         },
       });
       const advisor = definePlugin<object>({
@@ -184,10 +184,11 @@ describe('the sums of a ledger, with everything that costs', () => {
         })),
       });
       await router.batches.start();
-      let done = false;
-      const all = Promise.all([lane(), lane(), lane()]).then(() => (done = true));
+      const traffic = { isOver: false };
+      const all = Promise.all([lane(), lane(), lane()]).then(() => (traffic.isOver = true));
       // What is loaded on first use takes time of the real clock, so no number of steps is enough.
-      while (!done || (await router.batches.retrieve(id)).finalized_at === null) await environment.advance(50);
+      while (!traffic.isOver || (await router.batches.retrieve(id)).finalized_at === null)
+        await environment.advance(50);
       await all;
       await router.batches.stop({ graceMs: 0 });
       for (let turn = 0; turn < 10; turn += 1) await environment.advance(1_000);

@@ -199,9 +199,9 @@ function withBatchPrice(endpoint: Endpoint, { priceFactor }: NativeBatches): End
   return { ...endpoint, price: { ...price, serviceTiers: { ...price.serviceTiers, batch: priceFactor } } };
 }
 
-function errorOf(failure: AttemptFailure): BatchItemError {
-  const { status, errorType } = FAILURE_RULES[failure.kind];
-  return itemError({ status, errorType, message: failure.message });
+function errorOf({ kind, message }: AttemptFailure): BatchItemError {
+  const { status, errorType } = FAILURE_RULES[kind];
+  return itemError({ status, errorType, message });
 }
 
 type Batched = Parameters<LiveJob['native']['read']>[1];
