@@ -233,6 +233,7 @@ function Cells({ row, now }: RowProps): JSX.Element {
         <a href={addressOf('requests', id)} title={id}>
           {requested}
         </a>
+        {row.mirror !== undefined && <b class="badge">copy</b>}
       </td>
       <td class="c-served" title={model}>
         {served}

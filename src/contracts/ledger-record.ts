@@ -95,8 +95,13 @@ export interface LedgerRecord {
   /** First token of a stream, or the end of a non-streaming answer. Absent when there was none. */
   readonly first_token_ms?: number | undefined;
   readonly account: string;
-  /** Generation id of the request whose plugin or tool made this one. The cost of this one is not in that one's. */
+  /**
+   * Generation id of the request whose plugin or tool made this one, or that this one is a copy of. The cost of this one
+   * is not in that one's.
+   */
   readonly parent?: string | undefined;
+  /** Alias whose mirror this is: a copy of `parent` for a candidate, whose answer nobody was shown. */
+  readonly mirror?: string | undefined;
   /** True for a request of a batch. */
   readonly batch?: true | undefined;
   /** Those members of the request's `metadata` that the option `ledger.tags` names. */
@@ -107,7 +112,7 @@ export interface LedgerRecord {
   readonly stream: boolean;
   /** Model or alias as it was sent. */
   readonly requested: string;
-  /** Rules and splits of the configuration that took part. Replay keeps the models that they chose. */
+  /** Rules, splits and mirrors of the configuration that took part. Replay keeps the models that rules and splits chose. */
   readonly applied?: LedgerApplied | undefined;
   /** How the model was chosen, as in `router_metadata`. */
   readonly strategy: string;
@@ -156,6 +161,16 @@ export interface LedgerApplied {
   readonly rules?: readonly string[] | undefined;
   /** Models that aliases divide, and by what each was chosen. */
   readonly splits?: readonly LedgerSplit[] | undefined;
+  /** Who was to get a copy, once the request was answered. */
+  readonly mirror?: LedgerMirror | undefined;
+}
+
+/** A candidate that copies go to. */
+export interface LedgerMirror {
+  readonly alias: string;
+  readonly model: string;
+  /** What decided that the request was to be copied. */
+  readonly by: LedgerSplit['by'];
 }
 
 /** The model that an alias stood for. */

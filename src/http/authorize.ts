@@ -38,7 +38,7 @@ export function authorize(
 ): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
-  const key = bearerOf(call) ?? call.header('x-api-key');
+  const key = keyOf(call);
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
     if (scope === undefined || hasScope(account, scope)) return account;
@@ -74,7 +74,10 @@ function checked(
     if (RouterError.isInstance(error)) throw error;
     const reason = error instanceof Error ? error.name : typeof error;
     // Not the error's own words: they may repeat the key.
-    warn(services.events, { code: 'authenticate', message: `authenticate failed (${reason}); callers get a 503` });
+    warn(services.events, {
+      code: 'authenticate',
+      message: `authenticate failed (${reason}); callers get a 503 until it gives an account or undefined again`,
+    });
     throw unavailable();
   };
   try {
@@ -111,6 +114,11 @@ function withTimeout(answer: PromiseLike<unknown>, environment: Environment): Pr
       .finally(() => environment.clearTimer(timer))
       .then(resolve, reject);
   });
+}
+
+/** The key that a caller shows. */
+export function keyOf(call: CallOrigin): string | undefined {
+  return bearerOf(call) ?? call.header('x-api-key');
 }
 
 function bearerOf(call: CallOrigin): string | undefined {

@@ -173,12 +173,14 @@ async function keyReply(
   // Without them, the path is the host's, and nobody comes here.
   if (keys === undefined) throw new Error('There are no stored API keys');
   const { answerKeys } = await import('./key-operations.ts');
-  return answerKeys(keys, operation, call, account, headers);
+  return answerKeys({ keys, spending: internals.services.spending }, operation, call, account, headers);
 }
 
-/** What a key must be for. A generation may be looked at by whoever made it, and by management keys. */
+/**
+ * What a key must be for. A generation may be looked at by whoever made it, and by management keys; a key by itself.
+ */
 function scopeOf({ name }: AccountOperation): Scope | undefined {
-  if (name === 'generation') return undefined;
+  if (name === 'generation' || name === 'key_current') return undefined;
   return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
 }
 
@@ -364,6 +366,6 @@ function unknownModel(slug: string): RouterError {
   return new RouterError({
     status: 404,
     errorType: 'not_found',
-    message: `There is no model "${shortened(slug)}" here`,
+    message: `There is no model "${shortened(slug)}" here; GET /models lists them`,
   });
 }

@@ -32,7 +32,7 @@ interface Row extends Changing<Omit<LiveRow, 'attempts'>> {
 }
 
 /** What a row shows of a request itself. */
-type RowFacts = Pick<RequestFacts, 'id' | 'account' | 'requested' | 'stream' | 'parent' | 'metadata'>;
+type RowFacts = Pick<RequestFacts, 'id' | 'account' | 'requested' | 'stream' | 'parent' | 'mirror' | 'metadata'>;
 
 /**
  * Follows requests while pages are open. Listens to nothing while none is, so requests then cost nothing more. All pages
@@ -230,7 +230,7 @@ export class LiveHub {
     this.#first += MOST_ENDED;
   }
 
-  #rowOf({ id, account, requested, stream, parent, metadata }: RowFacts, agoMs: number): Row {
+  #rowOf({ id, account, requested, stream, parent, mirror, metadata }: RowFacts, agoMs: number): Row {
     return {
       id,
       at: this.#now() - agoMs,
@@ -238,6 +238,7 @@ export class LiveHub {
       requested,
       stream,
       parent,
+      mirror,
       tags: metadata && this.#tags(metadata),
       attempts: [],
     };

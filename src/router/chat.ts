@@ -138,7 +138,11 @@ export class ChatService {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
     const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, caller.signal));
+      andThen(planPrepared(this.#services, admitted), (planned) =>
+        andThen(execute(this.#services, planned, caller.signal), (execution) =>
+          this.#services.mirrors.after(this.#services, execution),
+        ),
+      );
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
     return andThen(started, (one) =>
       andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),

@@ -30,6 +30,7 @@ export type DraftedRequest = Pick<
   | 'applied'
 > & {
   readonly parent: string | undefined;
+  readonly mirror: string | undefined;
   readonly noReasoning: boolean;
   readonly pro: boolean;
   readonly native: readonly [format: string, member: string] | undefined;
@@ -117,6 +118,7 @@ export function draftedRefusal(
     format,
     applied: undefined,
     parent,
+    mirror: undefined,
     noReasoning: false,
     pro: false,
     native: undefined,
@@ -159,6 +161,7 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     metadata: request.metadata,
     format: request.format,
     parent: within?.parent,
+    mirror: within?.mirror,
     noReasoning: reasoning?.effort === 'none',
     pro: reasoning?.mode === 'pro',
     applied: request.applied,

@@ -41,6 +41,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(answer === undefined ? {} : { first_token_ms: since(startedAt, answer.firstTokenAt) }),
     account: request.account.id,
     ...(request.parent === undefined ? {} : { parent: request.parent }),
+    ...(request.mirror === undefined ? {} : { mirror: request.mirror }),
     ...(request.id.startsWith('gen-batch-') ? { batch: true } : {}),
     ...tagsOf(request.metadata, context.tags),
     ...(context.session === undefined ? {} : { session: context.session }),

@@ -138,7 +138,8 @@ export class DecideAgain {
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
   #targets(record: LedgerRecord, { targets, pro }: LedgerDecision): readonly ModelTarget[] | undefined {
     const isChosen = targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
-    if (isChosen || record.applied !== undefined) return targets.map((target) => this.#chosen(target));
+    if (isChosen || (record.applied?.rules ?? record.applied?.splits) !== undefined)
+      return targets.map((target) => this.#chosen(target));
     const [only] = targets;
     if (only === undefined || targets.length > 1 || record.batch === true || pro === true) {
       const names = [...new Set(targets.map(({ requested }) => requested))];

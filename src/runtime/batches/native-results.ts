@@ -12,6 +12,7 @@ import { chatResultOf } from '../chat/answer-whole.ts';
 import { embeddingResultOf } from '../chat/embed.ts';
 import { billingOf } from '../chat/settle.ts';
 import { indexOf, type LiveJob } from './native-job.ts';
+import type { NativePart } from './native-parts.ts';
 import { type BatchPorts, tellProgress } from './ports.ts';
 import { resultIds } from './task-results.ts';
 
@@ -52,6 +53,25 @@ export async function storeResults(
   const now = await ports.store.find(batch.account, batch.id);
   // Only requests that the provider said nothing about may be without an outcome.
   return now === undefined || now.counts.completed + now.counts.failed >= named.size;
+}
+
+/** Gives requests of some parts that have no outcome this one. */
+export async function failUnanswered(
+  { store, environment, limits }: BatchPorts,
+  { account, id }: BatchRecord,
+  parts: readonly NativePart[],
+  error: BatchItemError,
+): Promise<void> {
+  const nextId = resultIds({ environment });
+  for (const { from, to } of parts) {
+    for (let start = from; start < to; start += GROUP) {
+      const indexes = Array.from({ length: Math.min(GROUP, to - start) }, (_, place) => start + place);
+      const token = environment.randomText(24);
+      const claimed = await store.claimItems(account, id, { limit: GROUP, leaseMs: limits.leaseMs, token, indexes });
+      const outcomes = claimed.map(({ index }) => ({ index, resultId: nextId(), error }));
+      await store.storeOutcomes(account, id, token, outcomes);
+    }
+  }
 }
 
 /** The results of a batch cannot be read to their end now. */
@@ -193,7 +213,7 @@ async function answerOf(
 }
 
 /** Prices that say nothing about batches are multiplied as the provider does. */
-function withBatchPrice(endpoint: Endpoint, { priceFactor }: NativeBatches): Endpoint {
+function withBatchPrice(endpoint: Endpoint, { priceFactor }: Pick<NativeBatches, 'priceFactor'>): Endpoint {
   const { price } = endpoint;
   if (price === undefined || priceFactor === undefined || price.serviceTiers?.batch !== undefined) return endpoint;
   return { ...endpoint, price: { ...price, serviceTiers: { ...price.serviceTiers, batch: priceFactor } } };

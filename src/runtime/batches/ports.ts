@@ -1,5 +1,6 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import type { LeaseLength } from '../../core/batch/lease.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
@@ -24,6 +25,8 @@ export interface BatchPorts {
   readonly environment: Environment;
   readonly events: EventHub;
   readonly limits: BatchLimits;
+  /** How long the leases of requests are. */
+  readonly itemLease: LeaseLength;
   readonly calls: ItemCalls;
   readonly places: BatchPlaces;
   readonly watchers: BatchWatchers;

@@ -94,6 +94,7 @@ export function factsOf(request: RoutedRequest): RequestFacts {
     operation: request.operation,
     ...(within === undefined ? {} : { parent: within.parent }),
     ...(within?.stage === undefined ? {} : { parentStage: within.stage }),
+    ...(within?.mirror === undefined ? {} : { mirror: within.mirror }),
     account: request.account.id,
     requested: request.requested,
     stream: request.stream,

@@ -147,7 +147,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const { environment, records, pacing } = this.#services;
     if (forPlace !== true) return wait(environment, waitMs, this.signal);
     const startedAt = environment.now();
-    records.promise(step.endpoint, startedAt + waitMs);
+    records.promise(step.endpoint);
     this.#promised = step.endpoint.id;
     const leave = pacing.enter();
     await wait(environment, waitMs, this.signal);
