@@ -3,8 +3,6 @@ import type { LedgerRecord } from './ledger-record.ts';
 export type {
   LedgerFormat,
   LedgerRecord,
-  LedgerApplied,
-  LedgerSplit,
   LedgerUsage,
   LedgerCandidate,
   LedgerExclusion,
