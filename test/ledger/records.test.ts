@@ -69,6 +69,16 @@ describe('a request that is refused', () => {
       ['user', 'chat', '', false],
     ]);
     expect(records[1]?.tags).toEqual({ team: 'x' });
+    // Nobody has checked these bodies: what is kept of them is bounded.
+    const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 'v'.repeat(100)]));
+    await post(router, {
+      model: 'm'.repeat(100_000),
+      messages: 7,
+      metadata: { ...members, team: 't'.repeat(100_000) },
+    });
+    const long = (await recordsOf(router)).at(-1);
+    expect(Object.keys(long?.tags ?? {})).toEqual(['team']);
+    expect(JSON.stringify(long).length).toBeLessThan(2_000);
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
     for (const record of records) {
       expect(record).toMatchObject({ refused: true, cost_nano_usd: 0, candidates: [], attempts: [] });
