@@ -1,4 +1,5 @@
 import type * as ClientModule from '@modelcontextprotocol/sdk/client/index.js';
+import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
 import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type * as TypesModule from '@modelcontextprotocol/sdk/types.js';
 import { OutboundError } from '../../net/outbound-url.ts';
@@ -122,7 +123,7 @@ async function httpTransport(
   { outbound, timeoutMs, maxBytes }: SessionOptions,
   onBroken: () => Promise<void>,
 ): Promise<HttpModule.StreamableHTTPClientTransport> {
-  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  const { StreamableHTTPClientTransport } = await loadHttpTransport();
   return new StreamableHTTPClientTransport(new URL(url), {
     fetch: guardedFetch({ outbound: outbound(), timeoutMs, maxBytes, onBroken: () => void onBroken().catch(ignore) }),
     ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
@@ -130,7 +131,7 @@ async function httpTransport(
 }
 
 async function programTransport({ command, args = [], env, cwd }: McpProgramServer, { maxBytes }: SessionOptions) {
-  const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
+  const { StdioClientTransport } = await loadProgramTransport();
   return new StdioClientTransport({
     command,
     args: [...args],
@@ -148,10 +149,29 @@ async function loadSdk(): Promise<Pick<typeof ClientModule, 'Client'> & Pick<typ
     const { ResultSchema } = await import('@modelcontextprotocol/sdk/types.js');
     return { Client, ResultSchema };
   } catch {
-    const message =
-      'need the package @modelcontextprotocol/sdk; install it with "npm install @modelcontextprotocol/sdk"';
-    throw new McpFailure('not_installed', message);
+    throw notInstalled();
   }
+}
+
+async function loadHttpTransport(): Promise<typeof HttpModule> {
+  try {
+    return await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  } catch {
+    throw notInstalled();
+  }
+}
+
+async function loadProgramTransport(): Promise<typeof ProgramModule> {
+  try {
+    return await import('@modelcontextprotocol/sdk/client/stdio.js');
+  } catch {
+    throw notInstalled();
+  }
+}
+
+function notInstalled(): McpFailure {
+  const message = 'need the package @modelcontextprotocol/sdk; install it with "npm install @modelcontextprotocol/sdk"';
+  return new McpFailure('not_installed', message);
 }
 
 /** Codes of JSON-RPC that the SDK itself gives to errors. */
