@@ -56,7 +56,7 @@ describe('events', () => {
   it('tell of the first token of a stream, once, between its beginning and its end; of no other answer', async () => {
     const environment = fakeEnvironment();
     const provider = simulated({ slug: 'acme', environment, firstTokenMs: 700, tokensPerSecond: 50 });
-    const router = createRouter({ environment, providers: [provider] });
+    const router: Router = createRouter({ environment, providers: [provider] });
     const told: string[] = [];
     listen(router, {
       attempt_start: () => told.push('attempt_start'),
