@@ -21,7 +21,7 @@ import {
   formatOf,
   isPlain,
   tooLarge,
-  unpacked,
+  unpack,
 } from './body.ts';
 import type { HttpCall, UnreadBody } from './exchange.ts';
 import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';
@@ -251,7 +251,7 @@ async function* decompressed(raw: AsyncIterable<Uint8Array>, coding: string): As
     },
   });
   try {
-    yield* unpacked(packed, format);
+    yield* unpack(packed, format);
   } catch (error) {
     if (cause !== undefined) throw cause;
     throw error instanceof TypeError ? new JsonStreamError('syntax', '', `is not valid ${format}`) : error;

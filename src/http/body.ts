@@ -188,11 +188,11 @@ async function decompress(
   hold: ByteHold,
 ): Promise<Uint8Array> {
   const format = formatOf(coding);
-  const packed = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream();
+  const packed = new Blob([bytes]).stream();
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
-    for await (const chunk of unpacked(packed, format)) {
+    for await (const chunk of unpack(packed, format)) {
       length += chunk.byteLength;
       if (length > bodyBytes) throw tooLarge(bodyBytes);
       checkRatio(length, bytes.byteLength, compressionRatio);
@@ -211,7 +211,7 @@ async function decompress(
  * What a compressed body unpacks to. A reader who ends early cancels nothing: Node's decompression throws where nobody can
  * catch it when it is cancelled just as it ends, and what is not read any more holds nothing but memory.
  */
-export async function* unpacked(
+export async function* unpack(
   packed: ReadableStream<Uint8Array<ArrayBuffer>>,
   format: 'gzip' | 'deflate',
 ): AsyncGenerator<Uint8Array, void> {
