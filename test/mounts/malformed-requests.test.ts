@@ -13,6 +13,7 @@ import {
   localPdfReader,
 } from 'signalbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPdfRunner } from '../../src/plugins/pdf/runner-inline.ts';
 import { type Body, fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES, refusedKinds } from '../support/chat-field-types.ts';
 import { fedProvider, GOOD_END } from '../support/fed-provider.ts';
@@ -60,7 +61,8 @@ beforeAll(async () => {
       allowAnonymous: true,
       plugins: [
         ...defaultPlugins().filter(({ id }) => id !== 'file-parser'),
-        fileParser({ reader: localPdfReader() }),
+        // Without threads, which take half a second each.
+        fileParser({ reader: localPdfReader({ run: createPdfRunner() }) }),
       ],
       serverTools: defaultServerTools(),
       on: { warning: () => undefined, error: (event) => void errors.push(event) },
@@ -76,8 +78,13 @@ afterAll(async () => {
   await Promise.all(routers.map((router) => router.close()));
 });
 
-/** Sends a form over a connection of its own. Gives the status, 0 where the server ended the connection without a word. */
-async function statusOf(name: string, { method = 'POST', path, headers, body = '', cut, raw }: Form): Promise<number> {
+/** The status of an answer; 0 where the server ended the connection without a word. */
+async function statusOf(name: string, form: Form): Promise<number> {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(await answerTo(name, form))?.[1] ?? 0);
+}
+
+/** Sends a form over a connection of its own, and gives what came back as it came. */
+async function answerTo(name: string, { method = 'POST', path, headers, body = '', cut, raw }: Form): Promise<string> {
   const mount = mounts.get(name) as Mounted;
   await using client = await connectRaw(mount);
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -92,7 +99,7 @@ async function statusOf(name: string, { method = 'POST', path, headers, body = '
   if (raw === undefined) client.write(bytes);
   if (cut === true) client.socket.end();
   await client.closed;
-  return Number(/^HTTP\/1\.1 (\d{3})/.exec(client.text())?.[1] ?? 0);
+  return client.text();
 }
 
 /** Statuses of 500 and more that a mount gave, each with its form. */
@@ -131,11 +138,20 @@ const BYTES: readonly Omit<Form, 'path'>[] = [
   { body: gzipSync(gzipSync(GOOD)), headers: GZIP },
   { body: GOOD, headers: { 'content-encoding': 'deflate' } },
   { body: GOOD, headers: { 'content-encoding': 'gzip, gzip' } },
-  { body: GOOD, headers: { 'content-encoding': '\u0001'.repeat(0) } },
+  { body: GOOD, headers: { 'content-encoding': '' } },
 ];
 
 const TYPES: readonly Omit<Form, 'path'>[] = [
-  ...['', 'text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data', 'json', '/', ';'],
+  ...[
+    '',
+    'text/plain',
+    'application/xml',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'json',
+    '/',
+    ';',
+  ],
   ...['multipart/form-data; boundary=', 'multipart/form-data; boundary=a', 'application/json; charset=utf-16'],
   ...['application/json; charset=', 'application/json;;', `application/json; a=${'b'.repeat(2_000)}`, '*/*'],
 ].map((type) => ({ body: GOOD, headers: { 'content-type': type } }));
@@ -145,16 +161,50 @@ const HEADERS: readonly Omit<Form, 'path'>[] = [
   ...['authorization', 'x-api-key', 'x-session-id', 'x-router-metadata', 'x-router-cache', 'x-router-cache-ttl'],
   ...['idempotency-key', 'accept', 'origin', 'traceparent', 'anthropic-version', 'x-router-fusion-depth', 'range'],
 ]
-  .flatMap((header) => ['', ' ', '\u00ff\u00fe', '-1', '1e400', 'null', 'a'.repeat(4_000)].map((value) => [header, value]))
+  .flatMap((header) =>
+    ['', ' ', '\u00ff\u00fe', '-1', '1e400', 'null', 'a'.repeat(4_000)].map((value) => [header, value]),
+  )
   .map(([header = '', value = '']) => ({ body: GOOD, headers: { [header]: value } }));
 
 const PATHS: readonly Form[] = [
-  ...['models/%zz', 'models/%00', 'models/%c0%af', 'models/a%2fb%2fc', 'models//', 'models/../../etc/passwd', '%2e%2e/x'],
-  ...['batches/%zz', 'batches/..%2f..', `batches/${'a'.repeat(4_000)}`, 'batches/batch_%F0%9F%9A%A6', 'files/%zz/content'],
-  ...['models?limit=-1', 'models?limit=1e9&offset=x', 'models?sort=__proto__', 'models?%zz=%zz', 'models?limit=&limit='],
-  ...['batches?limit=0', 'batches?limit=101', 'batches?after=%00', 'batches?status=x&status=', 'batches?created_after=x'],
+  ...[
+    'models/%zz',
+    'models/%00',
+    'models/%c0%af',
+    'models/a%2fb%2fc',
+    'models//',
+    'models/../../etc/passwd',
+    '%2e%2e/x',
+  ],
+  ...[
+    'batches/%zz',
+    'batches/..%2f..',
+    `batches/${'a'.repeat(4_000)}`,
+    'batches/batch_%F0%9F%9A%A6',
+    'files/%zz/content',
+  ],
+  ...[
+    'models?limit=-1',
+    'models?limit=1e9&offset=x',
+    'models?sort=__proto__',
+    'models?%zz=%zz',
+    'models?limit=&limit=',
+  ],
+  ...[
+    'batches?limit=0',
+    'batches?limit=101',
+    'batches?after=%00',
+    'batches?status=x&status=',
+    'batches?created_after=x',
+  ],
   ...['generation', 'generation?id=', 'generation?id=%00', 'ledger?limit=x', 'ledger/costs?by=x', 'keys', 'keys/%zz'],
-  ...['models/acme/one/endpoints/x', 'model/__proto__/constructor', 'openapi.json?x[y]=z', 'providers/', 'files?limit=x'],
+  ...[
+    'models/acme/one/endpoints/x',
+    'model/__proto__/constructor',
+    'openapi.json?x[y]=z',
+    'providers/',
+    'files?limit=x',
+  ],
 ].flatMap((path) => ['GET', 'HEAD', 'DELETE', 'POST', 'PATCH'].map((method) => ({ method, path })));
 
 const LINE = '/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n';
@@ -196,7 +246,17 @@ function acceptedBody(): Body {
   return body;
 }
 
-const WRONG: readonly unknown[] = ['\u0000', '__proto__', -1, 1e308, 0.1, 'x'.repeat(5_000), [[[]]], { $ref: '#' }, '%zz'];
+const WRONG: readonly unknown[] = [
+  '\u0000',
+  '__proto__',
+  -1,
+  1e308,
+  0.1,
+  'x'.repeat(5_000),
+  [[[]]],
+  { $ref: '#' },
+  '%zz',
+];
 const FIELDS: readonly Form[] = Object.entries(FIELD_KINDS).flatMap(([at, kinds]) =>
   [...refusedKinds(kinds).map((kind) => SAMPLES[kind]), ...WRONG].map((value) => {
     const body = acceptedBody();
@@ -228,7 +288,10 @@ describe('any JSON at all', () => {
   it('is never a failure of ours, at any path', async () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const names = fc.oneof(fc.constantFrom('messages', 'model', 'input', 'requests', 'endpoint', 'tools'), fc.string());
-    const body = fc.oneof(json, fc.dictionary(names, json).map((more) => ({ ...chatBody(), ...more })));
+    const body = fc.oneof(
+      json,
+      fc.dictionary(names, json).map((more) => ({ ...chatBody(), ...more })),
+    );
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...NAMES), fc.constantFrom(...POSTED), body, async (name, path, value) => {
         expect(await statusOf(name, { path, body: JSON.stringify(value) })).toBeLessThan(500);
@@ -241,8 +304,25 @@ describe('any JSON at all', () => {
 /** Spellings of addresses that lead to this machine or its network. */
 const SPELLINGS = [
   ...SPECIAL_ADDRESSES.map((address) => (address.includes(':') ? `[${address}]` : address)),
-  ...['localhost', 'LOCALHOST.', 'a.localhost', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '127。0。0。1', '①②⑦.0.0.1'],
-  ...['[::ffff:7f00:1]', '[0:0:0:0:0:ffff:a9fe:a9fe]', 'metadata.internal', 'db.local', '0', '[::ffff:169.254.169.254]'],
+  ...[
+    'localhost',
+    'LOCALHOST.',
+    'a.localhost',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '127。0。0。1',
+    '①②⑦.0.0.1',
+  ],
+  ...[
+    '[::ffff:7f00:1]',
+    '[0:0:0:0:0:ffff:a9fe:a9fe]',
+    'metadata.internal',
+    'db.local',
+    '0',
+    '[::ffff:169.254.169.254]',
+  ],
 ];
 
 describe('addresses that nobody may ask', () => {
@@ -250,24 +330,21 @@ describe('addresses that nobody may ask', () => {
     const mine = new URL((mounts.get(name) as Mounted).baseURL);
     const port = `${mine.hostname}:${mine.port}`;
     dialled.length = 0;
-    let refused = 0;
-    const ask = async (form: Form): Promise<void> => {
-      const status = await statusOf(name, form);
-      expect([status, form.body]).toEqual([expect.toSatisfy((one: number) => one < 500), form.body]);
-      refused += status >= 400 ? 1 : 0;
-    };
     const hosts = SPELLINGS.filter((_, index) => index % 2 === NAMES.indexOf(name) % 2);
     for (const host of hosts) {
-      const url = `http://${host}:${mine.port}/x.pdf`;
+      const url = `https://${host}/x.pdf`;
       const file = { type: 'file', file: { filename: 'x.pdf', file_data: url } };
       const plugins = [{ id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }];
       const messages = [{ role: 'user', content: [{ type: 'text', text: 'Read this' }, file] }];
-      await ask({ path: 'chat/completions', body: JSON.stringify(chatBody({ messages, plugins })) });
       const request = { custom_id: 'a', body: chatBody() };
-      const batch = { endpoint: '/v1/chat/completions', callback_url: url.replace('http', 'https'), requests: [request] };
-      await ask({ path: 'batches', body: JSON.stringify(batch) });
+      for (const [path, body] of [
+        ['chat/completions', chatBody({ messages, plugins })],
+        ['batches', { endpoint: '/v1/chat/completions', callback_url: url, requests: [request] }],
+      ] as const) {
+        const answer = await answerTo(name, { path, body: JSON.stringify(body) });
+        expect([url, answer]).toEqual([url, expect.stringMatching(/^HTTP\/1\.1 400 [^]*public internet/)]);
+      }
     }
-    expect(refused).toBe(2 * hosts.length);
     expect(dialled.filter((address) => address !== port)).toEqual([]);
     // The watch sees connections: those of the test itself.
     expect(dialled.length).toBeGreaterThanOrEqual(2 * hosts.length);

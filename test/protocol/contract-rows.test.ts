@@ -145,7 +145,9 @@ describe('media as base64', () => {
         { role: 'user', content: 'Hi' },
       ],
     });
-    expect(await ask(earlier('data:image/png;base64,'))).toMatch(/^400 messages\[0\]\.images\[0\]\.image_url\.url must /);
+    expect(await ask(earlier('data:image/png;base64,'))).toMatch(
+      /^400 messages\[0\]\.images\[0\]\.image_url\.url must /,
+    );
     expect(await ask(earlier('data:image/png;base64,AAAA'))).toBe('200');
   });
 

@@ -251,7 +251,8 @@ describe('a batch', () => {
     const scene = batchScene({ providers: [finding] });
     const { id } = await scene.router.batches.create(chatBatch(2));
     await scene.router.batches.tick();
-    for (const { response } of await all(scene.router.batches.results(id))) expect(response?.body).toMatchObject(findings);
+    for (const { response } of await all(scene.router.batches.results(id)))
+      expect(response?.body).toMatchObject(findings);
   });
 
   it('counts requests that fail, and says why', async () => {
