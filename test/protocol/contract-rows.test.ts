@@ -47,6 +47,15 @@ describe('usage that a provider does not report', () => {
       const { usage } = await router.chat({ model: 'acme/one', messages: [{ role: 'user', content }] });
       expect(usage?.prompt_tokens).toBeGreaterThan(0);
       expect(usage?.completion_tokens).toBeGreaterThan(0);
+      const streaming = fedProvider({
+        script: (fed) => fed.push('Hi', { type: 'finish', index: 0, reason: 'stop', native: 'stop' }, { type: 'end' }),
+      });
+      const streams = createRouter({ providers: [streaming] });
+      const counts: unknown[] = [];
+      for await (const chunk of streams.stream({ model: 'acme/one', messages: [{ role: 'user', content }] })) {
+        if (chunk.usage != null) counts.push(chunk.usage.prompt_tokens, chunk.usage.completion_tokens);
+      }
+      expect(counts).toEqual([usage?.prompt_tokens, usage?.completion_tokens]);
     },
   );
 });
