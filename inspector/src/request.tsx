@@ -80,8 +80,46 @@ export function OneRequest(): JSX.Element {
       </section>
       <Errors record={record} />
       <Cost page={page} />
+      <Copies page={page} />
       <Facts record={record} />
     </>
+  );
+}
+
+/** What candidates made of the same request. */
+function Copies({ page: { copies = [] } }: { readonly page: RequestPage }): JSX.Element | null {
+  if (copies.length === 0) return null;
+  return (
+    <section>
+      <h2>Copies for a candidate</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>request</th>
+            <th>model</th>
+            <th>status</th>
+            <th class="c-num">total</th>
+            <th class="c-num">tokens</th>
+            <th class="c-num">cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {copies.map((copy) => (
+            <tr key={copy.id}>
+              <td>
+                <a href={addressOf('requests', copy.id)}>{copy.id}</a>
+              </td>
+              <td>{copy.model ?? copy.requested}</td>
+              <td>{copy.status}</td>
+              <td class="c-num">{ms(copy.duration_ms ?? 0)}</td>
+              <td class="c-num">{`${count(copy.prompt_tokens)} → ${count(copy.completion_tokens)}`}</td>
+              <td class="c-num">{money(copy.cost_nano_usd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Hint>Their answers were shown to nobody, and are not among the costs of this request.</Hint>
+    </section>
   );
 }
 
@@ -115,7 +153,11 @@ export function Decision({
           )}
         </h2>
         {record.candidates.length === 0 ? (
-          <p class="empty">Nothing was planned: a plugin, the response cache or a rule answered.</p>
+          <p class="empty">
+            {record.refused === true
+              ? 'Nothing was planned: the request was refused before that.'
+              : 'Nothing was planned: a plugin or the response cache answered.'}
+          </p>
         ) : (
           <Candidates
             then={candidatesThen(record)}
@@ -258,6 +300,8 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['API format', `${record.format}${record.stream ? ', streaming' : ''}`],
     ['model asked for', record.requested],
     ['model that answered', record.model],
+    ['rules', record.applied?.rules?.join(', ')],
+    ['split', record.applied?.splits?.map(({ alias, model, by }) => `${alias} → ${model}, by ${by}`).join(', ')],
     ['strategy', record.strategy],
     ['first token', record.first_token_ms === undefined ? undefined : ms(record.first_token_ms)],
     [
@@ -269,7 +313,7 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['response cache', record.cache],
     ['session', record.session],
     [
-      'made by',
+      record.mirror === undefined ? 'made by' : 'copy, shown to nobody, of',
       record.parent === undefined ? undefined : <a href={addressOf('requests', record.parent)}>{record.parent}</a>,
     ],
     [

@@ -1,4 +1,4 @@
-import type { Alias, Split } from '../config/tables/rules.ts';
+import type { Alias } from '../config/tables/rules.ts';
 import {
   declareEndpoint,
   type Endpoint,
@@ -30,8 +30,8 @@ export interface Catalog {
   endpoints(model: string): readonly Endpoint[];
   /** The id under which a slug is known: itself, an alias, or a spelling that differs in case or in dots. */
   find(slug: string): string | undefined;
-  /** What an alias of the configuration stands for: models to fall back through, or models that share its requests. */
-  alias(name: string): readonly string[] | Split | undefined;
+  /** What an alias of the configuration stands for; one model as a list of one. */
+  alias(name: string): Exclude<Alias, string> | undefined;
   /** Endpoints that cost nothing. */
   readonly freeEndpoints: readonly Endpoint[];
 }

@@ -64,7 +64,7 @@ function speedOf({ latencyMs, tokensPerSecond }: Pick<ExplainedStep, 'latencyMs'
   return [...latency, ...speed].join(', ') || '-';
 }
 
-function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanation): readonly string[] {
+function linesOf({ requested, applied, steps, rejected, plugins, serverTools }: Explanation): readonly string[] {
   const order = steps.map(({ tag, model, why, estimatedCostUsd, price, coolingDown, ...measured }, index) => [
     String(index + 1),
     tag,
@@ -85,6 +85,7 @@ function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanati
   ]);
   return [
     `Requested: ${requested}`,
+    ...appliedLines(applied),
     ...tableOf([HEAD, ...order, ...out]),
     ...(order.length === 0 ? ['Nobody is left to ask: the request would fail.'] : []),
     ...plugins.flatMap(({ id, because, hooks, stages }) => [
@@ -92,5 +93,14 @@ function linesOf({ requested, steps, rejected, plugins, serverTools }: Explanati
       ...stages.map(({ summary }) => `  ${summary}`),
     ]),
     ...serverTools.map(({ type, name }) => `Server tool ${type} as ${name}`),
+  ];
+}
+
+/** What the configuration has made of the request. */
+function appliedLines({ rules = [], splits = [], mirror }: NonNullable<Explanation['applied']> = {}): readonly string[] {
+  return [
+    ...rules.map((id) => `Rule ${id} applied`),
+    ...splits.map(({ alias, model, by }) => `Alias ${alias} stands for ${model} (by ${by})`),
+    ...(mirror === undefined ? [] : [`Alias ${mirror.alias} sends a copy to ${mirror.model} (by ${mirror.by})`]),
   ];
 }

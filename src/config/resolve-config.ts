@@ -325,7 +325,8 @@ function nodeVersion(): string | undefined {
 
 function modelsOfAlias(alias: Alias): readonly string[] {
   if (typeof alias === 'string') return [alias];
-  return 'split' in alias ? alias.split.map(({ model }) => model) : alias;
+  if ('split' in alias) return alias.split.map(({ model }) => model);
+  return 'mirror' in alias ? [alias.model, alias.mirror.model].flat() : alias;
 }
 
 /** Preferences are those of requests; and two rules of one name could not be told apart. */

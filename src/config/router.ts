@@ -70,7 +70,7 @@ import {
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
 import { REQUEST_LIMITS } from './tables/limits.ts';
-import { type Alias, type Rule, RULE, SPLIT } from './tables/rules.ts';
+import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from './tables/rules.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
 
@@ -115,6 +115,7 @@ const serverToolCheck = having(
     native: callable,
     nameOf: callable,
     innerTools: callable,
+    expand: callable,
     maxUses: callable,
     close: callable,
   },
@@ -126,6 +127,8 @@ export const LISTENERS = {
   request: option.callable<RouterListener<'request'>>('(event: RequestEvent) => void'),
   /** An upstream call begins. */
   attempt_start: option.callable<RouterListener<'attempt_start'>>('(event: AttemptStartEvent) => void'),
+  /** The first token of a stream is there. */
+  first_token: option.callable<RouterListener<'first_token'>>('(event: FirstTokenEvent) => void'),
   /** An upstream call ended. */
   attempt: option.callable<RouterListener<'attempt'>>('(event: AttemptEvent) => void'),
   /** A hook of a plugin begins. */
@@ -179,11 +182,14 @@ const preset: OptionKind = function* check(value, path) {
 
 const aliasModels = kindOf(option.either(option.text(), option.list(option.text())));
 const aliasSplit = groupOf(SPLIT);
+const aliasMirrored = groupOf(MIRRORED);
 
 /** An alias is told apart by its form, so that what is wrong is said of the form that was meant. */
 const aliasCheck: OptionKind = function* check(value, path) {
-  const isSplit = typeof value === 'object' && value !== null && 'split' in value;
-  yield* isSplit ? aliasSplit(value, path) : aliasModels(value, path);
+  const isObject = typeof value === 'object' && value !== null;
+  const isSplit = isObject && 'split' in value;
+  const isMirrored = isObject && 'mirror' in value;
+  yield* isSplit ? aliasSplit(value, path) : isMirrored ? aliasMirrored(value, path) : aliasModels(value, path);
   if (!isSplit || !Array.isArray(value.split)) return;
   const weights = value.split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
   if (weights.every((weight) => !(weight > 0))) {
@@ -213,10 +219,11 @@ export const ROUTER = {
     { default: 30, unit: 'days' },
   ),
   /**
-   * Names of your own for a model, for a list of models to fall back through, or for models that share its requests:
-   * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`. Default: none.
+   * Names of your own for a model, for a list of models to fall back through, for models that share its requests:
+   * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`, or for a model whose requests are copied
+   * to a candidate: `{ model, mirror: { model, share: 0.05, budget: { limitUsd: 5, period: 'day' } } }`. Default: none.
    */
-  aliases: option.map(option.checked<Alias>('string | string[] | Split', aliasCheck), { default: {} }),
+  aliases: option.map(option.checked<Alias>('string | string[] | Split | Mirrored', aliasCheck), { default: {} }),
   /**
    * What becomes of requests before they are routed: models are rewritten, requests refused, preferences given. In
    * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.

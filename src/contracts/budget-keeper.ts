@@ -28,4 +28,9 @@ export interface BudgetKeeper {
   reserve(claim: BudgetClaim): MaybePromise<BudgetDecision>;
   /** Puts what was spent in the place of a reservation. Called once for each ticket. */
   settle(ticket: BudgetTicket, nanoUsd: number): MaybePromise<void>;
+  /**
+   * What was spent under budgets of an account in the turns of their periods that are now, in whole nano-dollars and in
+   * their order; what is reserved is not in it. Optional: without it, nobody is told what was spent with a key.
+   */
+  spentUnder?(account: string, budgets: readonly HeldBudget[]): MaybePromise<readonly number[]>;
 }

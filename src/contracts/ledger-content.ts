@@ -9,7 +9,9 @@ export interface LedgerContent {
   readonly account: string;
   readonly model: string;
   readonly messages: readonly Message[];
-  /** As the caller got them. */
+  /** Generation id of the request that this is a copy of; absent for the request of a caller. */
+  readonly mirrorOf?: string | undefined;
+  /** As the caller got them; those of a copy were shown to nobody. */
   readonly choices: readonly Choice[];
 }
 

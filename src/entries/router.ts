@@ -40,6 +40,7 @@ export type * from '../contracts/ledger.ts';
 export type { ContentSink, LedgerContent, RedactContent } from '../contracts/ledger-content.ts';
 export type { LedgerOptions } from '../config/ledger.ts';
 export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
-export type { Alias, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
+export type { Alias, Mirror, Mirrored, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
 export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
+export type { MirrorChoice } from '../core/normalize/mirror.ts';
 export type { SplitChoice } from '../core/normalize/split.ts';

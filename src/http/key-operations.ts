@@ -1,9 +1,13 @@
+import { nanoFromUsd, usdFromNano } from '../catalog/cost.ts';
 import type { Budget } from '../config/tables/spending.ts';
 import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/key-store.ts';
-import type { Account, Scope } from '../core/account.ts';
+import { type Account, hasScope, type Scope } from '../core/account.ts';
+import { sha256 } from '../platform/hash.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
+import type { Spending } from '../runtime/limits/spending.ts';
+import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
 import type { HttpCall, HttpHeaders, UnreadBody, WholeReply } from './exchange.ts';
 import { wholeReply } from './model-reply.ts';
@@ -20,14 +24,21 @@ const MOST_NAME = 200;
 /** Periods of budgets by the words of the hosted service. */
 const RESETS: Readonly<Record<string, Budget['period']>> = { daily: 'day', weekly: 'week', monthly: 'month' };
 
+/** What answering about keys takes. */
+interface KeyServices {
+  readonly keys: KeyManagement;
+  /** Knows what was spent with keys. */
+  readonly spending: Pick<Spending, 'spentWith'>;
+}
+
 /**
  * Answers the management of stored API keys (gaps 9): a client with the scope `management` manages the keys of its own
- * account. Keys of other accounts are not there for it.
+ * account. Keys of other accounts are not there for it. What its own key is and has spent, any client may ask.
  *
  * @throws {@link RouterError} for everything that is wrong.
  */
 export async function answerKeys(
-  keys: KeyManagement,
+  { keys, spending }: KeyServices,
   operation: KeyOperation,
   call: HttpCall,
   account: Account,
@@ -35,23 +46,31 @@ export async function answerKeys(
 ): Promise<WholeReply> {
   // No cache on the way may keep a key.
   const headers = { ...before, 'cache-control': 'no-store' };
+  const cardOf = async (key: StoredKey): Promise<JsonObject> => card(key, await amountsOf(key.account, spending));
   switch (operation.name) {
+    case 'key_current': {
+      const hash = await sha256(keyOf(call) ?? '');
+      return wholeReply(
+        { data: currentCard(account, await keys.find(hash), await amountsOf(account, spending)) },
+        headers,
+      );
+    }
     case 'key_list': {
       const after = new URLSearchParams(call.query).get('after') ?? undefined;
       if (after !== undefined && !/^[0-9a-f]{64}$/.test(after)) throw wrong('after', 'must be the hash of a key');
       const found = await keys.list({ account: account.id, after });
-      return wholeReply({ data: found.map(cardOf) }, headers);
+      return wholeReply({ data: await Promise.all(found.map(cardOf)) }, headers);
     }
     case 'key_create': {
       const made = await keys.create(wantedBy(account, await bodyOf(call)));
-      return { ...wholeReply({ data: cardOf(made.stored), key: made.key }, headers), status: 201 };
+      return { ...wholeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_retrieve':
-      return wholeReply({ data: cardOf(await own(keys, operation.id, account)) }, headers);
+      return wholeReply({ data: await cardOf(await own(keys, operation.id, account)) }, headers);
     case 'key_update': {
       const { hash, account: stored } = await own(keys, operation.id, account);
       const changed = await keys.update(hash, changesBy(stored, await bodyOf(call)));
-      return wholeReply({ data: cardOf(changed) }, headers);
+      return wholeReply({ data: await cardOf(changed) }, headers);
     }
     case 'key_rotate': {
       const { hash } = await own(keys, operation.id, account);
@@ -60,7 +79,7 @@ export async function answerKeys(
         throw wrong('overlap_seconds', `must be a number of seconds from 0 to ${MOST_OVERLAP}`);
       }
       const made = await keys.rotate(hash, seconds * 1_000);
-      return { ...wholeReply({ data: cardOf(made.stored), key: made.key }, headers), status: 201 };
+      return { ...wholeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_delete': {
       const { hash } = await own(keys, operation.id, account);
@@ -74,7 +93,11 @@ export async function answerKeys(
 async function own(keys: KeyManagement, hash: string, account: Account): Promise<StoredKey> {
   const found = await keys.find(hash);
   if (found === undefined || found.account.id !== account.id) {
-    throw new RouterError({ status: 404, errorType: 'not_found', message: 'There is no API key with this hash here' });
+    throw new RouterError({
+      status: 404,
+      errorType: 'not_found',
+      message: 'There is no API key with this hash here; GET /keys lists them',
+    });
   }
   return found;
 }
@@ -135,21 +158,56 @@ function scopesIn(scopes: unknown): readonly Scope[] {
 }
 
 /** A key as the hosted service shows it. */
-function cardOf({ hash, name, label, account, disabled, createdAt, updatedAt, expiresAt }: StoredKey): JsonObject {
-  const { limitUsd, period } = account.keyBudget ?? {};
-  const reset = Object.entries(RESETS).find(([, one]) => one === period)?.[0];
+function card(
+  { hash, name, label, account, disabled, createdAt, updatedAt, expiresAt }: StoredKey,
+  amounts: JsonObject,
+): JsonObject {
   return {
     hash,
     name,
     label,
     disabled,
-    limit: limitUsd ?? null,
-    limit_reset: reset ?? null,
+    ...amounts,
     scopes: [...(account.scopes ?? ['inference'])],
     created_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
-    expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    expires_at: timeOf(expiresAt),
   };
+}
+
+/** The key of the caller, as the hosted service shows it. One of the configuration is known by its id alone. */
+function currentCard(account: Account, stored: StoredKey | undefined, amounts: JsonObject): JsonObject {
+  return {
+    label: stored?.label ?? account.keyId ?? account.id,
+    ...amounts,
+    is_free_tier: false,
+    is_management_key: hasScope(account, 'management'),
+    expires_at: timeOf(stored?.expiresAt),
+  };
+}
+
+/** What may be spent with a key, and what was, in US dollars. Null where nobody counts it. */
+async function amountsOf(account: Account, spending: KeyServices['spending']): Promise<JsonObject> {
+  const { limitUsd, period = 'total' } = account.keyBudget ?? {};
+  const spent = await spending.spentWith(account);
+  const reset = Object.entries(RESETS).find(([, one]) => one === period)?.[0];
+  return {
+    limit: limitUsd ?? null,
+    limit_remaining:
+      limitUsd === undefined || spent === undefined
+        ? null
+        : usdFromNano(Math.max(0, nanoFromUsd(limitUsd) - nanoFromUsd(spent[period]))),
+    limit_reset: limitUsd === undefined ? null : (reset ?? null),
+    include_byok_in_limit: false,
+    usage: spent?.total ?? null,
+    usage_daily: spent?.day ?? null,
+    usage_weekly: spent?.week ?? null,
+    usage_monthly: spent?.month ?? null,
+  };
+}
+
+function timeOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
 }
 
 async function readBytes(body: UnreadBody): Promise<Uint8Array> {

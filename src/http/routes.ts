@@ -33,7 +33,7 @@ export type LedgerOperation = { readonly name: 'generation' | 'ledger' | 'ledger
 
 /** Operations on stored API keys. */
 export type KeyOperation =
-  | { readonly name: 'key_create' | 'key_list' }
+  | { readonly name: 'key_create' | 'key_list' | 'key_current' }
   | { readonly name: 'key_retrieve' | 'key_update' | 'key_delete' | 'key_rotate'; readonly id: string };
 
 /** Operations that only read the catalog. */
@@ -61,7 +61,7 @@ export function isKeys(operation: Operation): operation is KeyOperation {
 
 /** True for a path that is ours only where API keys are stored. */
 export function isKeyPath(path: string): boolean {
-  return path.startsWith('/keys');
+  return path === '/key' || path.startsWith('/keys');
 }
 
 /** True for an operation that only reads the catalog. */
@@ -110,6 +110,7 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/batches/${ID}$`), operation: (id) => ({ name: 'batch_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/batches/${ID}/cancel$`), operation: (id) => ({ name: 'batch_cancel', id }) },
+  { method: 'GET', pattern: /^\/key$/, operation: () => ({ name: 'key_current' }) },
   { method: 'GET', pattern: /^\/keys$/, operation: () => ({ name: 'key_list' }) },
   { method: 'POST', pattern: /^\/keys$/, operation: () => ({ name: 'key_create' }) },
   { method: 'GET', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_retrieve', id }) },

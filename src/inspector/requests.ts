@@ -3,6 +3,7 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
+import { accountOfMirror } from '../core/normalize/mirror.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { RouterError } from '../protocol/router-error.ts';
@@ -39,8 +40,9 @@ export async function recordPage(router: InspectedRouter, query: URLSearchParams
  * @throws {@link RouterError} 404 when it is not known, or not any more.
  */
 export async function requestPage(router: InspectedRouter, id: string): Promise<RequestPage> {
-  const record = await ledgerOf(router)?.one(id);
-  if (record === undefined) {
+  const ledger = ledgerOf(router);
+  const record = await ledger?.one(id);
+  if (ledger === undefined || record === undefined) {
     const message = 'No request of this id is known here, or not any more: the ledger keeps a limited number of them';
     throw new RouterError({ status: 404, errorType: 'not_found', message });
   }
@@ -48,7 +50,29 @@ export async function requestPage(router: InspectedRouter, id: string): Promise<
     const found = partsOf(router, record, attempt);
     return found.length === 0 ? [] : [{ attempt: attempt.number, parts: found }];
   });
-  return { record, parts, draw: drawOf(router, record), ...explainAgain(router, record) };
+  const copies = await copiesOf(router, ledger, record);
+  return { record, parts, draw: drawOf(router, record), copies, ...explainAgain(router, record) };
+}
+
+/** Milliseconds within which a copy begins once its request has been answered. */
+const COPY_MS = 5_000;
+
+/** Copies of a request for candidates, of aliases that have a mirror now. */
+async function copiesOf(
+  { internals }: InspectedRouter,
+  ledger: ReadableLedger,
+  { id, at, duration_ms: duration }: LedgerRecord,
+): Promise<readonly LiveRow[] | undefined> {
+  const aliases = Object.entries(internals.config.aliases).filter(
+    ([, one]) => typeof one === 'object' && 'mirror' in one,
+  );
+  const pages = await Promise.all(
+    aliases.map(([alias]) =>
+      ledger.read({ account: accountOfMirror(alias), from: at, to: at + duration + COPY_MS, limit: EXPORT_PAGE }),
+    ),
+  );
+  const copies = pages.flatMap(({ records }) => records.filter(({ parent }) => parent === id));
+  return copies.length === 0 ? undefined : copies.map(rowOf);
 }
 
 /**
@@ -106,7 +130,8 @@ function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
 }
 
 function rowOf(record: LedgerRecord): LiveRow {
-  const { id, at, account, requested, model, provider, stream, parent, tags, duration_ms, status, error_type } = record;
+  const { id, at, account, requested, model, provider, stream, parent, mirror, tags } = record;
+  const { duration_ms, status, error_type } = record;
   return {
     id,
     at,
@@ -116,6 +141,7 @@ function rowOf(record: LedgerRecord): LiveRow {
     provider,
     stream,
     parent,
+    mirror,
     tags,
     duration_ms,
     status,

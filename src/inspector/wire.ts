@@ -36,8 +36,10 @@ export interface LiveRow {
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly stream: boolean;
-  /** Id of the request whose plugin or tool made this one. */
+  /** Id of the request whose plugin or tool made this one, or that this one is a copy of. */
   readonly parent?: string | undefined;
+  /** Alias whose mirror this is: a copy for a candidate. */
+  readonly mirror?: string | undefined;
   readonly tags?: Readonly<Record<string, string>> | undefined;
   readonly attempts: readonly LiveAttempt[];
   /** Absent while it runs. */
@@ -93,6 +95,8 @@ export interface RequestPage {
   readonly parts: readonly { readonly attempt: number; readonly parts: readonly CostPart[] }[];
   /** Endpoints in the order in which their chances lay side by side when one was drawn; absent where it is not known. */
   readonly draw?: readonly string[] | undefined;
+  /** Copies of it for candidates. Absent where there are none. */
+  readonly copies?: readonly LiveRow[] | undefined;
   /** What a request like it would do now. Absent when it would be refused. */
   readonly now?: PlanNow | undefined;
   /** Why it would be refused now. */

@@ -161,8 +161,9 @@ export function measure(source: RouterEventSource, record: Recorder): () => void
   /** Requests whose beginning was seen: only those may count down. */
   const active = new Set<string>();
 
-  function ended({ id, operation, parent }: RequestFacts): void {
-    if (active.delete(id)) record('active', -1, { operation, origin: originOf({ parent }) });
+  function ended(request: RequestFacts): void {
+    const { id, operation } = request;
+    if (active.delete(id)) record('active', -1, { operation, origin: originOf(request) });
   }
 
   return listen(source, {
@@ -227,7 +228,8 @@ function modelOf({ model, listed }: Pick<ErrorEvent, 'model' | 'listed'>): strin
   return model === undefined || listed === true ? model : UNLISTED;
 }
 
-/** Requests of plugins and tools are a part of one that is counted already. */
-function originOf({ parent }: Pick<RequestFacts, 'parent'>): string {
+/** Requests of plugins and tools are a part of one that is counted already, and nobody waits for a copy. */
+function originOf({ parent, mirror }: Pick<RequestFacts, 'parent' | 'mirror'>): string {
+  if (mirror !== undefined) return 'mirror';
   return parent === undefined ? 'caller' : 'plugin';
 }

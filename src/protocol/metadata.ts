@@ -79,9 +79,10 @@ export interface RouterMetadata {
   readonly generation_time?: number;
   /** Only stages that changed something. */
   readonly pipeline?: readonly PipelineStage[];
-  /** What the configuration has made of the request: rules that changed something, models that aliases divide. */
+  /** What the configuration has made of the request: rules that changed something, models that aliases divide, a copy. */
   readonly applied?: {
     readonly rules?: readonly string[] | undefined;
     readonly splits?: readonly { readonly alias: string; readonly model: string; readonly by: string }[] | undefined;
+    readonly mirror?: { readonly alias: string; readonly model: string; readonly by: string } | undefined;
   };
 }

@@ -9,6 +9,7 @@ import { Rates } from '../runtime/limits/rates.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins } from '../runtime/chat/known-origins.ts';
+import { MirrorsOnUse } from '../runtime/chat/mirrors-on-use.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
@@ -54,7 +55,7 @@ export function buildServices(
     defaultModel: config.defaultModel,
     presets: config.presets,
     ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
-    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && 'split' in alias),
+    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && !Array.isArray(alias)),
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
@@ -102,7 +103,7 @@ export function buildServices(
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
-    spending: new Spending(config.usage.keeper, config.usage.spending, events),
+    spending: new Spending(config.usage.keeper, config.usage.spending, events, config.authenticate?.keys !== undefined),
     ledger:
       before?.ledger ??
       (config.ledger &&
@@ -111,6 +112,7 @@ export function buildServices(
       running?.config.usage === config.usage && before
         ? before.responses
         : new Responses(config.usage.responses, environment, events),
+    mirrors: before?.mirrors ?? new MirrorsOnUse(),
     endUsers: before?.endUsers ?? new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,

@@ -58,6 +58,11 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
       );
       return changed instanceof Promise ? changed.then(nothing) : undefined;
     },
+    async spentUnder(account, budgets) {
+      const now = wallClock();
+      const counters = budgets.map(async (budget) => state.get(holdOf(account, budget, 0, now).spentKey));
+      return (await Promise.all(counters)).map((counter) => (typeof counter === 'number' ? counter : 0));
+    },
   };
 }
 

@@ -35,6 +35,25 @@ describe('signalbox explain', () => {
     expect(printed[line + 1]).toMatch(/^ {2}\S/);
   });
 
+  it('tells the rules, splits and mirrors that take part', async () => {
+    using folder = temporaryFolder();
+    const mirror = { model: 'acme/b', share: 1, budget: { limitUsd: 1 }, by: 'account' };
+    const aliases = {
+      fast: { model: 'divided', mirror },
+      divided: { split: [{ model: 'acme/a', weight: 1 }] },
+    };
+    const rules = [{ id: 'cheap', preferences: { sort: 'price' } }];
+    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify({ providers: CONFIG.providers.slice(0, 1), aliases, rules }));
+    writeFileSync(folder.file('request.json'), JSON.stringify({ ...REQUEST, model: 'fast' }));
+    const { printed } = await runIn(folder, 'explain', 'request.json');
+    expect(printed.slice(0, 4)).toEqual([
+      'Requested: fast',
+      'Rule cheap applied',
+      'Alias divided stands for acme/a (by session)',
+      'Alias fast sends a copy to acme/b (by account)',
+    ]);
+  });
+
   it('prints JSON for programs', async () => {
     using folder = temporaryFolder();
     writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(CONFIG));
@@ -85,6 +104,6 @@ describe('signalbox', () => {
     using folder = temporaryFolder();
     const { code, complained } = await runIn(folder, 'check', '--ofline');
     expect([code, complained.length]).toEqual([2, 1]);
-    expect(complained[0]).toContain('Try "signalbox check --help".');
+    expect(complained[0]).toContain('Try "npx signalbox check --help".');
   });
 });

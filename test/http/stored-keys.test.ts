@@ -98,47 +98,45 @@ function clock(): { readonly now: () => number; readonly pass: (ms: number) => v
 }
 
 describe('an API key in a store', () => {
-  it.each(['node', 'express behind express.json', 'fastify', 'fetch on Hono'])(
-    'is made, used, listed, changed, rotated and revoked over HTTP: %s',
-    async (mount) => {
-      const { now, pass } = clock();
-      const { call, chat } = await serve({ store: memoryKeys(), now }, {}, mount);
-      const made = await call(BOSS, 'POST', '/keys', { name: 'Build', expires_at: '2027-06-01T00:00:00Z' });
-      expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
-      expect(made.key).toMatch(/^sk-sb-[0-9a-f]{48}$/);
-      expect(made.data).toMatchObject({
-        name: 'Build',
-        label: `${made.key.slice(0, 8)}…${made.key.slice(-4)}`,
-        disabled: false,
-        limit: null,
-        limit_reset: null,
-        scopes: ['inference'],
-        expires_at: '2027-06-01T00:00:00.000Z',
-      });
-      expect(await chat(made.key)).toBe(200);
-      const { hash } = made.data;
-      expect((await call(BOSS, 'GET', '/keys')).data).toEqual([made.data]);
-      expect((await call(BOSS, 'GET', `/keys/${hash}`)).data).toEqual(made.data);
+  it.each(Object.keys(MOUNTS))('is made, used, listed, changed, rotated and revoked over HTTP: %s', async (mount) => {
+    const { now, pass } = clock();
+    const { call, chat } = await serve({ store: memoryKeys(), now }, {}, mount);
+    const made = await call(BOSS, 'POST', '/keys', { name: 'Build', expires_at: '2027-06-01T00:00:00Z' });
+    expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
+    expect(made.key).toMatch(/^sk-sb-[0-9a-f]{48}$/);
+    expect(made.data).toMatchObject({
+      name: 'Build',
+      label: `${made.key.slice(0, 8)}…${made.key.slice(-4)}`,
+      disabled: false,
+      limit: null,
+      limit_reset: null,
+      scopes: ['inference'],
+      expires_at: '2027-06-01T00:00:00.000Z',
+    });
+    const { hash } = made.data;
+    expect((await call(BOSS, 'GET', '/keys')).data).toEqual([made.data]);
+    expect((await call(BOSS, 'GET', `/keys/${hash}`)).data).toEqual(made.data);
+    expect(await chat(made.key)).toBe(200);
+    expect((await call(made.key, 'GET', '/key')).data).toMatchObject({ label: made.data['label'] });
 
-      const off = await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: true, name: 'Old', expires_at: null });
-      expect(off.data).toMatchObject({ disabled: true, name: 'Old', expires_at: null, scopes: ['inference'] });
-      expect(await chat(made.key)).toBe(401);
-      await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: false });
-      expect(await chat(made.key)).toBe(200);
+    const off = await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: true, name: 'Old', expires_at: null });
+    expect(off.data).toMatchObject({ disabled: true, name: 'Old', expires_at: null, scopes: ['inference'] });
+    expect(await chat(made.key)).toBe(401);
+    await call(BOSS, 'PATCH', `/keys/${hash}`, { disabled: false });
+    expect(await chat(made.key)).toBe(200);
 
-      const next = await call(BOSS, 'POST', `/keys/${hash}/rotate`, { overlap_seconds: 60 });
-      expect(next.status).toBe(201);
-      expect([await chat(made.key), await chat(next.key)]).toEqual([200, 200]);
-      pass(59_999);
-      expect(await chat(made.key)).toBe(200);
-      pass(1);
-      expect([await chat(made.key), await chat(next.key)]).toEqual([401, 200]);
+    const next = await call(BOSS, 'POST', `/keys/${hash}/rotate`, { overlap_seconds: 60 });
+    expect(next.status).toBe(201);
+    expect([await chat(made.key), await chat(next.key)]).toEqual([200, 200]);
+    pass(59_999);
+    expect(await chat(made.key)).toBe(200);
+    pass(1);
+    expect([await chat(made.key), await chat(next.key)]).toEqual([401, 200]);
 
-      expect(JSON.parse((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).text)).toEqual({ deleted: true });
-      expect(await chat(next.key)).toBe(401);
-      expect((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).status).toBe(404);
-    },
-  );
+    expect(JSON.parse((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).text)).toEqual({ deleted: true });
+    expect(await chat(next.key)).toBe(401);
+    expect((await call(BOSS, 'DELETE', `/keys/${next.data.hash}`)).status).toBe(404);
+  });
 
   it('works for a day after it was rotated when nobody says otherwise, and no longer than before', async () => {
     const { now, pass } = clock();
@@ -364,6 +362,74 @@ describe('the budget of an API key', () => {
     const free = await call(BOSS, 'PATCH', path, { limit: null, limit_reset: null });
     expect(free.data).toMatchObject({ limit: null, limit_reset: null });
     expect(await chat(made.key)).toBe(200);
+  });
+});
+
+/** A chat for a price that does not change. */
+const COST = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 };
+
+describe('the card of an API key', () => {
+  it('tells what was spent with it, and what is left, by day, week and month', async () => {
+    const environment = fakeEnvironment();
+    const { call } = await serve({ store: memoryKeys(), now: environment.wallClock }, { environment });
+    const limited = await call(BOSS, 'POST', '/keys', { limit: 10, limit_reset: 'daily' });
+    const free = await call(BOSS, 'POST', '/keys', {});
+    expect(limited.data).toMatchObject({ usage: 0, usage_daily: 0, limit: 10, limit_remaining: 10 });
+    expect(free.data).toMatchObject({ usage: 0, limit: null, limit_remaining: null, limit_reset: null });
+    const spend = async (key: string): Promise<number> => {
+      const { text } = await call(key, 'POST', '/chat/completions', { ...ask('Hello'), ...COST });
+      return (JSON.parse(text) as { usage: { cost: number } }).usage.cost;
+    };
+    const amounts = async (key: string): Promise<Readonly<Record<string, unknown>>> =>
+      (await call(key, 'GET', '/key')).data;
+    for (const { key, data } of [limited, free]) {
+      const cost = (await spend(key)) + (await spend(key));
+      expect(cost).toBeGreaterThan(0);
+      const usage = expect.closeTo(cost, 9) as number;
+      const spent = { usage, usage_daily: usage, usage_weekly: usage, usage_monthly: usage };
+      await expect.poll(() => amounts(key)).toMatchObject(spent);
+      expect((await call(BOSS, 'GET', `/keys/${data.hash}`)).data).toMatchObject(spent);
+      const { limit_remaining: left } = await amounts(key);
+      expect(left).toEqual(key === limited.key ? expect.closeTo(10 - cost, 9) : null);
+    }
+    // The clock of the test begins on a Thursday that is no end of a week or month.
+    await environment.advance(DAY_MS);
+    const { usage, ...rest } = await amounts(limited.key);
+    expect(rest).toMatchObject({ usage_daily: 0, usage_monthly: usage, limit_remaining: 10 });
+    const rotated = await call(BOSS, 'POST', `/keys/${limited.data.hash}/rotate`, {});
+    expect(rotated.data).toMatchObject({ usage });
+  });
+
+  it('is shown to whoever has the key, whatever that is for, and to nobody else', async () => {
+    const { call } = await serve({ store: memoryKeys() });
+    const made = await call(BOSS, 'POST', '/keys', { name: 'Manager', scopes: ['management'] });
+    expect((await call(made.key, 'GET', '/key')).data).toEqual({
+      label: made.data['label'],
+      limit: null,
+      limit_remaining: null,
+      limit_reset: null,
+      include_byok_in_limit: false,
+      usage: 0,
+      usage_daily: 0,
+      usage_weekly: 0,
+      usage_monthly: 0,
+      is_free_tier: false,
+      is_management_key: true,
+      expires_at: null,
+    });
+    expect((await call(USER, 'GET', '/key')).data).toMatchObject({ label: 'acme', is_management_key: false });
+    expect((await call(undefined, 'GET', '/key')).status).toBe(401);
+    expect((await call('sk-unknown-0123456789', 'GET', '/key')).status).toBe(401);
+  });
+
+  it('does not say what nobody counts', async () => {
+    const keeper = {
+      reserve: () => ({ granted: true as const, ticket: { account: 'acme', nanoUsd: 0, holds: [] } }),
+      settle: () => {},
+    };
+    const { call } = await serve({ store: memoryKeys() }, { budgets: { keeper } });
+    const { data } = await call(BOSS, 'POST', '/keys', { limit: 5 });
+    expect(data).toMatchObject({ limit: 5, limit_remaining: null, usage: null, usage_daily: null });
   });
 });
 

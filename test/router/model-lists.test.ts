@@ -1,8 +1,18 @@
-import { apiKeys, createRouter, openaiCompatible, type RouterConfig } from 'signalbox';
+import {
+  anthropic,
+  apiKeys,
+  createRouter,
+  defaultServerTools,
+  imageGenerationTool,
+  openaiCompatible,
+  openaiImages,
+  type RouterConfig,
+} from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../support/mounts.ts';
+import { nativeProvider } from '../support/native-provider.ts';
 import { answerWith, sendJson, startUpstream, type UpstreamHandler } from '../support/upstream.ts';
 
 const SECRET = 'acme/secret';
@@ -22,6 +32,9 @@ const upstreamOf: UpstreamHandler = (request, response, raw) => {
     messages?: readonly { role: string }[];
     input?: unknown;
   };
+  if (request.path.endsWith('/count_tokens')) return sendJson(response, 200, { input_tokens: 7 });
+  if (request.path.endsWith('/images/generations'))
+    return sendJson(response, 200, { data: [{ b64_json: 'aGVsbG8=' }] });
   if (input !== undefined) {
     const data = [{ object: 'embedding', index: 0, embedding: [0.5] }];
     return sendJson(response, 200, { object: 'list', data, model: 'm', usage: { prompt_tokens: 1, total_tokens: 1 } });
@@ -47,9 +60,13 @@ const upstreamOf: UpstreamHandler = (request, response, raw) => {
   });
 };
 
+/** What a configuration adds; it may need the address of the upstream. */
+type Configure = RouterConfig | ((baseURL: string) => RouterConfig);
+
 /** A server with one model that one of two accounts may not use. */
-async function open(config: RouterConfig) {
+async function open(configure: Configure) {
   const upstream = await startUpstream(upstreamOf);
+  const config = typeof configure === 'function' ? configure(upstream.baseURL) : configure;
   const offer = (model: string, usd: number, more: object = {}) => ({
     [model]: {
       upstreamModel: model,
@@ -70,6 +87,12 @@ async function open(config: RouterConfig) {
           ...offer('acme/secret-vectors', 1, { inputModalities: ['text'], outputModalities: ['embeddings'] }),
         },
       }),
+      anthropic({
+        slug: 'beta',
+        baseURL: upstream.baseURL,
+        apiKey: 'sk-2',
+        models: { 'beta/secret': { upstreamModel: `${SECRET}-of-beta`, price: { prompt: 1, completion: 1 } } },
+      }),
     ],
     models: { [SECRET]: { family: 'top', created: 1_700_000_000, aliases: ['acme/hidden'] } },
     authenticate: apiKeys([
@@ -83,8 +106,14 @@ async function open(config: RouterConfig) {
     upstream,
     router,
     async send(path: string, key: string, body?: object) {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const sent = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+      const authorization = `Bearer ${key}`;
+      const headers = { authorization, 'content-type': 'application/json' };
+      const sent =
+        body === undefined
+          ? { headers }
+          : body instanceof FormData
+            ? { method: 'POST', headers: { authorization }, body }
+            : { method: 'POST', headers, body: JSON.stringify(body) };
       const response = await fetch(`${mounted.baseURL}${path}`, sent);
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
@@ -104,7 +133,7 @@ const tool = (type: string, parameters: object) => ({
 });
 
 /** Every path on which a request can name a model: its name, operation, body, and what the configuration adds. */
-const PATHS: readonly [name: string, path: string, body: object, config?: RouterConfig][] = [
+const PATHS: readonly [name: string, path: string, body: object, config?: Configure][] = [
   ['model', '/chat/completions', { model: SECRET, messages: USER }],
   ['another spelling', '/chat/completions', { model: 'ACME/Secret', messages: USER }],
   ['an alias of the model', '/chat/completions', { model: 'acme/hidden', messages: USER }],
@@ -135,6 +164,34 @@ const PATHS: readonly [name: string, path: string, body: object, config?: Router
     'fusion',
     '/chat/completions',
     { model: 'router/fusion', messages: USER, plugins: [{ id: 'fusion', model: SECRET, analysis_models: [SECRET] }] },
+  ],
+  [
+    'the judge of fusion',
+    '/chat/completions',
+    {
+      model: 'router/fusion',
+      messages: USER,
+      plugins: [{ id: 'fusion', model: SECRET, analysis_models: ['acme/plain'] }],
+    },
+  ],
+  [
+    'a panel of fusion',
+    '/chat/completions',
+    {
+      model: 'router/fusion',
+      messages: USER,
+      plugins: [{ id: 'fusion', model: 'acme/plain', analysis_models: [SECRET, 'acme/plain'] }],
+    },
+  ],
+  ['the count of tokens', '/messages/count_tokens', { model: 'beta/secret', messages: USER }],
+  [
+    'an image service',
+    '/chat/completions',
+    tool('router:image_generation', { model: SECRET }),
+    (baseURL) => {
+      const image = imageGenerationTool({ generator: openaiImages({ apiKey: 'sk-1', baseURL }) });
+      return { serverTools: [...defaultServerTools().filter(({ type }) => type !== image.type), image] };
+    },
   ],
   ['an advisor', '/chat/completions', tool('router:advisor', { name: 'sage', model: SECRET })],
   ['a subagent', '/chat/completions', tool('router:subagent', { name: 'helper', model: SECRET })],
@@ -170,6 +227,75 @@ describe('a model that an account may not use', () => {
     expect(scene.reached()).toBe(1);
   });
 
+  it('is not reached by a batch of a file, whose lines name it', async () => {
+    await using scene = await open({});
+    const run = async (key: string): Promise<void> => {
+      const line = {
+        custom_id: '1',
+        method: 'POST',
+        url: '/v1/chat/completions',
+        body: { model: SECRET, messages: USER },
+      };
+      const form = new FormData();
+      form.append('purpose', 'batch');
+      form.append('file', new Blob([`${JSON.stringify(line)}\n`]), 'lines.jsonl');
+      const { body: file } = await scene.send('/files', key, form);
+      const made = await scene.send('/batches', key, { endpoint: '/v1/chat/completions', input_file_id: file['id'] });
+      expect(made.status).toBe(202);
+      await scene.router.batches.tick({ budgetMs: 5_000 });
+      const ended = async () => (await scene.send(`/batches/${String(made.body['id'])}`, key)).body['status'];
+      await expect.poll(ended).toMatch(/completed|failed/);
+    };
+    await run(BOSS);
+    expect(scene.reached()).toBe(1);
+    await run(TEAM);
+    expect(scene.reached()).toBe(1);
+  });
+
+  it('is not reached by a batch that a provider would run as a whole', async () => {
+    const native = nativeProvider('native');
+    const router = createRouter({ providers: [native] });
+    const run = async (id: string, policy: object): Promise<void> => {
+      const requests = [{ custom_id: '1', body: { messages: USER } }];
+      const batch = { endpoint: '/v1/chat/completions', model: 'acme/one', requests } as never;
+      await router.batches.create(batch, { account: { id, policy } }).catch(() => undefined);
+      await router.batches.tick({ budgetMs: 2_000 });
+    };
+    await run('team', { excludedModels: ['acme/*'] });
+    expect(native.submissions).toHaveLength(0);
+    await run('boss', {});
+    expect(native.submissions).toHaveLength(1);
+    await router.close();
+  });
+
+  it('gets no copy of a request of that account', async () => {
+    const mirror = { model: SECRET, share: 1, budget: { limitUsd: 1 } };
+    await using scene = await open({ aliases: { fast: { model: 'acme/plain', mirror } } });
+    const ask = async (key: string, content: string): Promise<void> => {
+      const messages = [{ role: 'user', content }];
+      expect((await scene.send('/chat/completions', key, { model: 'fast', messages })).status).toBe(200);
+    };
+    await ask(TEAM, 'Of the team');
+    await ask(BOSS, 'Of the boss');
+    await expect.poll(() => scene.reached()).toBe(1);
+    const copy = scene.upstream.requests.find(({ body }) => body['model'] === SECRET);
+    expect(copy?.body['messages']).toEqual([{ role: 'user', content: 'Of the boss' }]);
+  });
+
+  it('is not told of by the search for models', async () => {
+    await using scene = await open({});
+    const toldOf = async (key: string): Promise<boolean> => {
+      scene.upstream.requests.length = 0;
+      await scene.send('/chat/completions', key, tool('router:experimental__search_models', { max_results: 20 }));
+      const last = scene.upstream.requests.at(-1)?.body['messages'];
+      const messages = last as readonly { role: string; content: string }[];
+      const found = messages.find(({ role }) => role === 'tool')?.content ?? '';
+      expect(found).toContain('acme/plain');
+      return found.includes(SECRET);
+    };
+    expect([await toldOf(BOSS), await toldOf(TEAM)]).toEqual([true, false]);
+  });
+
   it('is refused by name, with where to look', async () => {
     await using scene = await open({});
     const { status, body } = await scene.send('/chat/completions', TEAM, { model: SECRET, messages: USER });
@@ -191,7 +317,7 @@ describe('a model that an account may not use', () => {
     expect((await scene.send(`/models/${SECRET}/endpoints`, TEAM)).status).toBe(404);
     const counts = await Promise.all([BOSS, TEAM].map((key) => scene.send('/models/count', key)));
     const [boss, team] = counts.map(({ body }) => (body as { data: { count: number } }).data.count);
-    expect((boss ?? 0) - (team ?? 0)).toBe(1);
+    expect((boss ?? 0) - (team ?? 0)).toBe(2);
   });
 
   it('may be one that is on no list of allowed ones', async () => {

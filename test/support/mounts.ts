@@ -50,8 +50,8 @@ export const MOUNTS: Readonly<Record<string, (router: Router) => Promise<Mounted
     return listen(createAdaptorServer({ fetch: app.fetch }) as Server);
   },
   'next handlers': (router) => {
-    const { GET, POST } = nextRouter(router, { basePath: '/v1' });
-    const fetch = (request: Request): Promise<Response> => (request.method === 'POST' ? POST(request) : GET(request));
+    const handlers = nextRouter(router, { basePath: '/v1' });
+    const fetch = (request: Request): Promise<Response> => handlers[request.method as keyof typeof handlers](request);
     return listen(createAdaptorServer({ fetch }) as Server);
   },
 };

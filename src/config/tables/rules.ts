@@ -1,4 +1,5 @@
 import { type Check, option, type OptionsOf, type OptionTable, required } from '../option.ts';
+import { BUDGET, type Budget } from './spending.ts';
 
 /** Which requests a rule is for: those that every condition holds of. */
 export const RULE_CONDITION = {
@@ -71,8 +72,47 @@ export const SPLIT = {
 /** An alias whose requests are divided among models, for gradual rollouts. */
 export interface Split extends OptionsOf<typeof SPLIT> {}
 
-/** What an alias stands for: a model, models to fall back through, or models that share its requests. */
-export type Alias = string | readonly string[] | Split;
+/** A candidate that gets copies of requests. Nobody is shown its answers, and no caller waits or pays for them. */
+export const MIRROR = {
+  /** Model or alias of this router that gets the copies. */
+  model: required(option.text()),
+  /** Share of the requests that are copied, from 0 to 1. */
+  share: required(option.share()),
+  /**
+   * What the copies may cost together, on all instances that share `state`. Once it is used up, nothing is copied until
+   * it begins anew.
+   */
+  budget: required(option.object<Budget>(BUDGET)),
+  /** What is copied all the time or never, as with `split`. Default `session`. */
+  by: option.word(SPLIT_KEYS, { default: 'session' }),
+  /** Copies under way at the same time in this process; what is beyond is not copied. Default 8. */
+  concurrency: option.whole(1, { default: 8 }),
+  /**
+   * Whether requests that offer functions are copied, too. Functions that the candidate calls are never run, because
+   * nobody learns of the call. Default false: no request with tools is copied.
+   */
+  functionTools: option.flag({ default: false }),
+} satisfies OptionTable;
+
+/** A candidate that gets copies of requests. Nobody is shown its answers, and no caller waits or pays for them. */
+export interface Mirror extends OptionsOf<typeof MIRROR> {}
+
+/** An alias whose requests are copied to a candidate. */
+export const MIRRORED = {
+  /** Model, alias, or list of models to fall back through, that answers. */
+  model: required(option.either(option.text(), option.list(option.text()))),
+  /** Who gets copies of which requests. */
+  mirror: required(option.object<Mirror>(MIRROR)),
+} satisfies OptionTable;
+
+/** An alias whose requests are copied to a candidate, to compare it before it answers anybody. */
+export interface Mirrored extends OptionsOf<typeof MIRRORED> {}
+
+/**
+ * What an alias stands for: a model, models to fall back through, models that share its requests, or a model beside
+ * which a candidate gets copies.
+ */
+export type Alias = string | readonly string[] | Split | Mirrored;
 
 function* date(value: unknown, path: string): ReturnType<Check> {
   if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return;

@@ -34,6 +34,7 @@ const COLUMNS: Readonly<Record<string, (record: LedgerRecord) => string | number
   cache: ({ cache }) => cache,
   plugins: ({ plugins = [] }) => plugins.map(({ id }) => id).join(' '),
   tools: ({ tools = [] }) => tools.map(({ type }) => type).join(' '),
+  mirror: ({ mirror }) => mirror,
 };
 
 /** The first line of a CSV file of records. */

@@ -1,26 +1,36 @@
+import type { Mirror } from '../../config/tables/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
+import { type AskedBeside, isDrawn, mayBeCopied, type MirrorChoice } from './mirror.ts';
 import type { RequestContext, RouterFacts } from './normalize.ts';
 import type { AppliedConfiguration, Preferences } from './normalized-request.ts';
 import { RequestRules } from './rules.ts';
 import type { SplitChoice } from './split.ts';
 import type { TargetContext } from './targets.ts';
 
-/** What a request says of itself that rules and splits look at. */
+/** What a request says of itself that rules, splits and mirrors look at. */
 interface Applicant {
+  /** What it asks for in the first place. */
+  readonly requested: string;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
   /** What its session, or its conversation, is known by; undefined where it has none. */
   readonly session: () => string | undefined;
 }
 
-/** Rules and splits at work on one request. Only made where the configuration has some. */
+/** Rules, splits and mirrors at work on one request. Only made where the configuration has some. */
 export class Applying {
   readonly #rules: RequestRules;
   readonly #splits: SplitChoice[] = [];
+  readonly #keyOf: (by: SplitChoice['by']) => string;
+  #mirror: { readonly alias: string; readonly mirror: Mirror } | undefined;
   /** What resolving its models takes. */
-  readonly targets: Pick<TargetContext, 'rules' | 'splitKey' | 'onSplit'>;
+  readonly targets: Pick<TargetContext, 'rules' | 'splitKey' | 'onSplit' | 'onMirror'>;
 
-  constructor({ account, created, endUser, id }: RequestContext, facts: RouterFacts, { metadata, session }: Applicant) {
+  constructor(
+    { account, created, endUser, id }: RequestContext,
+    facts: RouterFacts,
+    { metadata, session, requested: first }: Applicant,
+  ) {
     this.#rules = new RequestRules(facts.ruleTable ?? [], { account: account.id, metadata, at: created });
     const keys: Readonly<Record<SplitChoice['by'], () => string>> = {
       session: () => `${account.id}\n${session() ?? ''}`,
@@ -28,10 +38,15 @@ export class Applying {
       endUser: () => endUser,
       request: () => id,
     };
+    this.#keyOf = (by) => keys[by]();
     this.targets = {
       rules: this.#rules,
-      splitKey: (by) => keys[by](),
+      splitKey: this.#keyOf,
       onSplit: (choice) => void this.#splits.push(choice),
+      // Of a request that names several models, only what is asked for the first one is worth comparing.
+      onMirror: (alias, mirror, requested) => {
+        if (requested === first) this.#mirror ??= { alias, mirror };
+      },
     };
   }
 
@@ -51,15 +66,31 @@ export class Applying {
     return denied === undefined ? preferences : { ...preferences, denied };
   }
 
-  /** What took part; undefined where nothing did. */
-  get record(): AppliedConfiguration | undefined {
+  /**
+   * What took part; undefined where nothing did.
+   *
+   * @param beside - What the request asks for beside an answer. Default: it is never copied.
+   */
+  record(beside?: AskedBeside): AppliedConfiguration | undefined {
     const { applied: rules } = this.#rules;
-    if (rules === undefined && this.#splits.length === 0) return undefined;
-    return { ...(rules && { rules }), ...(this.#splits.length > 0 && { splits: this.#splits }) };
+    const mirror = beside && this.#copied(beside);
+    if (rules === undefined && this.#splits.length === 0 && mirror === undefined) return undefined;
+    return {
+      ...(rules && { rules }),
+      ...(this.#splits.length > 0 && { splits: this.#splits }),
+      ...(mirror && { mirror }),
+    };
+  }
+
+  #copied(beside: AskedBeside): MirrorChoice | undefined {
+    if (this.#mirror === undefined) return undefined;
+    const { alias, mirror } = this.#mirror;
+    const { model, by = 'session' } = mirror;
+    return mayBeCopied(beside, mirror) && isDrawn(alias, mirror, this.#keyOf(by)) ? { alias, model, by } : undefined;
   }
 }
 
-/** Rules and splits at work on a request; undefined where the configuration has none. */
+/** Rules, splits and mirrors at work on a request; undefined where the configuration has none. */
 export function applyingTo(context: RequestContext, facts: RouterFacts, applicant: Applicant): Applying | undefined {
   return facts.ruleTable === undefined && facts.divides !== true ? undefined : new Applying(context, facts, applicant);
 }

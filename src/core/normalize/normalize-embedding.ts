@@ -38,7 +38,11 @@ export function normalizeEmbeddingRequest(
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const { metadata } = request;
-  const applying = applyingTo(context, facts, { metadata, session: () => session.value.key });
+  const applying = applyingTo(context, facts, {
+    requested: models[0]?.slug ?? '',
+    metadata,
+    session: () => session.value.key,
+  });
   const refused = applying?.fault();
   if (refused !== undefined) return failed(refused);
   const resolved = resolveTargets(models, { ...facts, ...applying?.targets, batch: context.batch });
@@ -52,7 +56,7 @@ export function normalizeEmbeddingRequest(
   const survey = surveyInputs(inputs);
   const provider = applying?.provider(request.provider, models[0]?.slug ?? '') ?? request.provider;
   const preferences = normalizePreferences({ provider }, policiesOf(context.account, facts));
-  const applied = applying?.record;
+  const applied = applying?.record();
   return passed({
     operation: 'embeddings',
     id: context.id,

@@ -28,7 +28,7 @@ export interface RouterFacts {
   readonly presets: Readonly<Record<string, Preset>>;
   /** What becomes of requests before they are routed. Default: nothing. */
   readonly ruleTable?: CompiledRules | undefined;
-  /** True when some alias divides its requests among models. Default false. */
+  /** True when some alias divides its requests among models, or has them copied. Default false. */
   readonly divides?: boolean | undefined;
   /** Router models that plugins resolve. */
   readonly routerModels: ReadonlySet<string>;
@@ -75,6 +75,7 @@ export function normalizeChatRequest(
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const applying = applyingTo(context, facts, {
+    requested: models[0]?.slug ?? '',
     metadata: request.metadata,
     session: () => session.value.key ?? conversationKey(normalizeMessages(request.messages)),
   });
@@ -100,12 +101,23 @@ export function normalizeChatRequest(
     outputModalities: request.modalities ?? undefined,
   };
   const { within, traceContext, verbatim } = context;
+  const extra = collectExtra(request);
   const { route, provider } = request;
   const preferences = normalizePreferences(
     { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
     [...policiesOf(context.account, facts), ...(context.policies ?? [])],
   );
-  const applied = applying?.record;
+  const applied = applying?.record({
+    functions: functions.length > 0,
+    effects:
+      server.length > 0 ||
+      resolved.value.online ||
+      request.web_search_options != null ||
+      Object.keys(extra).length > 0 ||
+      context.native?.requiredBy !== undefined ||
+      context.batch === true ||
+      within !== undefined,
+  });
   // Written out, not spread: an object of this size that grows member by member costs as much as the whole routing.
   return passed({
     messages: asking.messages,
@@ -142,7 +154,7 @@ export function normalizeChatRequest(
     native: context.native,
     format: context.format,
     anthropicBetas: betas(context.anthropicBeta),
-    extra: collectExtra(request),
+    extra,
     ...(applied && { applied }),
     ...(within && { within }),
     ...(traceContext && { traceContext }),

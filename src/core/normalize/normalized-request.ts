@@ -13,6 +13,7 @@ import type { Account } from '../account.ts';
 import type { RateTicket } from '../limits/rate-limits.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
 import type { TraceContext } from '../trace-context.ts';
+import type { MirrorChoice } from './mirror.ts';
 import type { DeniedModel } from './rules.ts';
 import type { SplitChoice } from './split.ts';
 
@@ -162,7 +163,7 @@ export interface CacheOptions {
   readonly options?: JsonObject | undefined;
 }
 
-/** Where a request stands that a plugin or server tool makes. */
+/** Where a request stands that a plugin or server tool makes, or that is a copy. */
 export interface Within {
   /** Generation id of the request that it is a part of. */
   readonly parent: string;
@@ -171,13 +172,17 @@ export interface Within {
   readonly by: readonly string[];
   /** Number of the hook or tool call that makes this request, among those of its parent. */
   readonly stage?: number | undefined;
+  /** Alias whose mirror it belongs to, when it is a copy of its parent that nobody is shown. */
+  readonly mirror?: string | undefined;
 }
 
-/** What the configuration has made of a request: rules that changed something, models that aliases divide. */
+/** What the configuration has made of a request: rules that changed something, models that aliases divide, a copy. */
 export interface AppliedConfiguration {
   /** Ids of rules, in the order in which they applied. */
   readonly rules?: readonly string[] | undefined;
   readonly splits?: readonly SplitChoice[] | undefined;
+  /** Who gets a copy once the request is answered. */
+  readonly mirror?: MirrorChoice | undefined;
 }
 
 /** What routing, attempts and accounting need of a request, whatever it asks for. */
@@ -191,7 +196,7 @@ export interface RoutedRequest {
   /** What the caller asked for, for `router_metadata`. */
   readonly requested: string;
   readonly targets: readonly ModelTarget[];
-  /** Absent where neither rules nor splits took part. */
+  /** Absent where neither rules nor splits nor mirrors took part. */
   readonly applied?: AppliedConfiguration | undefined;
   /** Absent where the operation has none. */
   readonly tools?: readonly FunctionTool[];
@@ -208,7 +213,7 @@ export interface RoutedRequest {
   /** Where the caller's own trace stands, as far as it told. */
   readonly traceContext?: TraceContext | undefined;
   readonly wantsMetadata: boolean;
-  /** Present when a plugin or server tool makes this request: of which other one it is a part, and how deep. */
+  /** Present when a plugin or server tool makes this request, or when it is a copy: of which other one, and how deep. */
   readonly within?: Within | undefined;
   /** API format in which it came. Absent for that of chat. */
   readonly format?: DialectName | undefined;

@@ -144,6 +144,11 @@ export function modelRules(policies: readonly RoutingPolicy[]): ((model: string)
   return rules.length < 2 ? rules[0] : (model) => rules.every((rule) => rule(model));
 }
 
+/** Whether the preferences of a request let a model be used: its account's lists, and rules that deny. */
+export function mayUse({ models, denied }: Pick<Preferences, 'models' | 'denied'>, model: string): boolean {
+  return models?.(model) !== false && denied?.(model) === undefined;
+}
+
 /** Patterns are prepared once for each policy. */
 const MODEL_RULES = new WeakMap<RoutingPolicy, (model: string) => boolean>();
 

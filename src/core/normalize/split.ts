@@ -28,7 +28,7 @@ export function chooseShare(alias: string, { split }: Split, key: string): Split
 }
 
 /** A text as a number above 0 and below 1, spread evenly: two 32-bit lanes, each mixed to the end. */
-function fractionOf(text: string): number {
+export function fractionOf(text: string): number {
   let low = 0x9e3779b9;
   let high = 0x85ebca6b;
   for (let index = 0; index < text.length; index += 1) {

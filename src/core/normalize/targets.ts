@@ -3,7 +3,7 @@ import { authorOf, latestOfFamily, splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
-import type { Split } from '../../config/tables/rules.ts';
+import type { Mirror, Split } from '../../config/tables/rules.ts';
 import type { ModelTarget } from './normalized-request.ts';
 import type { RequestRules } from './rules.ts';
 import { chooseShare, type SplitChoice } from './split.ts';
@@ -36,6 +36,8 @@ export interface TargetContext {
   readonly splitKey?: ((by: SplitChoice['by']) => string) | undefined;
   /** Told of every choice that an alias made. */
   readonly onSplit?: ((choice: SplitChoice) => void) | undefined;
+  /** Told of every alias whose requests are copied, and of the name as it was sent that led there. */
+  readonly onMirror?: ((alias: string, mirror: Mirror, requested: string) => void) | undefined;
   /** True when models stand for their `-pro` editions (gaps 2.5, `reasoning.mode`). Default false. */
   readonly pro?: boolean | undefined;
 }
@@ -152,7 +154,10 @@ function resolveSlug(slug: string, requested: string, depth: number, context: Ta
   if (slug.startsWith('~')) return resolveLatest(slug, requested, context);
   const alias = catalog.alias(slug);
   if (alias !== undefined && depth < MAX_ALIAS_DEPTH) {
-    return resolveAlias('split' in alias ? chosenModels(slug, alias, context) : alias, requested, depth, context);
+    if ('mirror' in alias) context.onMirror?.(slug, alias.mirror, requested);
+    const models =
+      'split' in alias ? chosenModels(slug, alias, context) : 'mirror' in alias ? [alias.model].flat() : alias;
+    return resolveAlias(models, requested, depth, context);
   }
   if (context.batch === true) return resolveBatched(slug, requested, context);
   const model = catalog.find(slug);

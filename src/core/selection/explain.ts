@@ -87,7 +87,7 @@ export interface Participants {
  */
 export interface Explanation {
   readonly requested: string;
-  /** Rules that changed something, and models that aliases divide; absent where there are none. */
+  /** Rules that changed something, models that aliases divide, who would get a copy; absent where there are none. */
   readonly applied?: RoutePlan['applied'];
   /** In the order in which their hooks run. */
   readonly plugins: readonly ExplainedPlugin[];

@@ -19,16 +19,43 @@ const KEY_PATH = [
   { name: 'hash', in: 'path', required: true, description: 'SHA-256 of the key, in hexadecimal digits.', schema: HASH },
 ] as const;
 
+const SPENT = {
+  ...LIMIT,
+  description: 'US dollars that were spent with the key; null where nobody counts it.',
+} as const;
+
+const AMOUNTS = {
+  limit: { ...LIMIT, description: 'US dollars that may be spent with the key.' },
+  limit_remaining: { ...LIMIT, description: 'What is left of `limit`.' },
+  limit_reset: { ...RESET, description: 'When `limit` begins anew; null for never.' },
+  include_byok_in_limit: { const: false, description: 'Own keys at providers cost a limit nothing.' },
+  usage: SPENT,
+  usage_daily: { ...SPENT, description: 'Likewise, of this day in UTC.' },
+  usage_weekly: { ...SPENT, description: 'Likewise, of this week, which began on Monday.' },
+  usage_monthly: { ...SPENT, description: 'Likewise, of this month.' },
+} as const;
+
+const CURRENT = {
+  type: 'object',
+  required: ['label', ...Object.keys(AMOUNTS), 'is_free_tier', 'is_management_key', 'expires_at'],
+  properties: {
+    label: TEXT,
+    ...AMOUNTS,
+    is_free_tier: { const: false },
+    is_management_key: { type: 'boolean' },
+    expires_at: { type: ['string', 'null'], format: 'date-time' },
+  },
+} as const;
+
 const CARD = {
   type: 'object',
-  required: ['hash', 'name', 'label', 'disabled', 'limit', 'limit_reset', 'scopes', 'created_at', 'expires_at'],
+  required: ['hash', 'name', 'label', 'disabled', ...Object.keys(AMOUNTS), 'scopes', 'created_at', 'expires_at'],
   properties: {
     hash: HASH,
     name: TEXT,
     label: { ...TEXT, description: 'The beginning and the end of the key.' },
     disabled: { type: 'boolean' },
-    limit: { ...LIMIT, description: 'US dollars that may be spent with the key.' },
-    limit_reset: { ...RESET, description: 'When `limit` begins anew; null for never.' },
+    ...AMOUNTS,
     scopes: SCOPES,
     created_at: TIME,
     updated_at: TIME,
@@ -45,6 +72,7 @@ const ONE_KEY = object({ data: CARD });
 /** The only answers in which a key itself stands. */
 const NEW_KEY = object({ data: CARD, key: { ...TEXT, description: 'The key. It is not shown again.' } });
 const KEY_LIST = object({ data: { type: 'array', items: CARD, maxItems: 100 } });
+const CURRENT_KEY = object({ data: CURRENT });
 const DELETED_KEY = object({ deleted: { const: true } });
 
 const FIELDS = {
@@ -85,6 +113,15 @@ function manages(
 
 /** Operations on stored API keys. */
 export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOperation>> = {
+  key_current: {
+    method: 'get',
+    path: '/key',
+    operation: {
+      operationId: 'getCurrentKey',
+      summary: 'Get the API key that the request is made with. Where API keys are stored.',
+      responses: { 200: described('The key.', CURRENT_KEY), ...errors(ERRORS, 'Error') },
+    },
+  },
   key_list: {
     method: 'get',
     path: '/keys',

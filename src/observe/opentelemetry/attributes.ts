@@ -29,6 +29,7 @@ export function requestAttributes({ request, parameters }: RequestEvent): Attrib
     'gen_ai.conversation.id': request.session,
     'signalbox.account': request.account,
     'signalbox.parent_request': request.parent,
+    'signalbox.mirror': request.mirror,
   };
   for (const [name, attribute] of Object.entries(PARAMETERS)) {
     attributes[attribute] = parameters[name as NumericParameter];

@@ -2,6 +2,8 @@ import { checkShape, milliseconds, type OptionShape, withFunctions } from '../..
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { mayUse } from '../../core/normalize/preset.ts';
+import { shortened } from '../../protocol/fault.ts';
 import { parseImageOptions } from '../../protocol/server-tool-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { reasonOfFailure } from '../inner-call/helper-model.ts';
@@ -82,13 +84,15 @@ async function generate(
   generator: ImageGenerator | undefined,
   context: ToolContext,
 ): Promise<GeneratedImages | undefined> {
-  const { catalog, signal } = context;
+  const { catalog, signal, request } = context;
   const options = wishes as JsonObject;
+  const isAllowed = (model: string): boolean => mayUse(request.preferences, model);
+  if (named !== undefined && !isAllowed(named)) throw notAllowed(named);
   const own = named === undefined ? undefined : imageModel(catalog, named);
   if (own === undefined && generator !== undefined) {
     return generator.generate({ prompt, model: named?.replace(/^openai\//, ''), options, signal });
   }
-  const model = own ?? (named === undefined ? anyImageModel(catalog) : undefined);
+  const model = own ?? (named === undefined ? anyImageModel(catalog, isAllowed) : undefined);
   return model === undefined ? undefined : { urls: await routerImages(model, prompt, options, context) };
 }
 
@@ -119,9 +123,15 @@ function imageModel(catalog: Catalog, name: string): string | undefined {
   return model !== undefined && makesImages(catalog, model) ? model : undefined;
 }
 
-/** The first model of the catalog that makes images. */
-function anyImageModel(catalog: Catalog): string | undefined {
-  return [...catalog.models.keys()].find((model) => makesImages(catalog, model));
+/** The first model of the catalog that makes images and may be used. */
+function anyImageModel(catalog: Catalog, isAllowed: (model: string) => boolean): string | undefined {
+  return [...catalog.models.keys()].find((model) => isAllowed(model) && makesImages(catalog, model));
+}
+
+/** The model lists of an account are also for what only the image service knows. */
+function notAllowed(model: string): RouterError {
+  const message = `This account may not use ${shortened(model)}`;
+  return new RouterError({ status: 403, errorType: 'permission_denied', message });
 }
 
 function makesImages(catalog: Catalog, model: string): boolean {

@@ -1,6 +1,7 @@
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import { mayUse } from '../../core/normalize/preset.ts';
 import { parseSearchModelsOptions } from '../../protocol/server-tool-options.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -29,10 +30,10 @@ export function searchModelsTool(): ServerToolDefinition<SearchModelsOptions> {
       description: `Searches the models that can be used here and tells up to ${limit} with prices, context length and abilities.`,
       parameters: PARAMETERS,
     }),
-    execute: (args, { max_results: limit = DEFAULT_RESULTS }, { catalog }) => {
+    execute: (args, { max_results: limit = DEFAULT_RESULTS }, { catalog, request }) => {
       const query = queryOf(args);
       if (typeof query === 'string') return { result: { status: 'error', error: query } };
-      const { total, models } = findModels(catalog, query, limit);
+      const { total, models } = findModels(catalog, query, limit, (model) => mayUse(request.preferences, model));
       return { result: { status: 'completed', total, models } };
     },
   });
@@ -119,15 +120,21 @@ interface Found {
 const MAX_DESCRIPTION_LENGTH = 300;
 
 /**
- * The models of a catalog that fulfil every condition, best first (gaps 2.1). What nobody declared does not fulfil a
+ * The models of a catalog that the account may use and that fulfil every condition, best first (gaps 2.1). What nobody declared does not fulfil a
  * condition: whoever asks for a model that reads images wants one that is known to. Pure.
  */
-function findModels(catalog: Catalog, query: ModelQuery, limit: number): { total: number; models: JsonObject[] } {
+function findModels(
+  catalog: Catalog,
+  query: ModelQuery,
+  limit: number,
+  isAllowed: (model: string) => boolean,
+): { total: number; models: JsonObject[] } {
   const words = query.text
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
   const found = [...catalog.models.values()].flatMap((model): readonly Found[] => {
+    if (!isAllowed(model.id)) return [];
     const endpoints = catalog.endpoints(model.id).filter((endpoint) => fulfils(endpoint, query));
     const fit = fitOf(model, words);
     return endpoints.length === 0 || fit === 0 ? [] : [{ model, endpoints, fit }];

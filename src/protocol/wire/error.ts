@@ -52,6 +52,7 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
       {
         rules: z.array(z.string()),
         splits: z.array(z.object({ alias: z.string(), model: z.string(), by: z.string() })),
+        mirror: z.object({ alias: z.string(), model: z.string(), by: z.string() }),
       },
     ),
   },

@@ -21,6 +21,7 @@ import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins } from './known-origins.ts';
+import type { MirrorsOnUse } from './mirrors-on-use.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { StickySessions } from './sticky-sessions.ts';
@@ -61,6 +62,8 @@ export interface RuntimeServices {
   /** Absent where nothing is kept of requests. */
   readonly ledger: RequestLedger | undefined;
   readonly endUsers: EndUsers;
+  /** Copies of requests for candidates. */
+  readonly mirrors: MirrorsOnUse;
   readonly events: EventHub;
   /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
   readonly tellNotice: (message: string) => void;

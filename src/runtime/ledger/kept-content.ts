@@ -19,10 +19,15 @@ export function keepContent(execution: Execution, options: ContentOptions, event
 }
 
 function keptAnswer(execution: Execution, answer: Answer, options: ContentOptions, events: EventHub): Answer {
-  const { id, account, messages } = execution.request;
+  const { id, account, messages, within } = execution.request;
+  const mirrorOf = within?.mirror === undefined ? undefined : within.parent;
   const give = (choices: readonly Choice[]): void => {
     const { model } = answer.endpoint;
-    void keep({ id, account: account.id, model, messages, choices }, options, events);
+    void keep(
+      { id, account: account.id, model, messages, ...(mirrorOf !== undefined && { mirrorOf }), choices },
+      options,
+      events,
+    );
   };
   const collector = answer.result === undefined ? new ResultCollector() : undefined;
   if (collector === undefined) {

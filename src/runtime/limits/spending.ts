@@ -1,10 +1,16 @@
 import { fill } from '../../config/option.ts';
 import { BUDGET, type TaggedBudgets } from '../../config/tables/spending.ts';
 import { tagsOf } from '../../core/limits/rate-limits.ts';
-import { nanoFromUsd } from '../../catalog/cost.ts';
+import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
-import type { Budget, BudgetTicket, HeldBudget } from '../../core/limits/budget.ts';
+import {
+  type Budget,
+  BUDGET_PERIODS,
+  type BudgetPeriod,
+  type BudgetTicket,
+  type HeldBudget,
+} from '../../core/limits/budget.ts';
 import { budgetError, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost } from '../../core/limits/most-cost.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -12,7 +18,7 @@ import type { BudgetDecision, BudgetKeeper } from '../../contracts/budget-keeper
 import { type EventHub, warn } from '../chat/events.ts';
 
 /** What budgets look at in a request. */
-type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session'>;
+type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session' | 'within'>;
 
 /** How budgets are held. */
 export interface SpendingPolicy extends TaggedBudgets {
@@ -32,11 +38,14 @@ export class Spending {
   readonly #keeper: BudgetKeeper;
   readonly #policy: SpendingPolicy;
   readonly #events: EventHub;
+  readonly #countsKeys: boolean;
 
-  constructor(keeper: BudgetKeeper, policy: SpendingPolicy, events: EventHub) {
+  /** @param countsKeys - Whether what is spent with a key is counted although no budget limits it. */
+  constructor(keeper: BudgetKeeper, policy: SpendingPolicy, events: EventHub, countsKeys: boolean) {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
+    this.#countsKeys = countsKeys;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
@@ -85,14 +94,39 @@ export class Spending {
   charge(request: Tagged, usd: number | undefined): void {
     const { account } = request;
     const nanoUsd = nanoFromUsd(usd ?? 0);
-    if (!(nanoUsd > 0) || !this.holds(account)) return;
+    if (!(nanoUsd > 0)) return;
+    this.count(account, nanoUsd);
+    if (this.holds(account)) this.#add(account, this.#budgetsOfRequest(request), nanoUsd);
+  }
+
+  /** Whether what is spent with the key of this account is counted for people to see. */
+  counts({ keyId }: Account): boolean {
+    return this.#countsKeys && keyId !== undefined;
+  }
+
+  /** Counts what was spent with a key, where no budget of its does. Nobody waits for it. */
+  count(account: Account, nanoUsd: number): void {
+    if (!(nanoUsd > 0) || !this.counts(account)) return;
+    const { keyBudget } = account;
+    const limited = keyBudget && fill(BUDGET, keyBudget).period;
+    const others = keyPeriods(account).filter(({ period }) => period !== limited);
+    this.#add(account, others, nanoUsd);
+  }
+
+  /** US dollars that were spent with the key of an account, by period; undefined where nobody can tell. */
+  async spentWith(account: Account): Promise<Readonly<Record<BudgetPeriod, number>> | undefined> {
+    if (!this.counts(account)) return undefined;
+    const spent = await this.#keeper.spentUnder?.(account.id, keyPeriods(account));
+    if (spent === undefined) return undefined;
+    const [day = 0, week = 0, month = 0, total = 0] = spent.map(usdFromNano);
+    return { day, week, month, total };
+  }
+
+  #add(account: Account, limited: readonly HeldBudget[], nanoUsd: number): void {
+    if (limited.length === 0) return;
     void this.#told(async () => {
       // A budget that is used up gives no ticket; its own limit must not hide what was spent.
-      const budgets = this.#budgetsOfRequest(request).map((budget) => ({
-        ...budget,
-        limitNanoUsd: Number.MAX_SAFE_INTEGER,
-      }));
-      if (budgets.length === 0) return;
+      const budgets = limited.map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
       const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
       if (decision.granted) await this.#keeper.settle(decision.ticket, nanoUsd);
     });
@@ -102,11 +136,16 @@ export class Spending {
     try {
       await work();
     } catch {
-      warn(this.#events, { code: 'budget', message: 'What a request cost could not be written to its budget' });
+      warn(this.#events, {
+        code: 'budget',
+        message: 'What a request cost could not be written to its budget; check the store in "state"',
+      });
     }
   }
 
   #budgetsOfRequest(request: Tagged): readonly HeldBudget[] {
+    // What copies cost counts to the budget of their mirror alone.
+    if (request.within?.mirror !== undefined) return this.#budgetsOf(request.account);
     const tags = tagsOf(this.#policy, request).map(({ key, value, limits }) => ({
       ...held(key === undefined ? 'session' : 'tag', limits),
       tag: { key, value },
@@ -120,6 +159,11 @@ export class Spending {
       ...(keyBudget === undefined ? [] : [{ ...held('key', keyBudget), key: keyId }]),
     ];
   }
+}
+
+/** A budget for each period of a key that limits nothing, and has the counter of one that would. */
+function keyPeriods({ keyId }: Account): readonly HeldBudget[] {
+  return BUDGET_PERIODS.map((period) => ({ scope: 'key', key: keyId, limitNanoUsd: Number.MAX_SAFE_INTEGER, period }));
 }
 
 const NOTHING: MostCost = { nanoUsd: 0, answerTokens: 0, nanoUsdPerAnswerToken: 0 };

@@ -11,6 +11,7 @@ import {
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { andThen, type MaybePromise } from '../../platform/wait.ts';
+import { withoutMirror } from '../../core/normalize/mirror.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { ChatExecution, type Execution, planRequest } from '../chat/execution.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
@@ -35,17 +36,19 @@ export interface PreparedRequest {
  */
 export function preparePipeline(
   services: RuntimeServices,
-  request: NormalizedRequest,
+  normalized: NormalizedRequest,
   body: ChatRequest,
   own: unknown = body,
 ): PreparedRequest {
   const { registry } = services;
-  const chosen = choosePlugins(request, {
+  const chosen = choosePlugins(normalized, {
     registry,
     pathOf: (id) => pathOfPlugin(body, id),
-    inner: (request.within?.depth ?? 0) > 0,
+    inner: (normalized.within?.depth ?? 0) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
+  // A copy would go without what they do, a guardrail for example; and what they do may have effects.
+  const request = chosen.value.length === 0 ? normalized : withoutMirror(normalized);
   const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
     return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { chooseShare } from '../../../src/core/normalize/split.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -26,6 +28,22 @@ describe('an alias that divides its requests', () => {
       }
     },
   );
+
+  it('gives each of 100,000 keys the same model in three processes, which share nothing', async () => {
+    const program = `
+      import { createHash } from 'node:crypto';
+      import { chooseShare } from ${JSON.stringify(new URL('../../../src/core/normalize/split.ts', import.meta.url))};
+      const hash = createHash('sha256');
+      for (let key = 0; key < ${KEYS}; key += 1) {
+        hash.update(chooseShare('fast', ${JSON.stringify(split(95, 5))}, 'session:user-' + key).model);
+      }
+      console.log(hash.digest('hex'));`;
+    const run = promisify(execFile);
+    const processes = [1, 2, 3].map(() => run(process.execPath, ['--input-type=module', '--eval', program]));
+    const digests = (await Promise.all(processes)).map(({ stdout }) => stdout.trim());
+    expect(digests[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(new Set(digests).size).toBe(1);
+  });
 
   it('moves only the keys that a change of weights must move', () => {
     let moved = 0;

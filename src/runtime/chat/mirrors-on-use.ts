@@ -1,0 +1,44 @@
+import type { MirrorChoice } from '../../core/normalize/mirror.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Execution } from './execution.ts';
+import type { Mirrors } from './mirrors.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** Copies of requests, for aliases that have a mirror. What makes them is loaded by the first one. */
+export class MirrorsOnUse {
+  #loaded: Promise<Mirrors | undefined> | undefined;
+  #isClosed = false;
+
+  /**
+   * An execution whose request is copied, if it is to be, once its own answer is there, and not before whoever waits for
+   * that has had a turn: so the copy delays nothing. A request that fails is not copied.
+   */
+  after(services: RuntimeServices, execution: Execution): Execution {
+    const { request } = execution;
+    const choice = request.applied?.mirror;
+    if (choice === undefined) return execution;
+    const run = execution.run.bind(execution);
+    execution.run = async () => {
+      const answer = await run();
+      services.environment.setTimer(() => void this.#copy(services, request, choice), 0);
+      return answer;
+    };
+    return execution;
+  }
+
+  async #copy(services: RuntimeServices, request: NormalizedRequest, choice: MirrorChoice): Promise<void> {
+    if (this.#isClosed) return;
+    this.#loaded ??= import('./mirrors.ts').then(({ Mirrors: Loaded }) => new Loaded(), nothing);
+    const mirrors = await this.#loaded;
+    if (mirrors === undefined) services.tellNotice('Requests are not copied: what does it could not be loaded');
+    mirrors?.copy(services, request, choice);
+  }
+
+  /** Cancels copies under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#loaded)?.close();
+  }
+}
+
+function nothing(): undefined {}
