@@ -134,9 +134,9 @@ describe('media as base64', () => {
   });
 
   it.each(INVALID)('must be that in bodies of other shapes, where the caller put it: %j', async (data) => {
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
     const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
-    for (const block of [image, document]) {
+    for (const block of [picture, document]) {
       expect(await ask({ max_tokens: 9, ...user([block]) }, '/messages')).toMatch(
         /^400 messages\[0\]\.content\[0\]\.source\.data must /,
       );
