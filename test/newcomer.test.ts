@@ -75,6 +75,14 @@ describe('a newcomer who follows "Getting started"', () => {
       expect(String(greeting)).toBe(`Inspector: ${url}/inspector\n`);
       expect(await node('client.ts')).toBe(shownAfter('node client.ts'));
       expect(await (await fetch(`${url}/inspector`)).text()).toContain('<!doctype html>');
+      // What the page of the inspector reads: the call that failed, and the one that answered in its place.
+      const shown = (await (await fetch(`${url}/inspector/api/requests`)).json()) as {
+        readonly rows: readonly { readonly attempts: readonly { endpoint: string; outcome: string }[] }[];
+      };
+      expect(shown.rows[0]?.attempts.map(({ endpoint, outcome }) => [endpoint, outcome])).toEqual([
+        ['east#acme/small', expect.not.stringMatching('ok')],
+        ['west#acme/small', 'ok'],
+      ]);
       const cli = (...args: readonly string[]) => node(join(root, 'dist/cli.js'), 'batches', ...args, '--url', url);
       const id = (await cli('submit', 'requests.jsonl')).trim();
       expect(id).toMatch(/^batch_\w+$/);

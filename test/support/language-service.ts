@@ -68,7 +68,7 @@ export function openInEditor(file: string, text: string): Editor {
     },
     getCurrentDirectory: () => file.slice(0, file.lastIndexOf('/')),
     getCompilationSettings: () => options,
-    getDefaultLibFileName: typescript.getDefaultLibFilePath,
+    getDefaultLibFileName: (settings: object) => typescript.getDefaultLibFilePath(settings),
     fileExists: (path: string) => path === file || sys.fileExists(path),
   });
   function placeOf(written: string): number {
