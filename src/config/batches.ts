@@ -11,7 +11,6 @@ import type { ConfigProblem } from '../protocol/router-error.ts';
 import { localQueue } from '../queue/local.ts';
 import { Secret } from '../platform/secret.ts';
 import { bytesOfSecret } from '../runtime/batches/verify-webhook.ts';
-import { memoryStorage } from '../storage/memory-storage.ts';
 
 /** Finds an account by its id. */
 type AccountFinder = (accountId: string) => MaybePromise<Account | undefined>;
@@ -40,8 +39,10 @@ export const BATCHES = {
 export interface BatchesOptions extends OptionsOf<typeof BATCHES> {}
 
 /** Batches with nothing missing. */
-export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits'> {
+export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage'> {
   readonly limits: BatchLimits;
+  /** The storage: always the same one. That in memory is loaded when it is first asked for. */
+  readonly openStorage: () => MaybePromise<BatchStore>;
 }
 
 /** How owners of batches are notified when these end. */
@@ -75,8 +76,13 @@ export function resolveBatches(
 ): ResolvedBatches {
   const { storage, queue, accountOf, failPoint } = fill(BATCHES, options);
   const limits = fill(BATCH_LIMITS, options.limits);
+  let inMemory: Promise<BatchStore> | undefined;
   return {
-    storage: storage ?? memoryStorage({ now: wallClock }),
+    openStorage: () =>
+      storage ??
+      (inMemory ??= import('../storage/memory-storage.ts').then(({ memoryStorage }) =>
+        memoryStorage({ now: wallClock }),
+      )),
     queue: queue ?? localQueue(),
     accountOf,
     limits: { ...limits, keepFree: limits.keepFree ?? Math.floor(concurrentRequests / 2) },

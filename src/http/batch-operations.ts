@@ -98,13 +98,14 @@ async function inPlace<Value>(
   work: (limits: UploadLimits) => Promise<Value>,
 ): Promise<Value> {
   const { config, bytesInHand } = router.internals;
-  const { limits, storage } = config.batches;
+  const { limits, openStorage } = config.batches;
+  const { durable } = await openStorage();
   let state = STATES.get(router);
   if (state === undefined) {
     state = { uploads: new Concurrency(limits.uploads, 'uploads of batches', limits.uploadsPerAccount), warned: false };
     STATES.set(router, state);
   }
-  if (!storage.durable && !state.warned) {
+  if (!durable && !state.warned) {
     state.warned = true;
     warn(router.internals.services.events, NOT_DURABLE);
   }

@@ -35,9 +35,9 @@ export async function cancelBatch(router: InspectedRouter, id: string, account: 
 
 /** Counts the requests of a batch that failed, by what went wrong. */
 export async function batchErrors(router: InspectedRouter, id: string, account: string): Promise<BatchErrors> {
-  // Asked first: it opens the store, and knows what there is.
+  // Asked first: it knows what there is.
   await router.batches.retrieve(id, { account: { id: account } });
-  const { storage } = router.internals.config.batches;
+  const storage = await router.internals.config.batches.openStorage();
   const kinds = new Map<string, { count: number; example: string }>();
   let lookedAt = 0;
   for (let after = -1; lookedAt < MOST_OUTCOMES;) {

@@ -22,14 +22,15 @@ import { warn } from '../runtime/chat/events.ts';
  *
  * @param current - What works by the configuration in force: batches outlive changes of it.
  */
-export function createBatches(
+export async function createBatches(
   config: ResolvedConfig,
   current: () => RuntimeServices,
   admission: Concurrency,
   ordinary: Omit<OrdinaryCalls, 'route'>,
-): BatchService {
+): Promise<BatchService> {
   const { batches, webhooks, environment } = config;
-  const { storage: store, limits, accountOf, failPoint } = batches;
+  const { limits, accountOf, failPoint } = batches;
+  const store = await batches.openStorage();
   const { events } = current();
   const queue = batches.queue({
     store,
