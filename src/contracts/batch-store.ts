@@ -15,7 +15,13 @@ export interface StoredItem {
   readonly body: string;
 }
 
-/** A request that a worker may run until its lease ends. */
+/** A request as it comes to a store. */
+export interface NewItem extends Omit<StoredItem, 'body'> {
+  /** JSON text of the body: a string, or valid UTF-8 in a piece of memory that is the caller's again afterwards. */
+  readonly body: string | Uint8Array;
+}
+
+/** A request that a worker may run. Nobody else may claim it until its lease ends. */
 export interface ClaimedItem extends StoredItem {
   /** Times that it was claimed, this one included. */
   readonly attempts: number;
@@ -49,7 +55,7 @@ export interface BatchTask {
   readonly runAt: number;
 }
 
-/** A task that one worker holds until its lease ends. */
+/** A task that one worker holds. Nobody else may claim it until its lease ends. */
 export interface ClaimedTask extends BatchTask {
   /** Times that it was claimed, this one included; starts again at 1 after a reschedule with `reset`. */
   readonly attempts: number;
@@ -106,8 +112,9 @@ export class DuplicateCustomIdError extends Error {
 /**
  * Where batches live. Everything that is promised about them is promised here: what was published survives, every
  * change of a batch is saved together with the tasks that follow from it, every write of a worker is fenced by the
- * token of its lease, a request has one outcome, and an account sees its own only. Times are those of the store's own
- * clock, so that workers on several machines agree. `signalbox/testing` has the list of checks that every store must
+ * token of its lease, a request has one outcome, and an account sees its own only. A token holds what it claimed until
+ * somebody else claims it: the end of a lease only allows others to, so a worker that is slow does not lose its work to
+ * nobody. Times are those of the store's own clock, so that workers on several machines agree. `signalbox/testing` has the list of checks that every store must
  * pass.
  *
  * A call that rejects may have done what it was asked all the same, when only the answer got lost. So each can be made
@@ -143,7 +150,7 @@ export interface BatchStore {
    * @throws {@link DuplicateCustomIdError}
    * @throws RangeError when there is no such draft.
    */
-  addItems(account: string, batchId: string, items: readonly StoredItem[]): Promise<void>;
+  addItems(account: string, batchId: string, items: readonly NewItem[]): Promise<void>;
   /**
    * Makes a draft a batch, with its first tasks, in one step. `createdAt`, `deleteAt`, `expiresAt`, the number of
    * requests and the tasks' times are set by the store: `deleteAt` and `expiresAt` are given as milliseconds after the
@@ -203,7 +210,7 @@ export interface BatchStore {
       readonly fresh?: boolean | undefined;
     },
   ): Promise<readonly ClaimedItem[]>;
-  /** Makes the leases of a token that have not ended end so many milliseconds from now; gives their number. */
+  /** Makes the leases that a token holds end so many milliseconds from now; gives their number. */
   renewItems(account: string, batchId: string, token: string, leaseMs: number): Promise<number>;
   /** Gives back what the token still holds and did not run; the claim does not count as an attempt. */
   releaseItems(account: string, batchId: string, token: string): Promise<void>;
@@ -245,7 +252,7 @@ export interface BatchStore {
     readonly leaseMs: number;
     readonly token: string;
   }): Promise<readonly ClaimedTask[]>;
-  /** Prolongs a lease. False when it is lost. */
+  /** Makes a lease end so many milliseconds from now. False when it is lost: somebody else has the task, or it is gone. */
   renewTask(task: ClaimedTask, leaseMs: number): Promise<boolean>;
   /** Ends a task for good. False when the lease is lost. */
   finishTask(task: ClaimedTask): Promise<boolean>;

@@ -1,7 +1,9 @@
 import { type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
+import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';
 import { backoffMs } from '../core/fallback/retry-budget.ts';
 import type { ClaimedTask } from '../contracts/batch-store.ts';
 import { problemName } from './problem-name.ts';
+import type { Timer } from '../platform/environment.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queue.ts';
 
 /** Bounds of a queue. */
@@ -36,8 +38,6 @@ export async function runDueTasks(
 
 /** How long a task waits after a run that failed. */
 const AFTER_FAILURE = { baseMs: 2_000, capMs: 60_000 };
-/** Leases are renewed this many times before they end. */
-const RENEWALS = 3;
 const DEFAULT_CONCURRENCY = 50;
 const DEFAULT_LEASE_MS = 30_000;
 
@@ -46,9 +46,10 @@ export class TaskPump {
   readonly #ports: QueuePorts;
   readonly #handler: TaskHandler;
   readonly #concurrency: number;
-  readonly #leaseMs: number;
+  readonly #lease: LeaseLength;
   readonly #stopping = new AbortController();
   readonly #running = new Map<Promise<void>, AbortController>();
+  readonly #held = new Set<HeldTask>();
   /** Called after each task, with the milliseconds after which it wants to run again, if it does. */
   onSettled: (againAfterMs: number | undefined) => void = () => {};
 
@@ -56,7 +57,7 @@ export class TaskPump {
     this.#ports = ports;
     this.#handler = handler;
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-    this.#leaseMs = options.leaseMs ?? DEFAULT_LEASE_MS;
+    this.#lease = new LeaseLength(options.leaseMs ?? DEFAULT_LEASE_MS);
   }
 
   /** Tasks that can be taken now. */
@@ -69,9 +70,14 @@ export class TaskPump {
     const { store, environment } = this.#ports;
     const limit = this.room;
     if (limit <= 0) return 0;
+    // What this process holds itself and was too slow to renew is not for it to take away.
+    await Promise.all([...this.#held].map((held) => held.renewIfOver()));
     const token = environment.randomText(24);
-    const tasks = await store.claimTasks({ limit, leaseMs: this.#leaseMs, token });
-    for (const task of tasks) this.#begin(task);
+    const askedAt = environment.now();
+    const leaseMs = this.#lease.ms;
+    const tasks = await store.claimTasks({ limit, leaseMs, token });
+    if (tasks.length > 0) this.#lease.renewed(environment.now() - askedAt);
+    for (const task of tasks) this.#begin(task, { from: askedAt, to: askedAt + leaseMs });
     return tasks.length;
   }
 
@@ -98,18 +104,19 @@ export class TaskPump {
     environment.clearTimer(timer);
   }
 
-  #begin(task: ClaimedTask): void {
+  #begin(task: ClaimedTask, sure: Span): void {
     const controller = new AbortController();
-    const run = this.#run(task, controller).then((again) => {
+    const run = this.#run(task, controller, sure).then((again) => {
       this.#running.delete(run);
       this.onSettled(again);
     });
     this.#running.set(run, controller);
   }
 
-  async #run(task: ClaimedTask, controller: AbortController): Promise<number | undefined> {
+  async #run(task: ClaimedTask, controller: AbortController, sure: Span): Promise<number | undefined> {
     const { signal } = controller;
-    const release = this.#holdLease(task, controller);
+    const held = new HeldTask(this.#ports, task, this.#lease, controller, sure);
+    this.#held.add(held);
     let result: TaskResult;
     try {
       result = await this.#handler(task, { signal, stopping: this.#stopping.signal });
@@ -119,7 +126,8 @@ export class TaskPump {
       const afterMs = signal.aborted ? 0 : backoffMs(AFTER_FAILURE, task.attempts, 0.5 + roll / 2);
       result = { type: 'again', afterMs };
     } finally {
-      release();
+      this.#held.delete(held);
+      held.release();
     }
     return this.#settle(task, result);
   }
@@ -136,36 +144,94 @@ export class TaskPump {
       return (await store.rescheduleTask(task, { afterMs, memo, reset })) ? afterMs : undefined;
     } catch (error) {
       this.#complain('The outcome of a task could not be stored, so it will run again', error);
-      return this.#leaseMs;
+      return this.#lease.ms;
     }
-  }
-
-  /** Renews a lease until it is let go. One that is lost aborts its task. */
-  #holdLease(task: ClaimedTask, controller: AbortController): () => void {
-    const { store, environment } = this.#ports;
-    const everyMs = this.#leaseMs / RENEWALS;
-    let goodUntil = environment.now() + this.#leaseMs;
-    let over = false;
-    const renew = async (): Promise<void> => {
-      const askedAt = environment.now();
-      // A store that does not answer says nothing about the lease; its own time does.
-      const held = await store.renewTask(task, this.#leaseMs).catch(() => undefined);
-      if (held === true) goodUntil = Math.max(goodUntil, askedAt + this.#leaseMs);
-      if (held === false && !over) controller.abort();
-    };
-    const beat = (): void => {
-      if (environment.now() >= goodUntil) return controller.abort();
-      void renew();
-      timer = environment.setTimer(beat, everyMs);
-    };
-    let timer = environment.setTimer(beat, everyMs);
-    return () => {
-      over = true;
-      environment.clearTimer(timer);
-    };
   }
 
   #complain(what: string, error: unknown): void {
     this.#ports.onProblem(`${what} (${problemName(error)})`);
+  }
+}
+
+/** Time in which a lease does not end: from when it was asked for. Monotonic milliseconds. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The lease of a task that runs. It is renewed until it is let go; one that is lost aborts its task. A lease that ended
+ * before this process came to renew it is still its own as long as nobody else has the task.
+ */
+class HeldTask {
+  readonly #ports: QueuePorts;
+  readonly #task: ClaimedTask;
+  readonly #lease: LeaseLength;
+  readonly #controller: AbortController;
+  #sure: Span;
+  #renewing: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #over = false;
+
+  constructor(ports: QueuePorts, task: ClaimedTask, lease: LeaseLength, controller: AbortController, sure: Span) {
+    this.#ports = ports;
+    this.#task = task;
+    this.#lease = lease;
+    this.#controller = controller;
+    this.#sure = sure;
+    this.#renewAt(sure.from + this.#interval());
+  }
+
+  release(): void {
+    this.#over = true;
+    this.#ports.environment.clearTimer(this.#timer);
+  }
+
+  /** Renews a lease that may have ended. */
+  async renewIfOver(): Promise<void> {
+    if (this.#ports.environment.now() >= this.#sure.to) await this.#renew();
+  }
+
+  #interval(): number {
+    return (this.#sure.to - this.#sure.from) / RENEWALS;
+  }
+
+  #renewAt(at: number): void {
+    this.#setTimer(at, () => void this.#renew());
+  }
+
+  #renew(): Promise<void> {
+    // A store that does not answer says nothing about the lease; its own time does, and then others may have the task.
+    this.#setTimer(this.#sure.to + this.#interval(), () => this.#giveUp());
+    this.#renewing ??= this.#ask().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  async #ask(): Promise<void> {
+    const { store, environment } = this.#ports;
+    const from = environment.now();
+    const leaseMs = this.#lease.ms;
+    const held = await store.renewTask(this.#task, leaseMs).catch(() => undefined);
+    if (this.#over) return;
+    const now = environment.now();
+    const tookMs = now - this.#sure.from;
+    if (held === false) this.#lease.lost(tookMs);
+    if (held === false || (held === undefined && now >= this.#sure.to)) return this.#giveUp();
+    if (held === true) {
+      this.#lease.renewed(tookMs);
+      this.#sure = { from, to: from + leaseMs };
+    }
+    this.#renewAt((held === true ? from : now) + this.#interval());
+  }
+
+  #giveUp(): void {
+    this.release();
+    this.#controller.abort();
+  }
+
+  #setTimer(at: number, then: () => void): void {
+    const { environment } = this.#ports;
+    environment.clearTimer(this.#timer);
+    this.#timer = environment.setTimer(then, Math.max(0, at - environment.now()));
   }
 }

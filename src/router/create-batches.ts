@@ -1,12 +1,14 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { Account } from '../core/account.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
+import { LeaseLength } from '../core/batch/lease.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import { createOutbound } from '../net/outbound.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces } from '../runtime/batches/places.ts';
+import { SharedPaces } from '../runtime/batches/shared-paces.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/watchers.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
@@ -55,8 +57,14 @@ export function createBatches(
     environment,
     events,
     limits,
+    itemLease: new LeaseLength(limits.leaseMs),
     calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
-    places: new BatchPlaces(environment, limits, admission),
+    places: new BatchPlaces(
+      environment,
+      limits,
+      admission,
+      config.sharesState ? new SharedPaces(config.state, environment) : undefined,
+    ),
     watchers: new BatchWatchers(),
     sharedRuns: new SharedRuns(),
     webhooks: {
@@ -66,6 +74,12 @@ export function createBatches(
     },
     get spending() {
       return current().spending;
+    },
+    get ledger() {
+      return current().ledger;
+    },
+    get facts() {
+      return current().facts;
     },
     checkAccount: (account) => current().checkAccount(account),
     lineLimits: config.limits,

@@ -31,7 +31,7 @@ export interface ArenaOptions {
   readonly blind: number;
   /** Milliseconds after which no more is aimed. */
   readonly strikeMs: number;
-  /** Milliseconds for everything to come to its end afterwards. */
+  /** Milliseconds without any progress afterwards, after which what has not ended counts as lost. */
   readonly drainMs: number;
   readonly random: () => number;
   /** Program of the workers. */
@@ -60,7 +60,8 @@ interface Worker {
   readonly child: ChildProcess;
   /** Set while an end of the process is our doing. */
   doomed: boolean;
-  onHit: (() => void) | undefined;
+  /** Called when it strikes itself; gives false when that is not what it was last told to do. */
+  onHit: ((action: Action) => boolean) | undefined;
   /** Key of the batch that it was last told to create. */
   key: string;
   /** The pause that lasts. */
@@ -68,12 +69,16 @@ interface Worker {
 }
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
+/** Leases that a pause lasts. */
+const PAUSED_LEASES = 1.6;
 /** Milliseconds after which a place is given up that nobody comes to. */
 const AIM_MS = 4_000;
 /** Times that is aimed where no blow is to fall blindly: another worker may come to the place first. */
 const AIMS = 5;
 /** Milliseconds after which something is ordered again that nobody said was done. */
 const ASK_AGAIN_MS = 2_000;
+/** Times `drainMs` that the drain takes at most. */
+const LONGEST_DRAINS = 8;
 /** Milliseconds between two looks of the drain. */
 const LOOK_MS = 100;
 /** Milliseconds after which a pause ends although others are not done. */
@@ -140,6 +145,8 @@ class Arena {
   readonly #toCancel = new Set<string>();
   readonly #beganAt = Date.now();
   readonly #endsAt: number;
+  /** When a request got its outcome, or a batch another status. */
+  #progressAt = Date.now();
   #begun = { kill: 0, pause: 0 };
   #keys = 0;
   #spawned = 0;
@@ -178,9 +185,11 @@ class Arena {
   /** Waits until every batch has ended, and everybody was told. */
   async drain(): Promise<void> {
     const { drainMs, store, workers } = this.#options;
-    const endsAt = Date.now() + drainMs;
     while (this.#workers.size < workers) await this.#spawn();
-    while (Date.now() < endsAt) {
+    this.#progressAt = Date.now();
+    // A busy machine takes long; what makes no progress is stuck.
+    const endsAt = this.#progressAt + LONGEST_DRAINS * drainMs;
+    while (Date.now() < Math.min(endsAt, this.#progressAt + drainMs)) {
       for (const worker of this.#workers) this.#doChores(worker);
       await sleep(LOOK_MS);
       const made = [...this.batches.values()].every(({ id }) => id !== undefined);
@@ -215,14 +224,16 @@ class Arena {
         if (!isOver(worker.child)) await once(worker.child, 'exit');
         this.kills += 1;
       } else {
-        await sleep(this.#options.leaseMs * 1.6);
+        await sleep(this.#options.leaseMs * PAUSED_LEASES);
         if (this.#options.patient === true) await this.#othersAreDone(worker);
-        worker.child.kill('SIGCONT');
-        if (worker.pause !== undefined) worker.pause.to = Date.now();
-        worker.pause = undefined;
+        goOn(worker);
         this.pauses += 1;
       }
     }
+  }
+
+  #goOnLater(worker: Worker): void {
+    setTimeout(() => goOn(worker), this.#options.leaseMs * PAUSED_LEASES);
   }
 
   async #othersAreDone({ key }: Worker): Promise<void> {
@@ -259,7 +270,12 @@ class Arena {
     const point = open[Math.floor(random() * open.length)] ?? 'run.claimed';
     tell(worker, { type: 'aim', point, action });
     this.#create(worker, storyTo(point));
-    const hit = new Promise<boolean>((resolve) => (worker.onHit = () => resolve(true)));
+    const hit = new Promise<boolean>((resolve) => {
+      worker.onHit = (done) => {
+        if (done === action) resolve(true);
+        return done === action;
+      };
+    });
     const ended = once(worker.child, 'exit').then(() => true);
     const timeout = new AbortController();
     const inTime = await Promise.race([
@@ -371,8 +387,10 @@ class Arena {
       if (seen !== undefined) seen[action] += 1;
       const blow = this.#strikes(action, worker.child.pid);
       if (action === 'pause') worker.pause ??= blow;
-      worker.onHit?.();
+      // On a busy machine it may get there only after it was given up: then nobody waits to let it go on.
+      if (worker.onHit?.(action) !== true && action === 'pause') this.#goOnLater(worker);
     }
+    if (word === 'stored' || more[0] === 'is') this.#progressAt = Date.now();
     if (word === 'stored') {
       const place = `${name}/${more[0]}`;
       this.#stored.set(place, [...(this.#stored.get(place) ?? []), more[1] ?? '']);
@@ -402,6 +420,13 @@ class Arena {
     this.#toCancel.add(id);
     for (const other of this.#workers) setTimeout(() => tell(other, { type: 'cancel', id }), 250);
   }
+}
+
+/** Ends a pause, if there is one. */
+function goOn(worker: Worker): void {
+  worker.child.kill('SIGCONT');
+  if (worker.pause !== undefined) worker.pause.to = Date.now();
+  worker.pause = undefined;
 }
 
 function tell({ child }: Worker, order: Order): void {

@@ -101,6 +101,11 @@ export const ACCOUNT = {
   rateLimits: option.object<RateLimits>(RATE_LIMITS),
   /** What the account may spend, with all its keys. Default: the budget for everybody, if there is one. */
   budget: option.object<Budget>(BUDGET),
+  /**
+   * Places for requests of batches that the account gets for each one of an account of weight 1, where both have
+   * requests that wait. Default 1.
+   */
+  batchWeight: option.whole(1, { default: 1 }),
   /** Which of the account's keys this is. Never the key itself. */
   keyId: option.text(),
   /** What may be spent with this key, beside the budget of the account. Needs `keyId`. Default: no budget. */

@@ -35,7 +35,10 @@ export interface BatchRecord {
   readonly preferences?: BatchPreferences | undefined;
   /** Rules of the account when it created the batch: the batch runs long after its client disconnected. */
   readonly rules?:
-    | Pick<Account, 'policy' | 'defaultModel' | 'pluginDefaults' | 'rateLimits' | 'budget' | 'keyId' | 'keyBudget'>
+    | Pick<
+        Account,
+        'policy' | 'defaultModel' | 'pluginDefaults' | 'rateLimits' | 'budget' | 'batchWeight' | 'keyId' | 'keyBudget'
+      >
     | undefined;
   /** Where the end is told. */
   readonly callbackUrl?: string | undefined;

@@ -103,7 +103,7 @@ export interface Pace {
 }
 
 /** Pause in milliseconds after a complaint without a time in it. */
-const DEFAULT_PAUSE_MS = 1_000;
+export const DEFAULT_PAUSE_MS = 1_000;
 
 /** The pace at the beginning, which is also the fastest. */
 export function freshPace(most: number): Pace {

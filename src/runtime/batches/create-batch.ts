@@ -157,8 +157,8 @@ function newRecord(
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
   const keptMs = (fields.output_expires_after?.seconds ?? Infinity) * 1_000;
-  const { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget } = account;
-  const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, keyId, keyBudget };
+  const { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget } = account;
+  const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget };
   return {
     id,
     account: account.id,

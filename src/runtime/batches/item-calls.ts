@@ -248,7 +248,9 @@ interface Waiting {
 }
 
 /** Turns of the event loop that an outcome waits for others to be stored with: a few milliseconds where many come. */
-const TURNS = 3;
+const TURNS = 12;
+/** Turns after which nothing waits any longer where no other comes. */
+const QUIET_TURNS = 3;
 /** Outcomes that are enough to be stored at once. */
 const GROUP = 64;
 
@@ -262,6 +264,8 @@ export class OutcomeWriter {
   readonly #onEnd: () => void;
   #waiting: Waiting[] = [];
   #writing = false;
+  #untold = false;
+  #telling: Promise<void> | undefined;
 
   /** @param onEnd - Called when the batch is not in progress any more. */
   constructor(ports: BatchPorts, batch: BatchRecord, onEnd: () => void) {
@@ -284,16 +288,25 @@ export class OutcomeWriter {
   async #writeAll(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
-      for (let turn = 0; turn < TURNS && this.#waiting.length < GROUP; turn += 1) await nextTurn();
+      await this.#gather();
       const together = this.#waiting;
       this.#waiting = [];
       for (const token of new Set(together.map((one) => one.token))) {
         const group = together.filter((one) => one.token === token);
         await this.#writeGroup(token, group);
       }
-      await this.#tell();
+      this.#tell();
     }
     this.#writing = false;
+  }
+
+  async #gather(): Promise<void> {
+    let [quiet, known] = [0, this.#waiting.length];
+    for (let turn = 0; turn < TURNS && quiet < QUIET_TURNS && known < GROUP; turn += 1) {
+      await nextTurn();
+      quiet = this.#waiting.length > known ? 0 : quiet + 1;
+      known = this.#waiting.length;
+    }
   }
 
   async #writeGroup(token: string, group: readonly Waiting[]): Promise<void> {
@@ -311,11 +324,24 @@ export class OutcomeWriter {
     }
   }
 
-  async #tell(): Promise<void> {
-    const { store, events } = this.#ports;
-    if (!events.heard('batch')) return;
+  /** Tells how far the batch is. Nobody waits for it, and what was stored while the store is asked is told once. */
+  #tell(): void {
+    if (!this.#ports.events.heard('batch')) return;
+    this.#untold = true;
+    this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+  }
+
+  async #tellAll(): Promise<void> {
     const { account, id } = this.#batch;
-    const record = await store.find(account, id).catch(() => undefined);
-    if (record !== undefined) tellProgress(this.#ports, record);
+    while (this.#untold) {
+      this.#untold = false;
+      const record = await this.#ports.store.find(account, id).catch(() => undefined);
+      if (record !== undefined) tellProgress(this.#ports, record);
+    }
+  }
+
+  /** Waits until everything is told. */
+  async told(): Promise<void> {
+    await this.#telling;
   }
 }

@@ -8,9 +8,9 @@ import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
 import { OutcomeWriter } from './item-calls.ts';
+import { ItemLeases } from './item-leases.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
-import type { Timer } from '../../platform/environment.ts';
 import * as read from '../../platform/json.ts';
 
 /** How a run of a batch's requests ended. */
@@ -40,6 +40,8 @@ const MAX_CLAIMS = 10;
 const SUSPECT_AFTER = 3;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
+/** Requests that are answered and not stored may be this many times as many as run. */
+const UNSTORED_SHARE = 4;
 /** Requests that are claimed at a time, at most. */
 const MAX_SLICE = 128;
 /** Milliseconds of work that are claimed ahead, as fast as requests went so far. */
@@ -112,7 +114,7 @@ export class ItemPool {
     this.#usual = manner;
     this.#manner = manner;
     this.#startedAt = ports.environment.now();
-    this.#leases = new ItemLeases(ports, batch);
+    this.#leases = new ItemLeases(ports, batch, (token) => this.#drop(token));
     this.#writer = new OutcomeWriter(ports, batch, this.#stop);
   }
 
@@ -128,6 +130,7 @@ export class ItemPool {
     } finally {
       this.#unhook();
       await this.#leases.releaseAll();
+      await this.#writer.told();
     }
   }
 
@@ -136,9 +139,9 @@ export class ItemPool {
     while (!this.#halt.signal.aborted) {
       const { perBatch, ahead } = this.#manner;
       const parked = this.#held.size - this.#active - this.#unstored;
-      // As many again may wait to be stored: a process that dies repeats no more than these. Where one request may be to
-      // blame, nothing begins before the outcome of the last one is safe.
-      const unstored = ahead ? Math.max(0, this.#unstored - perBatch) : this.#unstored;
+      // A few more may wait to be stored, which takes milliseconds: a process that dies repeats no more than these. Where
+      // one request may be to blame, nothing begins before the outcome of the last one is safe.
+      const unstored = ahead ? Math.max(0, this.#unstored - UNSTORED_SHARE * perBatch) : this.#unstored;
       const room = parked >= perBatch * (PARKED_SHARE - 1) ? 0 : perBatch - this.#active - unstored;
       const begun = this.#queue.splice(0, Math.max(0, room));
       for (const held of begun) this.#begin(held);
@@ -171,12 +174,14 @@ export class ItemPool {
   }
 
   async #claim(): Promise<void> {
-    const { store, environment, limits, failPoint } = this.#ports;
+    const { store, environment, itemLease, failPoint } = this.#ports;
     const { account, id } = this.#batch;
     this.#claiming = true;
     try {
+      await this.#leases.renewOver();
       const token = environment.randomText(24);
-      const claim = { limit: this.#sliceSize(), leaseMs: limits.leaseMs, token, fresh: this.#manner.fresh };
+      const [askedAt, leaseMs] = [environment.now(), itemLease.ms];
+      const claim = { limit: this.#sliceSize(), leaseMs, token, fresh: this.#manner.fresh };
       const items = await store.claimItems(account, id, claim);
       if (items.length === 0) {
         this.#dryUntil = environment.now() + LOOK_AGAIN_MS;
@@ -190,7 +195,7 @@ export class ItemPool {
         return;
       }
       if (!isSuspected) this.#manner = this.#usual;
-      this.#leases.hold(token, items.length);
+      this.#leases.hold(token, items.length, askedAt, leaseMs);
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {
@@ -210,6 +215,12 @@ export class ItemPool {
         this.#wake();
       });
     this.#held.add(run);
+  }
+
+  /** Requests of a claim that somebody else has now are not begun. */
+  #drop(token: string): void {
+    this.#queue = this.#queue.filter((held) => held.token !== token);
+    this.#wake();
   }
 
   readonly #stop = (): void => {
@@ -301,7 +312,8 @@ export class ItemPool {
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);
       const { provider, run } = await prepared.plan();
-      place = await places.enter({ account: this.#account.id, provider }, this.#halt.signal);
+      const { id: account, batchWeight: weight } = this.#account;
+      place = await places.enter({ account, weight, provider }, this.#halt.signal);
       if (place === undefined) return undefined;
       await failPoint('run.sending');
       const { usage, ...response } = await run(signal);
@@ -323,60 +335,5 @@ export class ItemPool {
     } finally {
       place?.leave(verdict);
     }
-  }
-}
-
-/** Leases are renewed this many times before they end. */
-const RENEWALS = 3;
-
-/** Holds the leases of the requests that a run has claimed, each claim under its own token. */
-class ItemLeases {
-  readonly #ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>;
-  readonly #batch: Pick<BatchRecord, 'account' | 'id'>;
-  /** Requests without an outcome by the token of their claim. */
-  readonly #open = new Map<string, number>();
-  #timer: Timer | undefined;
-
-  constructor(ports: Pick<BatchPorts, 'store' | 'environment' | 'limits'>, batch: Pick<BatchRecord, 'account' | 'id'>) {
-    this.#ports = ports;
-    this.#batch = batch;
-  }
-
-  /** Keeps the leases of a claim from now on. */
-  hold(token: string, items: number): void {
-    this.#open.set(token, items);
-    this.#schedule();
-  }
-
-  /** One request of a claim has its outcome. */
-  done(token: string): void {
-    const left = (this.#open.get(token) ?? 0) - 1;
-    if (left > 0) this.#open.set(token, left);
-    else this.#open.delete(token);
-  }
-
-  /** Gives back everything that has no outcome. Leases that cannot be given back end by themselves. */
-  async releaseAll(): Promise<void> {
-    const { store, environment } = this.#ports;
-    environment.clearTimer(this.#timer);
-    const { account, id } = this.#batch;
-    const tokens = [...this.#open.keys()];
-    this.#open.clear();
-    await Promise.all(tokens.map((token) => store.releaseItems(account, id, token).catch(() => undefined)));
-  }
-
-  #schedule(): void {
-    const { environment, limits } = this.#ports;
-    this.#timer ??= environment.setTimer(() => void this.#renew(), limits.leaseMs / RENEWALS);
-  }
-
-  /** A lease that was lost is found out when its outcome is stored, and its owner by the lease of the task. */
-  async #renew(): Promise<void> {
-    const { store, limits } = this.#ports;
-    const { account, id } = this.#batch;
-    const tokens = [...this.#open.keys()];
-    await Promise.all(tokens.map((token) => store.renewItems(account, id, token, limits.leaseMs).catch(() => 0)));
-    this.#timer = undefined;
-    if (this.#open.size > 0) this.#schedule();
   }
 }

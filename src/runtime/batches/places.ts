@@ -1,11 +1,22 @@
-import { afterAnswer, afterComplaint, freshPace, mayBegin, type Pace } from '../../core/batch/webhook-schedule.ts';
+import { Turns } from '../../core/batch/turns.ts';
+import {
+  afterAnswer,
+  afterComplaint,
+  DEFAULT_PAUSE_MS,
+  freshPace,
+  mayBegin,
+  type Pace,
+} from '../../core/batch/webhook-schedule.ts';
 import type { Concurrency, Slot } from '../chat/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { BatchLimits } from '../../config/tables/limits.ts';
+import type { SharedPaces } from './shared-paces.ts';
 
 /** Who wants to run a request. */
 export interface PlaceRequest {
   readonly account: string;
+  /** Its part of the places, in relation to the others. Default 1. */
+  readonly weight?: number | undefined;
   /** Slug of the provider that the plan of the request begins with. */
   readonly provider: string;
 }
@@ -35,15 +46,17 @@ interface ProviderState {
 
 /**
  * The places for requests of batches in this process: so many in all, so many at a provider, and only where enough stay
- * free for interactive traffic. Accounts take turns, so one with a hundred thousand requests does not hold up one with
- * ten.
+ * free for interactive traffic. Accounts take turns by their weight, so one with a hundred thousand requests does not hold
+ * up one with ten. What a provider complains about to another process counts here, too, where the state is shared.
  */
 export class BatchPlaces {
   readonly #environment: Environment;
   readonly #limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
   readonly #admission: Concurrency;
-  /** Waiters by account; whoever was served last stands at the end. */
+  readonly #shared: SharedPaces | undefined;
+  /** Waiters by account; whoever was served last is at the end. */
   readonly #waiting = new Map<string, Waiter[]>();
+  readonly #turns = new Turns();
   readonly #providers = new Map<string, ProviderState>();
   #inside = 0;
   #timer: Timer | undefined;
@@ -52,9 +65,11 @@ export class BatchPlaces {
     environment: Environment,
     limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
     admission: Concurrency,
+    shared?: SharedPaces,
   ) {
     this.#environment = environment;
     this.#limits = limits;
+    this.#shared = shared;
     this.#admission = admission;
     admission.onFree = () => this.#serve();
   }
@@ -75,9 +90,8 @@ export class BatchPlaces {
         },
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      const queue = this.#waiting.get(request.account) ?? [];
-      this.#waiting.set(request.account, queue);
-      queue.push(waiter);
+      this.#queueOf(request.account).push(waiter);
+      this.#shared?.look(request.provider, ({ pauseMs }) => this.#heard(request.provider, pauseMs));
       this.#serve();
     });
   }
@@ -90,6 +104,7 @@ export class BatchPlaces {
       // Whoever leaves next calls again.
       if (slot === undefined) return;
       this.#forget(waiter);
+      this.#turns.served(waiter.account, waiter.weight ?? 1);
       this.#backOfTheLine(waiter.account);
       waiter.grant(this.#occupy(waiter, slot));
     }
@@ -99,14 +114,26 @@ export class BatchPlaces {
   /** The first who may begin, of the account whose turn it is. */
   #next(): Waiter | undefined {
     const now = this.#environment.now();
-    for (const queue of this.#waiting.values()) {
-      const waiter = queue.find(({ provider }) => {
+    let next: Waiter | undefined;
+    for (const [account, queue] of this.#waiting) {
+      if (next !== undefined && this.#turns.had(account) >= this.#turns.had(next.account)) continue;
+      const first = queue.find(({ provider }) => {
         const { pace, inside } = this.#stateOf(provider);
         return mayBegin(pace, inside, now);
       });
-      if (waiter !== undefined) return waiter;
+      next = first ?? next;
     }
-    return undefined;
+    return next;
+  }
+
+  #queueOf(account: string): Waiter[] {
+    let queue = this.#waiting.get(account);
+    if (queue === undefined) {
+      queue = [];
+      this.#turns.join(account, this.#waiting.size === 0);
+      this.#waiting.set(account, queue);
+    }
+    return queue;
   }
 
   #occupy({ provider }: Waiter, slot: Slot): Place {
@@ -124,11 +151,20 @@ export class BatchPlaces {
         state.inside -= 1;
         if (verdict.type === 'answered') state.pace = afterAnswer(state.pace, perProvider);
         if (verdict.type === 'complaint') {
+          const isNews = generation === state.pace.generation;
           state.pace = afterComplaint(state.pace, generation, this.#environment.now(), verdict.retryAfterMs);
+          if (isNews) this.#shared?.tell(provider, verdict.retryAfterMs ?? DEFAULT_PAUSE_MS);
         }
         slot.leave();
       },
     };
+  }
+
+  /** A provider complained to another process, about the rate of all together. */
+  #heard(provider: string, pauseMs: number): void {
+    const state = this.#stateOf(provider);
+    state.pace = afterComplaint(state.pace, state.pace.generation, this.#environment.now(), pauseMs);
+    this.#wakeAfterPause();
   }
 
   #stateOf(provider: string): ProviderState {

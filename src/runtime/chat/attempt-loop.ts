@@ -15,7 +15,7 @@ import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { announceAttempt } from './announce.ts';
+import { announceAttempt, announceFirstToken } from './announce.ts';
 import type { Answer } from './execution.ts';
 import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
@@ -366,7 +366,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    if (opened.type === 'committed') return this.#answerOf({ ...made, firstTokenAt: opened.firstTokenAt });
+    if (opened.type === 'committed') {
+      const streaming = { ...made, firstTokenAt: opened.firstTokenAt };
+      announceFirstToken(this.#services, this, streaming);
+      return this.#answerOf(streaming);
+    }
     this.#ended(made, { failure: opened.failure });
     return undefined;
   }

@@ -356,10 +356,23 @@ export class EndpointRecords {
     this.#records.set(endpoint.id, { ...record, tokens });
   }
 
+  /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */
+  noteUnpriced({ id }: Endpoint): boolean {
+    const record = this.#records.get(id) ?? FRESH;
+    if (record.unpriced === true) return false;
+    this.#records.set(id, { ...record, unpriced: true });
+    return true;
+  }
+
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
+    if (before.cooldown === after.cooldown && isSame(before.breaker, after.breaker)) return;
     this.#onChange(endpoint, before, after);
   }
+}
+
+/** Whether a circuit stands as it stood, whatever was counted meanwhile. */
+function isSame(before: EndpointHealth['breaker'], after: EndpointHealth['breaker']): boolean {
+  return before.state === after.state && before.openings === after.openings && before.probes === after.probes;
 }
 
 const UNLIMITED = { waitMs: 0, headroom: 1 };

@@ -89,8 +89,8 @@ class ItemList {
   }
 
   /** Requests that a token holds. */
-  held(token: string, now: number): readonly Item[] {
-    return [...this.#begun].filter((item) => holds(item, token, now));
+  held(token: string): readonly Item[] {
+    return [...this.#begun].filter((item) => item.token === token);
   }
 
   settle(item: Item, outcome: StoredOutcome): void {
@@ -165,16 +165,11 @@ function isPublished(entry: Entry): entry is Published {
   return entry.record !== undefined;
 }
 
-/** Who holds something, and until when. */
+/** Who holds something, and until when nobody else may take it. */
 export interface Lease {
   token?: string | undefined;
   /** Epoch milliseconds; 0 when nobody holds it. */
   leaseUntil: number;
-}
-
-/** True while a token holds it. */
-export function holds({ token: held, leaseUntil }: Lease, token: string, now: number): boolean {
-  return held === token && leaseUntil > now;
 }
 
 /** Gives it back. */
@@ -192,7 +187,7 @@ export type Items = Pick<
 /** Makes {@link Items} in memory. */
 export function itemsOf({ entries }: Content, now: () => number): Items {
   function held(account: string, batchId: string, token: string): readonly Item[] {
-    return entries.find(account, batchId)?.items.held(token, now()) ?? [];
+    return entries.find(account, batchId)?.items.held(token) ?? [];
   }
 
   return {
@@ -236,10 +231,9 @@ export function itemsOf({ entries }: Content, now: () => number): Items {
       const status = entry?.record.status;
       const stored: number[] = [];
       if (entry === undefined || (status !== 'in_progress' && status !== 'cancelling')) return Promise.resolve(stored);
-      const time = now();
       for (const outcome of outcomes) {
         const item = entry.items.at(outcome.index);
-        if (item === undefined || item.outcome !== undefined || !holds(item, token, time)) continue;
+        if (item === undefined || item.outcome !== undefined || item.token !== token) continue;
         settle(entry, item, { ...outcome, customId: item.customId });
         stored.push(outcome.index);
       }

@@ -1,7 +1,7 @@
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, BatchTask, ClaimedTask } from '../../contracts/batch-store.ts';
 import type { Content } from './records.ts';
-import { free, holds, type Lease } from './items.ts';
+import { free, type Lease } from './items.ts';
 
 /** What is to be done, and what is over. */
 type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
@@ -29,19 +29,19 @@ export function tasksOf(content: Content, now: () => number): Tasks {
     },
 
     renewTask(claimed, leaseMs) {
-      const task = tasks.held(claimed, now());
+      const task = tasks.held(claimed);
       if (task !== undefined) task.leaseUntil = now() + leaseMs;
       return Promise.resolve(task !== undefined);
     },
 
     finishTask(claimed) {
-      const isHeld = tasks.held(claimed, now()) !== undefined;
+      const isHeld = tasks.held(claimed) !== undefined;
       if (isHeld) tasks.delete(claimed);
       return Promise.resolve(isHeld);
     },
 
     rescheduleTask(claimed, { afterMs, memo, reset = false }) {
-      const task = tasks.held(claimed, now());
+      const task = tasks.held(claimed);
       if (task === undefined) return Promise.resolve(false);
       task.runAt = now() + afterMs;
       task.memo = memo ?? task.memo;
@@ -91,10 +91,10 @@ export class TaskList {
     return [...this.#tasks.values()];
   }
 
-  /** A task that was claimed, while the claim holds. */
-  held(claimed: ClaimedTask, now: number): Task | undefined {
+  /** A task that was claimed, while nobody else has it. */
+  held(claimed: ClaimedTask): Task | undefined {
     const task = this.#tasks.get(taskName(claimed));
-    return task !== undefined && holds(task, claimed.token, now) ? task : undefined;
+    return task?.token === claimed.token ? task : undefined;
   }
 
   delete(task: BatchTask): void {

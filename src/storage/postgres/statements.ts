@@ -9,7 +9,7 @@ const NOW = '(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 /** One batch of one account. */
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
-const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > ${NOW}`;
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token`;
 /**
  * Columns of a request that is there: rows are changed by an insertion that finds them. A table that grows is seldom
  * analysed in time, and the planner then takes a large batch for one row, and joins in a way that compares all with all;
@@ -39,6 +39,10 @@ export function accountStatements(schema: string) {
       VALUES (:account, :batchId, 'draft', ${NOW})
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
       WHERE known.account = :account AND known.stage = 'draft'`,
+    // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
+    touchDraft: `UPDATE ${batches} SET touched_at = ${NOW}
+      WHERE account = :account AND id = :batchId AND stage = 'draft'
+      RETURNING set_config('synchronous_commit', 'off', true)`,
     addItems: `WITH draft AS (
         UPDATE ${batches} SET touched_at = ${NOW}
         WHERE account = :account AND id = :batchId AND stage = 'draft' RETURNING 1),
@@ -112,16 +116,11 @@ export function accountStatements(schema: string) {
         ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED)
       ${takePicked}`,
     renewItems: `UPDATE ${items} SET lease_until = ${NOW} + :leaseMs::bigint
-      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+      WHERE ${OF_BATCH} AND token = :token`,
     releaseItems: `UPDATE ${items} SET attempts = attempts - 1, token = NULL, lease_until = 0
-      WHERE ${OF_BATCH} AND token = :token AND lease_until > ${NOW}`,
+      WHERE ${OF_BATCH} AND token = :token`,
     lockBatch: `SELECT 1 FROM ${batches} WHERE ${THIS_BATCH} FOR UPDATE`,
-    settleHeld: settled(
-      batches,
-      items,
-      "AND status IN ('in_progress', 'cancelling')",
-      `AND known.token = :token AND known.lease_until > ${NOW}`,
-    ),
+    settleHeld: settled(batches, items, "AND status IN ('in_progress', 'cancelling')", 'AND known.token = :token'),
     settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
 
@@ -163,7 +162,8 @@ export function accountStatements(schema: string) {
       WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
         (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
-    readPiece: `SELECT content FROM ${pieces}
+    // As bytes it would come in hexadecimal digits, which is half as long again.
+    readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
     hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
     deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (

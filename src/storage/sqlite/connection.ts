@@ -26,6 +26,8 @@ export interface SqliteTables<Name extends string> {
 const BLOCKING_WAIT_MS = 5;
 /** Milliseconds of work in one transaction, after which others have their turn. */
 const SLICE_MS = 10;
+/** Milliseconds of work that need not wait for the disk, and that a power cut may therefore take. */
+const SYNC_EVERY_MS = 100;
 /** Milliseconds between two tries to get hold of the file; the second is the longest. */
 const WAITS_MS: readonly [number, number] = [2, 40];
 /** Bytes up to which a file is looked through at start, which takes about a tenth of a second. */
@@ -43,6 +45,8 @@ export class SqliteConnection<Name extends string = StatementName> {
   #database: Sqlite.DatabaseSync | undefined;
   #opening: Promise<void> | undefined;
   #inode: number | undefined;
+  /** When what was written was last known to be on the disk, in monotonic milliseconds. */
+  #syncedAt = -Infinity;
 
   constructor(file: string, busyTimeoutMs: number, tables: SqliteTables<Name>) {
     this.file = file;
@@ -88,7 +92,19 @@ export class SqliteConnection<Name extends string = StatementName> {
 
   /** Does everything in it or nothing. */
   write<Value>(work: () => Value): Promise<Value> {
-    return this.#patiently(() => this.#transaction(work));
+    return this.#patiently(() => {
+      const value = this.#transaction(work);
+      this.#syncedAt = performance.now();
+      return value;
+    });
+  }
+
+  /**
+   * Does everything in it or nothing, for what may be done again after a power cut: it waits for the disk now and then
+   * only. It is there for every process at once, and on the disk with the next {@link write}.
+   */
+  writeSoon<Value>(work: () => Value): Promise<Value> {
+    return performance.now() - this.#syncedAt < SYNC_EVERY_MS ? this.#writeWithoutWaiting(work) : this.write(work);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
-import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
+import type { BatchStore, ClaimedTask, ItemOutcome } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection, type Values } from './connection.ts';
 import { filesOf } from './files.ts';
 import { draftsOf, ownerOf, purge, recordsOf, storedText } from './records.ts';
@@ -91,14 +91,15 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
     async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const owner = ownerOf(account, batchId);
       const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
-      const claimed = await connection.write(() =>
+      // A claim that a power cut takes was none.
+      const claimed = await connection.writeSoon(() =>
         (indexes === undefined
           ? connection.all(fresh ? 'claimFresh' : 'claimItems', { ...values, now: now() })
           : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
         ).map((row) => ({
           index: Number(row['position']),
           customId: storedText(row, 'custom_id'),
-          body: String(connection.first('readBody', { ...owner, position: Number(row['position']) })?.['body']),
+          body: String(row['body']),
           attempts: Number(row['attempts']),
         })),
       );
@@ -112,27 +113,37 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
 
     renewItems(account, batchId, token, leaseMs) {
       const values = { ...ownerOf(account, batchId), token: storable(token), leaseMs: wholeMs(leaseMs) };
-      return connection.write(() => connection.run('renewItems', { ...values, now: now() }));
+      return connection.writeSoon(() => connection.run('renewItems', { ...values, now: now() }));
     },
 
     async releaseItems(account, batchId, token) {
       const values = { ...ownerOf(account, batchId), token: storable(token) };
-      await connection.write(() => connection.run('releaseItems', { ...values, now: now() }));
+      await connection.write(() => connection.run('releaseItems', values));
     },
 
     storeOutcomes(account, batchId, token, outcomes) {
       const owner = ownerOf(account, batchId);
-      return connection.write(() => {
+      // Nobody was told of an outcome before the batch has ended, which is written later: a request whose outcome a power
+      // cut takes with its claim is run again.
+      return connection.writeSoon(() => {
         if (connection.first('mayStore', owner) === undefined) return [];
-        const held = { ...owner, token: storable(token), now: now() };
-        const stored = firstOutcomes(outcomes).filter((outcome) => {
-          const item = { position: outcome.index, failed: outcome.error === undefined ? 0 : 1 };
-          if (connection.run('settleHeld', { ...held, ...item }) === 0) return false;
+        const given = firstOutcomes(outcomes);
+        const settle = (failed: boolean): readonly ItemOutcome[] => {
+          const some = given.filter(({ error }) => (error !== undefined) === failed);
+          if (some.length === 0) return [];
+          const positions = JSON.stringify(some.map(({ index }) => index));
+          const held = { ...owner, token: storable(token), failed: failed ? 1 : 0, positions };
+          const settled = new Set(connection.all('settleHeld', held).map((row) => Number(row['position'])));
+          return some.filter(({ index }) => settled.has(index));
+        };
+        const [completed, failed] = [settle(false), settle(true)];
+        const stored = [...completed, ...failed];
+        for (const outcome of stored) {
           connection.run('insertOutcome', { ...owner, position: outcome.index, outcome: outcomeText(outcome) });
-          return true;
-        });
-        const failed = stored.filter(({ error }) => error !== undefined).length;
-        if (stored.length > 0) connection.run('addCounts', { ...owner, completed: stored.length - failed, failed });
+        }
+        if (stored.length > 0) {
+          connection.run('addCounts', { ...owner, completed: completed.length, failed: failed.length });
+        }
         return stored.map(({ index }) => index);
       });
     },
@@ -172,7 +183,6 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
     ...ownerOf(account, batchId),
     effect,
     token: storable(token),
-    now: now(),
   });
 
   return {
@@ -184,7 +194,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
     },
 
     renewTask: (task, leaseMs) =>
-      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs) }) > 0),
+      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs), now: now() }) > 0),
 
     finishTask: (task) => connection.write(() => connection.run('finishTask', held(task)) > 0),
 
@@ -194,7 +204,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
         memo: memo === undefined ? null : JSON.stringify(memo),
         reset: reset ? 1 : 0,
       };
-      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next }) > 0);
+      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next, now: now() }) > 0);
     },
 
     async nextTaskIn() {

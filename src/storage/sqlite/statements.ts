@@ -89,7 +89,7 @@ const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
 /** One batch of one account. */
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";
-const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token AND lease_until > :now`;
+const THIS_TASK = `${OF_BATCH} AND effect = :effect AND token = :token`;
 const OF_FILE = 'account = :account AND file_id = :fileId';
 const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
@@ -99,6 +99,9 @@ const RECORD = 'record, total, completed, failed';
  */
 const OPEN_ITEMS = 'items INDEXED BY items_open';
 const HELD_ITEMS = 'items INDEXED BY items_held';
+/** What a worker needs of a request that it has claimed. */
+const CLAIMED = `position, custom_id, attempts,
+      (SELECT body FROM requests WHERE ${OF_BATCH} AND requests.position = items.position) AS body`;
 
 /** Everything that is asked on behalf of an account. Each names the account; a test looks at every one. */
 export const ACCOUNT_STATEMENTS = {
@@ -108,7 +111,7 @@ export const ACCOUNT_STATEMENTS = {
   insertItem: `INSERT INTO items (account, batch_id, position, custom_id)
     VALUES (:account, :batchId, :position, :customId)
     ON CONFLICT (account, batch_id, custom_id) DO NOTHING`,
-  insertBody: `INSERT INTO requests (account, batch_id, position, body) VALUES (:account, :batchId, :position, :body)`,
+  insertBody: `INSERT INTO requests (account, batch_id, position, body) VALUES (:account, :batchId, :position, CAST(:body AS TEXT))`,
   findCustomId: `SELECT position FROM items WHERE ${OF_BATCH} AND custom_id = :customId`,
   findRow: `SELECT stage, ${RECORD} FROM batches WHERE account = :account AND id = :batchId`,
   countItems: `SELECT count(*) AS total FROM items WHERE ${OF_BATCH}`,
@@ -152,28 +155,28 @@ export const ACCOUNT_STATEMENTS = {
       SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
-    RETURNING position, custom_id, attempts`,
+    RETURNING ${CLAIMED}`,
   claimFresh: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND position IN (
       SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL AND attempts = 0 AND lease_until <= :now
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status = 'in_progress')
       ORDER BY position LIMIT :limit)
-    RETURNING position, custom_id, attempts`,
+    RETURNING ${CLAIMED}`,
   claimNamed: `UPDATE items SET attempts = attempts + 1, token = :token, lease_until = :now + :leaseMs
     WHERE ${OF_BATCH} AND position IN (
       SELECT position FROM items WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= :now
         AND position IN (SELECT value FROM json_each(:positions))
         AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling'))
       ORDER BY position LIMIT :limit)
-    RETURNING position, custom_id, attempts`,
-  readBody: `SELECT body FROM requests WHERE ${OF_BATCH} AND position = :position`,
+    RETURNING ${CLAIMED}`,
   renewItems: `UPDATE ${HELD_ITEMS} SET lease_until = :now + :leaseMs
-    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND token = :token`,
   releaseItems: `UPDATE ${HELD_ITEMS} SET attempts = attempts - 1, token = NULL, lease_until = 0
-    WHERE ${OF_BATCH} AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND token = :token`,
   mayStore: `SELECT 1 FROM batches WHERE ${THIS_BATCH} AND status IN ('in_progress', 'cancelling')`,
   settleHeld: `UPDATE items SET failed = :failed, token = NULL, lease_until = 0
-    WHERE ${OF_BATCH} AND position = :position AND failed IS NULL AND token = :token AND lease_until > :now`,
+    WHERE ${OF_BATCH} AND position IN (SELECT value FROM json_each(:positions)) AND failed IS NULL AND token = :token
+    RETURNING position`,
   settleOpen: `UPDATE items SET failed = 1, token = NULL, lease_until = 0
     WHERE ${OF_BATCH} AND position = :position AND failed IS NULL`,
   pageOpen: `SELECT position FROM ${OPEN_ITEMS} WHERE ${OF_BATCH} AND failed IS NULL

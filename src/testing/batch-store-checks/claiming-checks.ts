@@ -129,12 +129,21 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
   }),
 
-  check('renews no lease that has ended', async (store, { pass }) => {
+  check('renews a lease that has ended, of what nobody else has claimed', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 0, 'how many were renewed');
-    expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
+    expectSame((await claim(store, 'b', { limit: 1 })).length, 1, 'how many somebody else claims');
+    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 2, 'how many were renewed');
+    expectSame(await claim(store, 'c'), [], 'what can be claimed');
+  }),
+
+  check('releases what nobody else has claimed after the lease has ended', async (store, { pass }) => {
+    await makeBatch(store, { items: 1 });
+    await claim(store, 'a', { leaseMs: SHORT_MS });
+    await pass(PAST_SHORT_MS);
+    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
   }),
 
   check('renews the leases of no other token', async (store) => {

@@ -95,11 +95,13 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 1, 0);
   }),
 
-  check('stores nothing under a token whose lease has ended', async (store, { pass }) => {
+  check('stores under a token whose lease has ended what nobody else has claimed', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
-    expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [], 'what was stored');
+    expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what was stored');
+    expectSame((await claim(store, 'b')).length, 2, 'how many can be claimed');
+    await expectCounts(store, 1, 0);
   }),
 
   check('stores nothing under a token whose requests fell to somebody else', async (store, { pass }) => {

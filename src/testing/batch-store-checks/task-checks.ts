@@ -109,13 +109,29 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store, 'a', SHORT_MS);
     await pass(PAST_SHORT_MS);
-    for (const when of ['when the lease has ended', 'when somebody else holds it']) {
+    const other = await expectTask(store, 'b');
+    for (const when of ['when somebody else holds it', 'when it is gone']) {
       expectSame(await store.renewTask(task, LONG_MS), false, `whether it was renewed ${when}`);
       expectSame(await store.rescheduleTask(task, { afterMs: 0 }), false, `whether it was put off ${when}`);
       expectSame(await store.finishTask(task), false, `whether it was finished ${when}`);
-      await claimTask(store, 'b');
+      await store.finishTask(other);
     }
   }),
+
+  check(
+    'renews, puts off and finishes after the lease has ended what nobody else has claimed',
+    async (store, { pass }) => {
+      await makeBatch(store, { effects: ['run'] });
+      const first = await expectTask(store, 'a', SHORT_MS);
+      await pass(PAST_SHORT_MS);
+      expectSame(await store.renewTask(first, SHORT_MS), true, 'whether it was renewed');
+      await pass(PAST_SHORT_MS);
+      expectSame(await store.rescheduleTask(first, { afterMs: 0 }), true, 'whether it was put off');
+      const second = await expectTask(store, 'b', SHORT_MS);
+      await pass(PAST_SHORT_MS);
+      expectSame(await store.finishTask(second), true, 'whether it was finished');
+    },
+  ),
 
   check('knows tasks by token, not by who asks', async (store) => {
     await makeBatch(store, { effects: ['run'] });

@@ -293,7 +293,7 @@ describe('the pacer', () => {
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {
     let pace = paceAfterRefusal(crowd(4), policy, NOW + 300, NOW);
     const places = Array.from({ length: 4 }, () => {
-      const { waitMs } = placeIn(pace, policy, true, NOW);
+      const { waitMs } = placeIn(pace, policy, false, NOW);
       pace = paceAfterSending(pace, NOW);
       return Math.round(waitMs);
     });

@@ -80,8 +80,13 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
   const known = Math.min(pace.rate, callsOf(pace.counted, now));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
-  const empty = emptyAt === undefined ? now : Math.max(now, emptyAt - SECOND_MS / rate);
-  const busyUntil = Math.max(pace.busyUntil, empty + burstOf(policy));
+  const each = SECOND_MS / rate;
+  // What the endpoint said itself holds for whoever comes first, cold or warm.
+  const empty =
+    emptyAt === undefined
+      ? now + burstOf(policy)
+      : Math.max(now, emptyAt - each) + Math.max(each, burstOf(policy) * policy.coldShare);
+  const busyUntil = Math.max(pace.busyUntil, empty);
   return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now };
 }
 
