@@ -85,10 +85,14 @@ function rowOf(group: readonly Counted[]): object {
   };
 }
 
-const groups = Map.groupBy(all, ({ pair }) => `${pair.vendor}: ${pair.kind}`);
-console.table(Object.fromEntries([...groups].sort().map(([name, group]) => [name, rowOf(group)])));
-const kinds = Map.groupBy(all, ({ pair }) => pair.kind);
-console.table(Object.fromEntries([...kinds].sort().map(([name, group]) => [name, rowOf(group)])));
+function printBy(nameOf: (pair: Pair) => string): void {
+  const names = [...new Set(all.map(({ pair }) => nameOf(pair)))].toSorted((left, right) => left.localeCompare(right));
+  const rows = names.map((name) => [name, rowOf(all.filter(({ pair }) => nameOf(pair) === name))] as const);
+  console.table(Object.fromEntries(rows));
+}
+
+printBy(({ vendor, kind }) => `${vendor}: ${kind}`);
+printBy(({ kind }) => kind);
 console.log(`${all.length} pairs; ${refused} more that this router refuses.`);
 
 if (flags.includes('--worst')) {

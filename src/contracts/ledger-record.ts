@@ -162,18 +162,10 @@ export interface LedgerApplied {
   /** Models that aliases divide, and by what each was chosen. */
   readonly splits?: readonly LedgerSplit[] | undefined;
   /** Who was to get a copy, once the request was answered. */
-  readonly mirror?: LedgerMirror | undefined;
+  readonly mirror?: LedgerSplit | undefined;
 }
 
-/** A candidate that copies go to. */
-export interface LedgerMirror {
-  readonly alias: string;
-  readonly model: string;
-  /** What decided that the request was to be copied. */
-  readonly by: LedgerSplit['by'];
-}
-
-/** The model that an alias stood for. */
+/** A model that an alias chose, and by what. */
 export interface LedgerSplit {
   readonly alias: string;
   readonly model: string;

@@ -106,7 +106,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
   },
 };
 
-type AiModel = Extract<Parameters<typeof fromAiSdk>[0], { readonly models: object }>['models'][string];
+type AiModel = Parameters<typeof fromAiSdk>[0] & { readonly specificationVersion: string };
 
 /** The same wires, spoken by packages of the AI SDK. */
 function throughAiSdk(name: string, modelOf: (upstream: Upstream) => AiModel): Record<string, Wire> {

@@ -141,7 +141,7 @@ export async function serveMcp(make: () => McpServer | Server): Promise<HttpMcpS
       onsessioninitialized: (session) => void transports.set(session, transport),
       onsessionclosed: (session) => void transports.delete(session),
     });
-    await make().connect(transport as Parameters<McpServer['connect']>[0]);
+    await make().connect(transport);
     return transport.handleRequest(request, response, body);
   }, transports);
 }

@@ -146,8 +146,8 @@ function choiceFor(
   return failed(faultAt('tool_choice.type', problem, 422));
 }
 
-function sameName(path: string, type: string, name: string, { expand }: ServerToolDefinition): RequestFault {
-  if (expand !== undefined) return faultAt(`${path}.parameters`, `must not ask for ${echo(name)} again`);
+function sameName(path: string, type: string, name: string, definition: ServerToolDefinition): RequestFault {
+  if (definition.expand !== undefined) return faultAt(`${path}.parameters`, `must not ask for ${echo(name)} again`);
   const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
   const problem = `must be a name that no other ${echo(type)} of this request has; ${others}`;
   return faultAt(`${path}.parameters.name`, problem);

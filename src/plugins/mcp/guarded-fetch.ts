@@ -4,11 +4,11 @@ import type { Outbound, OutboundStream } from '../../net/outbound.ts';
 /** How requests to an MCP server are bounded. */
 export interface GuardedFetchOptions {
   readonly outbound: Outbound;
-  /** Milliseconds for a request and its whole answer. */
+  /** Milliseconds for a request, up to the end of its response. */
   readonly timeoutMs: number;
   /** Bytes of an answer. */
   readonly maxBytes: number;
-  /** Told when an answer broke off or is too large: whoever waits for what was in it would wait for nothing. */
+  /** Told when a response ends early or is too large: whoever waits for what was in it would wait for nothing. */
   readonly onBroken: () => void;
 }
 

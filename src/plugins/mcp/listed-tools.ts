@@ -31,26 +31,24 @@ export function readTools(listed: readonly unknown[]): ToolList {
   const problems: string[] = [];
   for (const [index, entry] of listed.entries()) {
     const { name, description, inputSchema, outputSchema } = read.object(entry);
-    const subject = typeof name === 'string' ? echo(name) : `entry ${index}`;
-    const problem = nameProblem(name, tools) ?? schemaProblem(inputSchema);
-    if (problem !== undefined) problems.push(`${subject} ${problem}`);
-    else {
-      const own = String(name);
-      tools.set(own, {
-        name: own,
-        description: (read.text(description) ?? own).slice(0, MAX_DESCRIPTION_LENGTH),
-        parameters: read.object(inputSchema),
-        outputSchema:
-          isJsonObject(outputSchema) && schemaProblem(outputSchema) === undefined ? outputSchema : undefined,
-      });
+    const own = read.string(name);
+    const problem = nameProblem(own, tools) ?? schemaProblem(inputSchema);
+    if (own === undefined || problem !== undefined) {
+      problems.push(`${own === undefined ? `entry ${index}` : echo(own)} ${problem}`);
+      continue;
     }
+    tools.set(own, {
+      name: own,
+      description: (read.text(description) ?? own).slice(0, MAX_DESCRIPTION_LENGTH),
+      parameters: read.object(inputSchema),
+      outputSchema: isJsonObject(outputSchema) && schemaProblem(outputSchema) === undefined ? outputSchema : undefined,
+    });
   }
   return { tools: [...tools.values()], problems };
 }
 
-function nameProblem(name: JsonValue | undefined, known: ReadonlyMap<string, ListedTool>): string | undefined {
-  if (typeof name !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(name))
-    return 'has no name of 1 to 128 visible characters';
+function nameProblem(name: string | undefined, known: ReadonlyMap<string, ListedTool>): string | undefined {
+  if (name === undefined || !/^[\x21-\x7e]{1,128}$/.test(name)) return 'has no name of 1 to 128 visible characters';
   return known.has(name) ? 'is listed twice' : undefined;
 }
 

@@ -54,9 +54,9 @@ export function mcpTool(options: McpToolOptions): ServerToolDefinition<McpOption
   const { servers, timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES } = options;
   const connections = new Map<string, McpConnection>();
   const connectionTo = (name: string, server: McpServer): McpConnection => {
-    const known = connections.get(name) ?? new McpConnection(name, { server, outbound, timeoutMs, maxBytes });
-    connections.set(name, known);
-    return known;
+    const connection = connections.get(name) ?? new McpConnection(name, { server, outbound, timeoutMs, maxBytes });
+    connections.set(name, connection);
+    return connection;
   };
 
   return defineServerTool<McpOptions>({

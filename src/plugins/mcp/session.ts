@@ -78,6 +78,7 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
   const { server, timeoutMs, signal } = options;
   const { Client, ResultSchema } = await loadSdk();
   const client = new Client(CLIENT, { capabilities: {} });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a client has no other way to be heard.
   client.onclose = options.onClosed;
   client.fallbackNotificationHandler = ({ method }) => {
     if (method === 'notifications/tools/list_changed') options.onToolsChanged();

@@ -111,6 +111,7 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
     serviceTiers: listOf(text),
     promptCacheFields: flag,
+    countsInput: flag,
     responsesExtensions: flag,
     unsupported: listOf(text),
     embeddings: group<EmbeddingDialect>({ base64: flag, dimensionsField: text, user: flag }),

@@ -305,6 +305,44 @@ describe('connections to MCP servers', () => {
   });
 });
 
+describe('an MCP server that never answers', () => {
+  it('is left when the router is closed, over streamable HTTP', async () => {
+    const server = await http(serveAnswers(() => undefined));
+    const { router, environment } = bench({ tickets: { url: server.url } }, turns('Made up.'));
+    const failing = expect(router.chat(asking(entry('tickets')))).rejects.toMatchObject({ status: 502 });
+    await vi.waitFor(() => expect(server.requests).toEqual(['POST initialize']));
+    await environment.advance(30_000);
+    await failing;
+    await router.close();
+    await vi.waitFor(() => expect(server.open()).toBe(0));
+  });
+
+  it('is ended when the router is closed, over stdio', async () => {
+    using folder = temporaryFolder();
+    const file = folder.file('pid');
+    const { router, environment } = bench({ tickets: program('mute', file) }, turns('Made up.'));
+    const failing = expect(router.chat(asking(entry('tickets')))).rejects.toMatchObject({ status: 502 });
+    await vi.waitFor(() => expect(existsSync(file)).toBe(true), 10_000);
+    await environment.advance(30_000);
+    await failing;
+    const pid = Number(readFileSync(file, 'utf8'));
+    await router.close();
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), 10_000);
+  });
+
+  it('leaves nothing behind when a request is given up', async () => {
+    const server = await http(serveAnswers(silenceOf));
+    const { router } = bench({ tickets: { url: server.url } }, turns('Made up.'));
+    const caller = new AbortController();
+    const failing = expect(router.chat(asking(entry('tickets')), { signal: caller.signal })).rejects.toThrow();
+    await vi.waitFor(() => expect(server.requests).toContain('POST tools/list'));
+    caller.abort(new Error('gone'));
+    await failing;
+    await router.close();
+    await vi.waitFor(() => expect(server.open()).toBe(0));
+  });
+});
+
 describe('what goes wrong with an MCP server', () => {
   it.each<readonly [string, () => McpServer | Promise<McpServer>, string]>([
     ['a program that is not there', () => ({ command: 'no-such-program-here' }), 'cannot be started (ENOENT)'],
@@ -387,12 +425,12 @@ describe('a request that offers MCP servers', () => {
 
   it('may force them where the model has nothing else', async () => {
     const model = turns('Done.');
-    const bench_ = bench({ tickets: { url: (await http(serveMcp(() => ticketServer()))).url } }, model);
+    const own = bench({ tickets: { url: (await http(serveMcp(() => ticketServer()))).url } }, model);
     const choice = { tool_choice: { type: 'router:mcp' as const } };
-    await bench_.router.chat({ ...asking(entry('tickets')), ...choice });
+    await own.router.chat({ ...asking(entry('tickets')), ...choice });
     expect(model.requests[0]?.toolChoice).toBe('required');
     const mixed = { ...hello({ tools: [entry('tickets'), LOOK_UP] }), ...choice };
-    await expect(bench_.router.chat(mixed)).rejects.toMatchObject({ status: 422 });
+    await expect(own.router.chat(mixed)).rejects.toMatchObject({ status: 422 });
   });
 
   it('never has two functions of one name', async () => {
