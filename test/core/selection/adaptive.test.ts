@@ -58,13 +58,13 @@ const CACHED = Math.floor(0.99 * likelyTextTokens(['x'.repeat(40_000)]));
 describe('the strategy adaptive', () => {
   const scene = serving({ a: costing(1), b: costing(1.2), c: costing(3) });
 
-  it('draws in proportion to (cost ÷ health⁴)⁻²⁴, and says so', () => {
+  it('draws in proportion to (cost ÷ health⁴)⁻¹², and says so', () => {
     const shares = scene.plan({}, ADAPTIVE).steps.map(({ figures }) => figures?.share ?? 0);
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 24, 6);
+    expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 12, 6);
     const weak = scene.plan({}, { ...ADAPTIVE, records: { a: record(0.9) } }).steps;
     const shareOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures?.share ?? 0;
-    expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 24, 6);
+    expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
   });
 
   it('puts the others behind the drawn one from the best to the worst', () => {
