@@ -97,7 +97,11 @@ function linesOf({ requested, applied, steps, rejected, plugins, serverTools }: 
 }
 
 /** What the configuration has made of the request. */
-function appliedLines({ rules = [], splits = [], mirror }: NonNullable<Explanation['applied']> = {}): readonly string[] {
+function appliedLines({
+  rules = [],
+  splits = [],
+  mirror,
+}: NonNullable<Explanation['applied']> = {}): readonly string[] {
   return [
     ...rules.map((id) => `Rule ${id} applied`),
     ...splits.map(({ alias, model, by }) => `Alias ${alias} stands for ${model} (by ${by})`),

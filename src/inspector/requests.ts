@@ -3,7 +3,7 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
-import { accountOfMirror } from '../core/normalize/mirror.ts';
+import { accountOfMirror } from '../core/normalize/mirror-copy.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { RouterError } from '../protocol/router-error.ts';

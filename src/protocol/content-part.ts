@@ -107,6 +107,12 @@ function isBase64(data: string, from: number): boolean {
   return (end - from) % 4 !== 1 || /\s/.test(data.slice(from, end));
 }
 
+/** Media as base64, where an address is not possible. */
+export const base64Data = ruled(text({ least: 1 }), {
+  test: (data) => isBase64(data, 0),
+  says: 'must be valid base64, and no URL',
+});
+
 const textPartSchema = loose({ type: constant('text'), text: text(), ...cacheMarks });
 
 const imagePartSchema = loose({
@@ -117,7 +123,7 @@ const imagePartSchema = loose({
 
 const audioPartSchema = loose({
   type: constant('input_audio'),
-  input_audio: loose({ data: text({ least: 1 }), format: text({ least: 1, most: 32 }) }),
+  input_audio: loose({ data: base64Data, format: text({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 

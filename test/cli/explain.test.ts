@@ -43,7 +43,10 @@ describe('signalbox explain', () => {
       divided: { split: [{ model: 'acme/a', weight: 1 }] },
     };
     const rules = [{ id: 'cheap', preferences: { sort: 'price' } }];
-    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify({ providers: CONFIG.providers.slice(0, 1), aliases, rules }));
+    writeFileSync(
+      folder.file('signalbox.config.json'),
+      JSON.stringify({ providers: CONFIG.providers.slice(0, 1), aliases, rules }),
+    );
     writeFileSync(folder.file('request.json'), JSON.stringify({ ...REQUEST, model: 'fast' }));
     const { printed } = await runIn(folder, 'explain', 'request.json');
     expect(printed.slice(0, 4)).toEqual([

@@ -100,6 +100,29 @@ describe('a method that a path does not take', () => {
     }
   });
 
+  it.each([
+    ['POST', 'models', 'GET, HEAD'],
+    ['DELETE', 'models/acme/one/endpoints', 'GET, HEAD'],
+    ['PUT', 'providers', 'GET, HEAD'],
+    ['PATCH', 'embeddings', 'POST'],
+    ['GET', 'messages', 'POST'],
+    ['DELETE', 'messages/count_tokens', 'POST'],
+    ['PUT', 'responses', 'POST'],
+    ['DELETE', 'batches', 'POST, GET, HEAD'],
+    ['POST', 'batches/batch_1', 'GET, HEAD, DELETE'],
+    ['GET', 'batches/batch_1/cancel', 'POST'],
+    ['HEAD', 'chat/completions', 'POST'],
+    ['POST', 'openapi.json', 'GET, HEAD'],
+  ])('is told so at every path: %s %s', async (method, path, allow) => {
+    for (const [name, host] of Object.entries(HOSTS)) {
+      await using mount = await host(newRouter());
+      const response = await fetch(`${mount.baseURL}/${path}`, { method });
+      expect([name, response.status, response.headers.get('allow')]).toEqual([name, 405, allow]);
+      if (method === 'HEAD') continue;
+      expect(await response.json()).toMatchObject({ error: { message: `This path takes ${allow} only` } });
+    }
+  });
+
   it('has a handler for Next', () => {
     expect(Object.keys(nextRouter(newRouter())).sort()).toEqual(['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
   });

@@ -119,6 +119,13 @@ describe('a Next.js app, built and started', () => {
     expect(lost.headers.get('content-type')).toBe('application/json');
   });
 
+  it('tells which method a path takes', async () => {
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, headers } = await fetch(`${baseURL}/chat/completions`, { method });
+      expect([method, status, headers.get('allow')]).toEqual([method, 405, 'POST']);
+    }
+  });
+
   it('still serves its own pages', async () => {
     const page = await fetch(baseURL.replace('/api/v1', '/'));
     expect(await page.text()).toContain('Signalbox in Next.js');

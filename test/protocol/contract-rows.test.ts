@@ -3,11 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { fedProvider } from '../support/fed-provider.ts';
 import { chatBody, send } from '../support/http-call.ts';
 
-/** Status and message of a chat request with these fields. */
-async function ask(fields: Readonly<Record<string, unknown>>): Promise<string> {
+/** Status and message of a request with these fields. */
+async function ask(fields: Readonly<Record<string, unknown>>, path = '/chat/completions'): Promise<string> {
   const provider = fedProvider({ script: (fed) => fed.answer('Hi') });
   const router = createRouter({ providers: [provider], on: { warning: () => undefined } });
-  const { status, json } = await send(router, { body: chatBody(fields) });
+  const { status, json } = await send(router, {
+    path,
+    body: path === '/responses' ? { model: 'acme/one', ...fields } : chatBody(fields),
+  });
   const error = json['error'] as { message: string } | undefined;
   return `${status} ${error?.message ?? ''}`.trim();
 }
@@ -44,6 +47,15 @@ describe('usage that a provider does not report', () => {
       const { usage } = await router.chat({ model: 'acme/one', messages: [{ role: 'user', content }] });
       expect(usage?.prompt_tokens).toBeGreaterThan(0);
       expect(usage?.completion_tokens).toBeGreaterThan(0);
+      const streaming = fedProvider({
+        script: (fed) => fed.push('Hi', { type: 'finish', index: 0, reason: 'stop', native: 'stop' }, { type: 'end' }),
+      });
+      const streams = createRouter({ providers: [streaming] });
+      const counts: unknown[] = [];
+      for await (const chunk of streams.stream({ model: 'acme/one', messages: [{ role: 'user', content }] })) {
+        if (chunk.usage != null) counts.push(chunk.usage.prompt_tokens, chunk.usage.completion_tokens);
+      }
+      expect(counts).toEqual([usage?.prompt_tokens, usage?.completion_tokens]);
     },
   );
 });
@@ -109,5 +121,59 @@ describe('a data URL', () => {
     'https://example.com/data:',
   ])('may have any data: %s', async (url) => {
     expect(await ask(image(url))).toBe('200');
+  });
+});
+
+describe('media as base64', () => {
+  const INVALID = ['', '!!!!', 'A', 'AAAA*AAA', 'AAAA=A', 'data:audio/wav;base64,AAAA', 'https://example.com/a.wav'];
+
+  it.each(INVALID)('must be that in audio: %j', async (data) => {
+    expect(await ask(user([{ type: 'input_audio', input_audio: { data, format: 'wav' } }]))).toMatch(
+      /^400 messages\[0\]\.content\[0\]\.input_audio\.data must /,
+    );
+  });
+
+  it.each(INVALID)('must be that in bodies of other shapes, where the caller put it: %j', async (data) => {
+    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
+    for (const block of [picture, document]) {
+      expect(await ask({ max_tokens: 9, ...user([block]) }, '/messages')).toMatch(
+        /^400 messages\[0\]\.content\[0\]\.source\.data must /,
+      );
+    }
+    const audio = { type: 'input_audio', input_audio: { data, format: 'wav' } };
+    expect(await ask({ input: [{ role: 'user', content: [audio] }] }, '/responses')).toMatch(
+      /^400 input\[0\]\.content\[0\]\.input_audio\.data must /,
+    );
+  });
+
+  it('must be that in images of earlier answers', async () => {
+    const earlier = (url: string): Fields => ({
+      messages: [
+        { role: 'assistant', content: 'Here:', images: [{ image_url: { url } }] },
+        { role: 'user', content: 'Hi' },
+      ],
+    });
+    expect(await ask(earlier('data:image/png;base64,'))).toMatch(
+      /^400 messages\[0\]\.images\[0\]\.image_url\.url must /,
+    );
+    expect(await ask(earlier('data:image/png;base64,AAAA'))).toBe('200');
+  });
+
+  it.each(['AAAA', 'AA==', 'AA', '-_-_', 'AAAA\nAAA='])('may be any: %j', async (data) => {
+    expect(await ask(user([{ type: 'input_audio', input_audio: { data, format: 'wav' } }]))).toBe('200');
+  });
+});
+
+describe('fetching of web pages', () => {
+  it.each(['auto', 'native', 'router', 'openrouter'])('takes the engine %s', async (engine) => {
+    expect(await ask({ tools: [{ type: 'router:web_fetch', parameters: { engine } }] })).toBe('200');
+    expect(await ask({ plugins: [{ id: 'web-fetch', engine }] })).toBe('200');
+  });
+
+  it('takes no engine that there is none of', async () => {
+    expect(await ask({ tools: [{ type: 'router:web_fetch', parameters: { engine: 'exa' } }] })).toMatch(
+      /^400 tools\[0\]\.parameters\.engine must be one of/,
+    );
   });
 });

@@ -202,8 +202,8 @@ const LIMITS: readonly (readonly [string, readonly Body[], Body, string])[] = [
   ],
   [
     'messages[0].content[0].input_audio.format',
-    [bodyOfContent([{ type: 'input_audio', input_audio: { data: 'a', format: text(32) } }])],
-    bodyOfContent([{ type: 'input_audio', input_audio: { data: 'a', format: text(33) } }]),
+    [bodyOfContent([{ type: 'input_audio', input_audio: { data: 'AAAA', format: text(32) } }])],
+    bodyOfContent([{ type: 'input_audio', input_audio: { data: 'AAAA', format: text(33) } }]),
     'at most 32 characters',
   ],
 ];

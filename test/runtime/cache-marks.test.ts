@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { anthropic, createRouter, openaiCompatible } from '../../src/index.ts';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { anthropic, createRouter, fromAiSdk, openaiCompatible } from '../../src/index.ts';
+import type { Provider } from '../../src/contracts/provider.ts';
 import type { RouterConfig } from '../../src/config/router.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { Message } from '../../src/protocol/message.ts';
 import type { Router } from '../../src/router/router.ts';
+import { valueAt } from '../support/chat-bodies.ts';
 import { answerWith, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LONG = 'The same instructions for everybody. '.repeat(200);
@@ -121,5 +124,62 @@ describe('marks for prompt caches', () => {
     for (let turn = 0; turn < 2; turn += 1) await ask(router, [SYSTEM, user('Same')]);
     expect(marksOf(upstream)).toEqual([[], []]);
     await router.close();
+  });
+});
+
+describe('a mark for the whole request', () => {
+  const MARK = { type: 'ephemeral', ttl: '1h' } as const;
+  const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } } as const;
+  const MODELS = { 'acme/one': {} };
+
+  const compatible =
+    (cacheMarks: 'cache_control' | 'prompt_cache_breakpoint') =>
+    (baseURL: string): Provider =>
+      openaiCompatible({ slug: 'up', baseURL, models: MODELS, dialect: { cacheMarks } });
+
+  /** Where the mark stands on each wire that has breakpoints. Anthropic finds the last block by itself. */
+  const WIRES: readonly (readonly [
+    name: string,
+    provider: (baseURL: string) => Provider,
+    path: string,
+    mark: object,
+  ])[] = [
+    ['OpenAI-compatible', compatible('cache_control'), 'messages[1].content[0].cache_control', MARK],
+    [
+      'OpenAI-compatible, with breakpoints',
+      compatible('prompt_cache_breakpoint'),
+      'messages[1].content[0].prompt_cache_breakpoint',
+      { mode: 'explicit' },
+    ],
+    [
+      'Anthropic',
+      (baseURL) => anthropic({ slug: 'up', baseURL, apiKey: 'the-key-of-a-test', models: MODELS }),
+      'cache_control',
+      MARK,
+    ],
+    [
+      'AI SDK',
+      (baseURL) => {
+        const model = createAnthropic({ baseURL, apiKey: 'the-key-of-a-test' })('one');
+        return fromAiSdk({ slug: 'up', models: { 'acme/one': { model } } });
+      },
+      'messages[0].content[2].cache_control',
+      MARK,
+    ],
+  ];
+
+  it.each(WIRES)('is on its last block that can be cached: %s', async (_name, provider, path, mark) => {
+    await using upstream = await startUpstream((_request, response) => sendJson(response, 500, {}));
+    const router = createRouter({
+      providers: [provider(upstream.baseURL)],
+      fallback: { maxAttempts: 1 },
+      on: { warning: () => undefined },
+    });
+    const messages: Message[] = [user('First'), { role: 'user', content: [{ type: 'text', text: 'Last' }, IMAGE] }];
+    await expect(ask(router, messages, { cache_control: MARK })).rejects.toMatchObject({ status: 502 });
+    await router.close();
+    const { body } = upstream.requests[0] ?? {};
+    expect(valueAt(body, path)).toEqual(mark);
+    expect(JSON.stringify(body).match(/ephemeral|explicit/g)).toHaveLength(1);
   });
 });

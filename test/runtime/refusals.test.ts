@@ -2,7 +2,7 @@ import { type Router, createRouter, openaiCompatible } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { RouterError } from '../../src/protocol/router-error.ts';
-import { type Upstream, answerWith, failWith, startUpstream } from '../support/upstream.ts';
+import { type Upstream, type UpstreamHandler, answerWith, failWith, startUpstream } from '../support/upstream.ts';
 
 interface Bench extends AsyncDisposable {
   readonly upstream: Upstream;
@@ -268,6 +268,46 @@ describe('the only provider', () => {
       });
       expect((answer as RouterError).message).toContain('The model `one` does not exist');
     }
+  });
+});
+
+describe('several providers', () => {
+  const MISSING = failWith(404, error('The model `one` does not exist', 'model_not_found'));
+  const BUSY = failWith(503, error('Overloaded'));
+
+  async function answerOf(first: UpstreamHandler, second: UpstreamHandler): Promise<unknown> {
+    await using p = await startUpstream(first);
+    await using q = await startUpstream(second);
+    const router = createRouter({
+      providers: [p, q].map(({ baseURL }, at) =>
+        openaiCompatible({ slug: at === 0 ? 'p' : 'q', baseURL, models: { 'acme/one': {} } }),
+      ),
+      fallback: { triesPerEndpoint: 1 },
+      on: { warning: () => {} },
+    });
+    const messages = [{ role: 'user', content: 'Hello' }] as const;
+    const caught: unknown = await router
+      .chat({ model: 'acme/one', messages: [...messages], provider: { order: ['p', 'q'] } })
+      .catch((thrown: unknown) => thrown);
+    await router.close();
+    return caught;
+  }
+
+  it('that all do not have a model make it unavailable upstream', async () => {
+    expect(await answerOf(MISSING, MISSING)).toMatchObject({
+      status: 404,
+      errorType: 'not_found',
+      availability: { code: 'model_unavailable_upstream', retryable: false, affected_providers: ['p', 'q'] },
+    });
+  });
+
+  it.each([
+    ['the first', MISSING, BUSY],
+    ['the second', BUSY, MISSING],
+  ])('of which only %s does not have it say nothing lasting of it', async (_which, first, second) => {
+    const answer = await answerOf(first, second);
+    expect(answer).toMatchObject({ status: 502 });
+    expect((answer as RouterError).availability).toBeUndefined();
   });
 });
 

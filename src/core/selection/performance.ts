@@ -92,7 +92,7 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
   for (let call: RecentCall | undefined = recent; call !== undefined; call = call.before) calls.push(call);
   let kept = [...slices];
   let own: OpenSlice | undefined;
-  for (const { seen, at } of calls.reverse()) {
+  for (const { seen, at } of calls.toReversed()) {
     const start = Math.floor(at / SLICE_MS) * SLICE_MS;
     const last = kept.at(-1);
     if (last === undefined || last.start < start) {
@@ -106,8 +106,8 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
     own.requests += 1;
     if (seen.toolCalls !== undefined) own.toolRequests += 1;
     if (seen.toolCalls === 'invalid') own.badToolCalls += 1;
-    count(own.latency, seen.latencyMs);
-    count(own.throughput, seen.tokensPerSecond);
+    tally(own.latency, seen.latencyMs);
+    tally(own.throughput, seen.tokensPerSecond);
   }
   return kept;
 }
@@ -163,7 +163,7 @@ function openSlice({ latency, throughput, ...slice }: PerformanceSlice): OpenSli
   return { ...slice, latency: open(latency), throughput: open(throughput) };
 }
 
-function count(histogram: OpenHistogram, value: number | undefined): void {
+function tally(histogram: OpenHistogram, value: number | undefined): void {
   if (value === undefined || !(value > 0) || !Number.isFinite(value)) return;
   const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING)));
   const { counts } = histogram;

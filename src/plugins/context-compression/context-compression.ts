@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { mostTokens } from '../../core/normalize/token-ceiling.ts';
+import { likelyTextTokens } from '../../core/normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
@@ -89,11 +90,20 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     const count = sampledCount(mostTokens, request);
     const sizes = request.messages.map((message) => estimated(message, count));
     const beside = tokensBesideMessages(request, count);
+    const tokens = sumOf(sizes);
+    const roomAt = (endpoint: Endpoint): PromptRoom =>
+      scaled(promptRoom(endpoint, request, beside * tokenFactor(endpoint)), tokenFactor(endpoint));
+    let closer: number | undefined;
     return {
-      tokens: sumOf(sizes),
+      tokens,
       least: leastTokens(request.messages, sizes),
-      roomAt: (endpoint) =>
-        scaled(promptRoom(endpoint, request, beside * tokenFactor(endpoint)), tokenFactor(endpoint)),
+      roomAt,
+      isTooLong(endpoint) {
+        const { whole } = roomAt(endpoint);
+        if (tokens <= whole) return false;
+        closer ??= closerEstimate(tokens, request, imageTokens);
+        return closer > whole;
+      },
       shortenable: (endpoint) => mayShorten(endpoint, because),
     };
   }
@@ -110,8 +120,8 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       // Taking part costs the caller's own body its way to the provider, so that needs a reason.
       if (request.native.requiredBy !== undefined) return false;
-      const { tokens, roomAt } = fitOf(request, 'itself');
-      return endpoints.some((endpoint) => isSmall(endpoint) && tokens > roomAt(endpoint).whole);
+      const { isTooLong } = fitOf(request, 'itself');
+      return endpoints.some((endpoint) => isSmall(endpoint) && isTooLong(endpoint));
     },
 
     onCandidates: (targets, request, _options, { because }) => markShortened(targets, request, fitOf(request, because)),
@@ -124,7 +134,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const mostMessages = maxMessages(endpoint) ?? Infinity;
       const fit = fitOf(request, context.because);
       const tooMany = messages.length > mostMessages;
-      if (!tooMany && fit.tokens <= fit.roomAt(endpoint).whole) return undefined;
+      if (!tooMany && !fit.isTooLong(endpoint)) return undefined;
       const exact = await options.countTokens?.();
       const count = sampledCount(exact ?? mostTokens, request);
       const sizes = messages.map((one) =>
@@ -160,6 +170,21 @@ const MOST_EXCESS = 1.4;
 function excessOf(most: number, request: NormalizedRequest): number {
   if (request.needs.inputModalities.length > 0) return 1;
   return Math.min(MOST_EXCESS, Math.max(1, most / Math.max(1, likelyPromptTokens(request))));
+}
+
+/** Where the highest estimate is so many times the likely one, vocabularies count too differently to trust the latter. */
+const MOST_DOUBT = 2;
+/** How far from the likely estimate towards the highest one: older vocabularies count European languages a third higher. */
+const CAUTION = 0.4;
+
+/**
+ * An estimate between the likely one and the highest one, for prompts that only the highest does not let in: the highest
+ * counts German half as long again as it is, and what fits is left alone (gaps 5.8).
+ */
+function closerEstimate(most: number, request: NormalizedRequest, imageTokens: number): number {
+  const count = sampledCount((text) => likelyTextTokens([text]), request);
+  const likely = sumOf(request.messages.map((message) => countMessage(message, count, imageTokens)));
+  return most > MOST_DOUBT * likely ? most : Math.min(most, Math.ceil(likely + CAUTION * (most - likely)));
 }
 
 /** Whoever asks for compression gets it everywhere; unasked it is for small contexts. Never for those that only draw. */
@@ -218,6 +243,8 @@ interface PromptFit {
   readonly least: number;
   /** Room for messages at an endpoint, in the same tokens. */
   readonly roomAt: (endpoint: Endpoint) => PromptRoom;
+  /** Whether the prompt does not fit an endpoint, as far as an estimate can tell. */
+  readonly isTooLong: (endpoint: Endpoint) => boolean;
   /** Whether the prompt may be shortened for an endpoint at all. */
   readonly shortenable: (endpoint: Endpoint) => boolean;
 }
@@ -229,10 +256,10 @@ interface PromptFit {
 function markShortened(
   targets: readonly ModelTarget[],
   { needs }: NormalizedRequest,
-  { tokens, least, roomAt, shortenable }: PromptFit,
+  { tokens, least, roomAt, isTooLong, shortenable }: PromptFit,
 ): readonly ModelTarget[] {
   const all = targets.flatMap((target) => target.endpoints);
-  const tooLong = all.filter((endpoint) => tokens > roomAt(endpoint).whole);
+  const tooLong = all.filter(isTooLong);
   if (tooLong.length === 0) return targets;
   const possible = tooLong.filter((endpoint) => shortenable(endpoint) && least <= roomAt(endpoint).shortened);
   const half = (tokens + (needs.outputTokens ?? 0)) / 2;

@@ -4,7 +4,7 @@ import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
 import { jsonObject } from '../accept/record.ts';
 import { anything, constant, flag, text } from '../accept/scalars.ts';
-import { type CacheControl, cacheControlSchema } from '../content-part.ts';
+import { base64Data, type CacheControl, cacheControlSchema } from '../content-part.ts';
 import { identifier } from '../fields.ts';
 import { openUnion } from './open-union.ts';
 
@@ -141,7 +141,7 @@ const imageMembers = {
     loose({
       type: constant('base64'),
       media_type: text({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
-      data: text({ least: 1 }),
+      data: base64Data,
     }),
     loose({ type: constant('url'), url: webUrl }),
     fileSource,
@@ -155,7 +155,7 @@ const document = loose({
     loose({
       type: constant('base64'),
       media_type: constant('application/pdf'),
-      data: text({ least: 1 }),
+      data: base64Data,
     }),
     loose({ type: constant('text'), media_type: constant('text/plain'), data: text() }),
     loose({

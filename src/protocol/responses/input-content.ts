@@ -3,7 +3,7 @@ import { either, tagged } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
 import { constant, text, word } from '../accept/scalars.ts';
-import { type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';
+import { base64Data, type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';
 
 interface CacheMarks {
   readonly cache_control?: CacheControl | null | undefined;
@@ -95,7 +95,7 @@ const inputFile = ruled(
 
 const inputAudio = loose({
   type: constant('input_audio'),
-  input_audio: loose({ data: text({ least: 1 }), format: text({ least: 1, most: 32 }) }),
+  input_audio: loose({ data: base64Data, format: text({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 

@@ -32,7 +32,7 @@ interface Conversation {
 
 /** Said for a user who said nothing where the API wants a message from one. */
 const FILLER = 'Continue.';
-/** Result of a call that the client disconnected without one: the API wants one for each. */
+/** Result of a call that the client left without one: the API wants one for each. */
 const NO_RESULT = 'This call gave no result.';
 
 /**

@@ -26,7 +26,7 @@ const FOREIGN = new Set(['store', 'safety_identifier', 'functions', 'function_ca
 
 /**
  * Writes a request for the Messages API. Parameters that the endpoint or the model does not take are left out; those
- * the client disconnected out stay out, except for the token limit, which the API insists on.
+ * the client left out stay out, except for the token limit, which the API insists on.
  *
  * @throws {@link EncodeError} for content that this wire has no form for.
  */

@@ -38,7 +38,7 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
 
 /**
  * Writes a request for `generateContent`. Parameters that Google or the endpoint does not take are left out; those the
- * client disconnected out stay out.
+ * client left out stay out.
  */
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, context: EncodeContext): JsonObject {
   const family = familyOf(endpoint.upstreamModel);

@@ -14,7 +14,7 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
  * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
- * take are left out; those the client disconnected out stay out.
+ * take are left out; those the client left out stay out.
  */
 export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
   const takes = (name: ParameterName): boolean =>

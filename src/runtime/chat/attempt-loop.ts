@@ -363,11 +363,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    if (opened.type === 'committed') {
-      const streaming = { ...made, firstTokenAt: opened.firstTokenAt };
-      announceFirstToken(this.#services, this, streaming);
-      return this.#answerOf(streaming);
-    }
+    if (opened.type === 'committed')
+      return this.#answerOf(announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt }));
     this.#ended(made, { failure: opened.failure });
     return undefined;
   }

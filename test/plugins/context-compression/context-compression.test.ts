@@ -10,9 +10,12 @@ import {
   simulated,
 } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
+import { readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { standIn, streamed } from '../../support/plugins.ts';
+
+const FIXTURES = readFileSync(new URL('../../fixtures/tokens/likely.txt', import.meta.url), 'utf8');
 
 /** As many tokens by the rule of the simulated provider, four characters each, as there are really. */
 const SENTENCE = 'The cat sat on the mat and the dog ran to the old red barn. ';
@@ -114,6 +117,25 @@ describe('context-compression', () => {
     expect(got.map(({ messages }) => messages.length)).toEqual([4, 22]);
     expect([answer, asked].map((one) => one.router_metadata?.pipeline)).toEqual([undefined, undefined]);
   });
+
+  it.each(['German', 'English', 'French', 'Spanish', 'Italian'])(
+    'leaves alone what fits: prose that takes 65 of 100 of the context, asked and unasked (%s)',
+    async (language) => {
+      const paragraphs = FIXTURES.split(/^=== /m)
+        .filter((block) => block.startsWith(`${language}\n`))
+        .map((block) => block.slice(language.length + 1));
+      let prose = '';
+      // As many tokens as a vocabulary of today counts, and not as many as we guess.
+      for (let at = 0; countTokens(prose) < 0.65 * 8_192; at += 1) prose += paragraphs[at % paragraphs.length];
+      const { router, got } = setUp();
+      for (const more of [{}, ASKED]) {
+        const messages = [{ role: 'user' as const, content: prose }];
+        const answer = await router.chat({ model: 'acme/small', messages, ...more }, { metadata: true });
+        expect(answer.router_metadata?.pipeline).toBeUndefined();
+        expect(got.at(-1)?.messages).toEqual(messages);
+      }
+    },
+  );
 
   it('is for larger contexts when a request asks for it, by either name, whole and streamed', async () => {
     const { ask, got, router } = setUp();

@@ -239,6 +239,22 @@ describe('a batch', () => {
     expect(await two.router.batches.retrieve(mixed.id)).toMatchObject({ status: 'completed', provider: null });
   });
 
+  it('keeps what a provider found out about tool calls, answer by answer', async () => {
+    const findings = {
+      alignment: { calls: [{ call: 'a', outcome: 'aligned', rules: [] }] },
+      safeguard_results: [{ type: 'dangerous_tool_use', status: { type: 'completed', tool_uses: {} } }],
+    };
+    const finding = batchProvider('up', () => {
+      const reply = answer('ok');
+      return reply.type === 'whole' ? { ...reply, result: { ...reply.result, findings } } : reply;
+    });
+    const scene = batchScene({ providers: [finding] });
+    const { id } = await scene.router.batches.create(chatBatch(2));
+    await scene.router.batches.tick();
+    for (const { response } of await all(scene.router.batches.results(id)))
+      expect(response?.body).toMatchObject(findings);
+  });
+
   it('counts requests that fail, and says why', async () => {
     const provider = batchProvider('up', ({ text }) =>
       text === 'r1' ? failing('invalid_request', 400) : answer('ok'),

@@ -57,6 +57,9 @@ describe('the end of a batch', () => {
         error: null,
       },
     });
+    // The moment at which the batch ended, as its resource has it in seconds.
+    const { created_at: endedAt } = JSON.parse(body) as { created_at: string };
+    expect(Math.floor(Date.parse(endedAt) / 1_000)).toBe((await router.batches.retrieve(id)).finalized_at);
     expect(headers['webhook-id']).toBe(`evt_${id}_completed`);
     expect(headers['x-router-idempotency-key']).toBe(`${id}-completed`);
     const standard = new Webhook(SECRET);
