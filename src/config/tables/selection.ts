@@ -36,8 +36,8 @@ export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
-  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 24. */
-  sharpness: option.amount({ default: 24 }),
+  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
+  sharpness: option.amount({ default: 12 }),
   /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
   healthWeight: option.amount({ default: 4 }),
   /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
