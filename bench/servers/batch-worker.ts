@@ -31,4 +31,8 @@ const router = createRouter({
 });
 await router.batches.start();
 process.send?.('ready');
+process.on('message', (message) => {
+  const { user, system } = process.cpuUsage();
+  if (message === 'cpu') process.send?.({ cpu: user + system });
+});
 process.on('disconnect', () => process.exit());
