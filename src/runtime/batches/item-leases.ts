@@ -13,6 +13,8 @@ interface Claim {
   from: number;
   to: number;
   renewAt: number;
+  /** Times as long as others its leases are. */
+  readonly factor: number;
 }
 
 /**
@@ -39,11 +41,13 @@ export class ItemLeases {
    *
    * @param from - When it was asked for.
    * @param leaseMs - What it was asked for with.
+   * @param factor - Times as long as others its leases are to be, from the next renewal on.
    */
-  hold(token: string, items: number, from: number, leaseMs: number): void {
+  hold(token: string, items: number, from: number, leaseMs: number, factor = 1): void {
     const { environment, itemLease } = this.#ports;
     itemLease.renewed(environment.now() - from);
-    this.#claims.set(token, { open: items, from, to: from + leaseMs, renewAt: from + leaseMs / RENEWALS });
+    const renewAt = factor > 1 ? from : from + leaseMs / RENEWALS;
+    this.#claims.set(token, { open: items, from, to: from + leaseMs, renewAt, factor });
     if (this.#renewing === undefined) this.#schedule();
   }
 
@@ -95,11 +99,11 @@ export class ItemLeases {
     const { store, environment, itemLease } = this.#ports;
     const { account, id } = this.#batch;
     const askedAt = environment.now();
-    const leaseMs = itemLease.ms;
+    const leaseMs = itemLease.ms * claim.factor;
     const held = await store.renewItems(account, id, token, leaseMs).catch(() => undefined);
     // Meanwhile all of them may have their outcome.
     if (this.#claims.get(token) !== claim) return;
-    const tookMs = environment.now() - claim.from;
+    const tookMs = (environment.now() - claim.from) / claim.factor;
     if (held === 0) {
       itemLease.lost(tookMs);
       this.#claims.delete(token);

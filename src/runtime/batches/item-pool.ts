@@ -38,6 +38,8 @@ const RETRY = { baseMs: 1_000, capMs: 60_000 };
 const MAX_CLAIMS = 10;
 /** Claims after which a request runs alone: it, or one beside it, may bring down whoever runs it. */
 const SUSPECT_AFTER = 3;
+/** Times the length of a lease that the longest one of such a request is. */
+const LONGEST_SUSPICION = 16;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
 /** Requests that are answered and not stored may be this many times as many as run. */
@@ -195,7 +197,9 @@ export class ItemPool {
         return;
       }
       if (!isSuspected) this.#manner = this.#usual;
-      this.#leases.hold(token, items.length, askedAt, leaseMs);
+      // A process that is only slow is not to be taken for one that it brings down: each time it has longer.
+      const factor = isSuspected ? Math.min(LONGEST_SUSPICION, 2 ** ((items[0]?.attempts ?? 0) - SUSPECT_AFTER)) : 1;
+      this.#leases.hold(token, items.length, askedAt, leaseMs, factor);
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {
