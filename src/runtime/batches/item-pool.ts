@@ -40,6 +40,8 @@ const MAX_CLAIMS = 10;
 const SUSPECT_AFTER = 3;
 /** Times the length of a lease that the longest one of such a request is. */
 const LONGEST_SUSPICION = 16;
+/** Milliseconds that its lease is counted as, at least: where leases are short, processes may die of something else. */
+const SUSPECT_LEASE_MS = 1_000;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
 /** Requests that are answered and not stored may be this many times as many as run. */
@@ -197,9 +199,7 @@ export class ItemPool {
         return;
       }
       if (!isSuspected) this.#manner = this.#usual;
-      // A process that is only slow is not to be taken for one that it brings down: each time it has longer.
-      const factor = isSuspected ? Math.min(LONGEST_SUSPICION, 2 ** ((items[0]?.attempts ?? 0) - SUSPECT_AFTER)) : 1;
-      this.#leases.hold(token, items.length, askedAt, leaseMs, factor);
+      this.#leases.hold(token, items.length, askedAt, leaseMs, isSuspected ? suspectFactor(items, leaseMs) : 1);
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {
@@ -340,4 +340,13 @@ export class ItemPool {
       place?.leave(verdict);
     }
   }
+}
+
+/**
+ * Times as long as others the leases of a request are that is suspected to bring down whoever runs it: longer each time,
+ * so that neither a process that is only slow nor many that die of something else give it up.
+ */
+function suspectFactor(items: readonly ClaimedItem[], leaseMs: number): number {
+  const before = Math.max(...items.map(({ attempts }) => attempts)) - SUSPECT_AFTER;
+  return (Math.min(LONGEST_SUSPICION, 2 ** before) * Math.max(leaseMs, SUSPECT_LEASE_MS)) / leaseMs;
 }
