@@ -31,8 +31,8 @@ const router = createRouter({
 });
 await router.batches.start();
 process.send?.('ready');
-process.on('message', (message) => {
+process.on('message', (question) => {
   const { user, system } = process.cpuUsage();
-  if (message === 'cpu') process.send?.({ cpu: user + system });
+  if (question === 'cpu') process.send?.({ cpu: user + system });
 });
 process.on('disconnect', () => process.exit());
