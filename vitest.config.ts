@@ -30,7 +30,7 @@ export default defineConfig({
       { find: /^signalbox$/, replacement: at('src/index.ts') },
       { find: /^signalbox\/minimal$/, replacement: at('src/minimal.ts') },
       {
-        find: /^signalbox\/(catalog|inspector|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|replay|sqlite|testing|webhooks)$/,
+        find: /^signalbox\/(catalog|durable-objects|inspector|mcp|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|replay|sqlite|testing|webhooks)$/,
         replacement: at('src/entries/$1.ts'),
       },
       { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },

@@ -40,6 +40,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@streamparser/json': ['src/http/json-stream.ts'],
   '@pydantic/genai-prices': ['src/runtime/catalog/genai-package.ts'],
+  '@modelcontextprotocol/sdk/client/index.js': ['src/plugins/mcp/session.ts'],
+  '@modelcontextprotocol/sdk/client/stdio.js': ['src/plugins/mcp/session.ts'],
+  '@modelcontextprotocol/sdk/client/streamableHttp.js': ['src/plugins/mcp/session.ts'],
+  '@modelcontextprotocol/sdk/types.js': ['src/plugins/mcp/session.ts'],
   'defuddle/node': ['src/plugins/pages/guarded-fetcher.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   ioredis: ['src/storage/redis/redis-store.ts'],

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +21,46 @@ const blocks = [...pages.map((page) => `docs/${page}`), 'llms.txt'].flatMap((pag
     .map((block, index) => [page, index + 1, block] as const)
     .filter(([, , block]) => promisedOutput(block).length > 0),
 );
+
+/** What `tsc --init` writes, and the types of Node. */
+const STRICT = {
+  module: 'nodenext',
+  target: 'esnext',
+  types: ['node'],
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  strict: true,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+  moduleDetection: 'force',
+  skipLibCheck: true,
+  noEmit: true,
+};
+
+/** Names and packages that a fragment takes from its reader. */
+const OF_THE_READER = /error TS(?:2304|2307|2552|2580|2593|18004):/;
+
+/** What TypeScript says about the blocks of all pages, as a program with strict settings would hear it. */
+function complaintsAbout(written: readonly (readonly [page: string, block: string])[]): readonly string[] {
+  const place = join(folder, 'types');
+  mkdirSync(place, { recursive: true });
+  const isWhole = new Map<string, boolean>();
+  for (const [index, [page, block]] of written.entries()) {
+    const name = `${basename(page, '.md')}-${index}.ts`;
+    isWhole.set(name, promisedOutput(block).length > 0);
+    writeFileSync(join(place, name), block);
+  }
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, include: ['*.ts'] }));
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  try {
+    execFileSync(process.execPath, [compiler, '-p', place, '--pretty', 'false'], { cwd: place, encoding: 'utf8' });
+    return [];
+  } catch (error) {
+    const lines = String((error as { readonly stdout?: unknown }).stdout).split('\n');
+    const said = lines.filter((line) => line.includes('): error TS'));
+    return said.filter((line) => isWhole.get(line.split('(')[0] ?? '') === true || !OF_THE_READER.test(line));
+  }
+}
 
 /** The one default that is no number: it follows from the heap. */
 const PLACES = 'one for each 128 kB of heap, 1,000 to 10,000';
@@ -115,6 +156,14 @@ describe('the documentation', () => {
       links.includes(`docs/${page}`) || (page.startsWith('decisions/') && decisions.includes(`](${basename(page)})`));
     expect(pages.filter((page) => !isListed(page))).toEqual([]);
     expect(index.length).toBeLessThan(6_000);
+  });
+
+  it('has blocks that are right under strict types', { timeout: 60_000 }, () => {
+    const written = ['README.md', 'llms.txt', ...pages.map((page) => `docs/${page}`)].flatMap((page) =>
+      codeBlocks(readProjectFile(page)).map((block) => [page, block] as const),
+    );
+    expect(written.length).toBeGreaterThan(50);
+    expect(complaintsAbout(written)).toEqual([]);
   });
 
   it('has an example of each kind of thing that users bring', () => {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readProjectFile } from './support/source-files.ts';
+import { readProjectFile, sourceFiles } from './support/source-files.ts';
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
@@ -65,6 +65,17 @@ describe('the package', () => {
   it('has peers that may be missing, only', () => {
     const peers = Object.keys(manifest.peerDependencies);
     expect(peers.filter((name) => manifest.peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
+  });
+
+  it('loads optional packages inside a try: without them, bundlers would refuse the whole program', () => {
+    const names = Object.keys(manifest.peerDependencies).join('|');
+    const loads = sourceFiles('src').flatMap(({ path, text }) =>
+      [...text.matchAll(new RegExp(`(?<!typeof )import\\('(?:${names})[/']`, 'g'))]
+        .filter(({ index }) => !/type |`|\.catch/.test(text.slice(text.lastIndexOf('\n', index), index)))
+        .map(({ index }) => ({ path, before: text.slice(Math.max(0, index - 150), index) })),
+    );
+    expect(loads.length).toBeGreaterThan(5);
+    expect(loads.filter(({ before }) => !before.includes('try {')).map(({ path }) => path)).toEqual([]);
   });
 
   it('has a program that starts by itself', () => {

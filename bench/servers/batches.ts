@@ -47,6 +47,7 @@ const router = createRouter({
 });
 const delays = monitorEventLoopDelay({ resolution: 5 });
 let highest = 0;
+let cpu = process.cpuUsage();
 const look = (): number => (highest = Math.max(highest, process.memoryUsage().rss));
 setInterval(look, 5).unref();
 
@@ -56,9 +57,11 @@ server.listen(0, '127.0.0.1', () => {
   console.log(String((server.address() as AddressInfo).port));
 });
 process.stdin.on('data', () => {
-  const used = { rss: look(), blockedMs: delays.max / 1e6 };
+  const { user, system } = process.cpuUsage(cpu);
+  const used = { rss: look(), blockedMs: delays.max / 1e6, cpuSeconds: (user + system) / 1e6 };
   console.log(JSON.stringify(used));
   highest = 0;
+  cpu = process.cpuUsage();
   delays.reset();
   delays.enable();
 });

@@ -6,7 +6,7 @@ const router = createRouter({ providers: [...providersFromEnvironment(), simulat
 const app = express();
 
 app.get('/', (_request, response) => {
-  response.send('The router stands under /v1');
+  response.send('The router is at /v1');
 });
 app.use('/v1', expressRouter(router));
 

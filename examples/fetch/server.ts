@@ -11,7 +11,7 @@ const router = createRouter({
 const signalbox = fetchRouter(router, { basePath: '/v1' });
 const app = new Hono();
 
-app.get('/', (context) => context.text('The router stands under /v1'));
+app.get('/', (context) => context.text('The router is at /v1'));
 app.all('/v1/*', (context) => signalbox(context.req.raw));
 
 serve({ fetch: app.fetch, port: Number(process.env['PORT'] ?? 3000), hostname: '127.0.0.1' }, ({ port }) => {

@@ -9,7 +9,7 @@ const router = createRouter({
 const handle = nodeRouter(router, { basePath: '/v1' });
 
 const server = createServer((request, response) => {
-  if (request.url === '/') response.end('The router stands under /v1');
+  if (request.url === '/') response.end('The router is at /v1');
   else handle(request, response);
 });
 server.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {

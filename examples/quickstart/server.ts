@@ -46,7 +46,7 @@ Signalbox listens at ${url}
 Providers: ${[...real.map((provider) => provider.name), 'Simulated'].join(', ')}
 ${real.length > 0 ? `For real answers, use a model such as "${real[0]?.slug}/<model>".` : NO_KEYS}
 
-A whole answer:
+A response:
   ${curl(request)}
 
 A stream:

@@ -144,7 +144,7 @@ function Card({
         </div>
         {!ended && expires !== null && (
           <div>
-            <dt>given up</dt>
+            <dt>expires</dt>
             <dd>{dateTime(expires * 1_000)}</dd>
           </div>
         )}

@@ -93,7 +93,7 @@ export function Cost(): JSX.Element {
           {count(total.completion_tokens)} out.
         </p>
       )}
-      {daily.answer !== undefined && daily.answer.data.length > 0 && <Days costs={daily.answer.data} />}
+      {daily.answer !== undefined && daily.answer.data.length > 1 && <Days costs={daily.answer.data} />}
       {answer !== undefined && <Table by={by} costs={answer.data} />}
       {by === 'tag' && tag === '' && (
         <Hint>Choose a tag. Tags are the members of a request’s metadata that the option ledger.tags names.</Hint>
@@ -102,7 +102,7 @@ export function Cost(): JSX.Element {
   );
 }
 
-/** A bar for each day, the last ones where there are many. */
+/** A bar for each day, the last ones where there are many; one alone says nothing. */
 function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element {
   const days = costs.slice(-31);
   const most = fineCeiling(Math.max(...days.map((one) => one.cost_nano_usd), 1));
@@ -145,7 +145,10 @@ function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element
 }
 
 function Table({ by, costs }: { readonly by: string; readonly costs: readonly LedgerCost[] }): JSX.Element {
-  const most = Math.max(...costs.map((one) => one.cost_nano_usd), 1);
+  const sum = Math.max(
+    costs.reduce((total, one) => total + one.cost_nano_usd, 0),
+    1,
+  );
   if (costs.length === 0) return <p class="empty">Nothing was spent in this time.</p>;
   return (
     <div class="table-frame">
@@ -154,7 +157,7 @@ function Table({ by, costs }: { readonly by: string; readonly costs: readonly Le
           <tr>
             <th>{by}</th>
             <th class="c-num">cost</th>
-            <th class="c-axis">share of the dearest</th>
+            <th class="c-axis">share of the total</th>
             <th class="c-num">requests</th>
             <th class="c-num">failed</th>
             <th class="c-num">calls</th>
@@ -169,7 +172,7 @@ function Table({ by, costs }: { readonly by: string; readonly costs: readonly Le
               <td>{nameOf(by, one.key)}</td>
               <td class="c-num">{money(one.cost_nano_usd)}</td>
               <td class="c-axis">
-                <Meter share={one.cost_nano_usd / most} text="" />
+                <Meter share={one.cost_nano_usd / sum} text={percent(one.cost_nano_usd / sum)} />
               </td>
               <td class="c-num">{count(one.requests)}</td>
               <td class="c-num">{count(one.failed)}</td>
@@ -192,7 +195,7 @@ function Table({ by, costs }: { readonly by: string; readonly costs: readonly Le
 
 /** Keys that can be filters lead to their requests. */
 function nameOf(by: string, key: string): JSX.Element | string {
-  if (key === '') return by === 'tag' ? '(without the tag)' : '(nobody was asked)';
+  if (key === '') return by === 'tag' ? '(without the tag)' : '(no endpoint was called)';
   if (key === 'services') return 'services of plugins and tools';
   if (by !== 'model' && by !== 'provider' && by !== 'account') return key;
   return <a href={addressOf('live', undefined, new URLSearchParams({ [by]: key }))}>{key}</a>;

@@ -22,15 +22,15 @@ export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate
     endpoint: one.endpoint,
     why: one.why,
     costUsd: one.expected_cost_nano_usd === undefined ? undefined : one.expected_cost_nano_usd / 1e9,
-    warmth: one.warmth,
-    health: one.health,
+    warmth: one.share === undefined ? undefined : (one.warmth ?? 0),
+    health: one.share === undefined ? undefined : (one.health ?? 1),
     share: one.share,
     resting: restingOf(one),
   }));
 }
 
-function restingOf({ seen }: LedgerCandidate): string | undefined {
-  const admission = seen?.warm ?? seen?.cold;
+function restingOf({ seen, warmth = 0 }: LedgerCandidate): string | undefined {
+  const admission = warmth > 0 ? seen?.warm : seen?.cold;
   if (admission === undefined || admission.ok) return undefined;
   return `${words(admission.cause ?? 'left alone')}${admission.wait_ms === undefined ? '' : `, for ${ms(admission.wait_ms)} more`}`;
 }
@@ -221,6 +221,9 @@ function comparison([first, second]: LedgerRecord['candidates']): string {
   return ` It was expected to cost ${money(one)}, the next, ${tagOf(second.endpoint)}, ${money(other)}.`;
 }
 
+/** What divides the requests of an alias. */
+const SPLIT_BY = { session: 'session', account: 'account', endUser: 'end user', request: 'chance' } as const;
+
 /** What happened, in two sentences. */
 export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Element {
   const {
@@ -237,6 +240,7 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
     ({ outcome }) => outcome !== 'ok' && outcome !== 'superseded' && outcome !== 'aborted',
   );
   const hedged = attempts.some(({ hedge }) => hedge === true);
+  const { applied, refused } = record;
   return (
     <p class="summary">
       {error === undefined ? (
@@ -256,6 +260,17 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
           after {ms(duration)}; {money(cost)} were spent.
         </>
       )}{' '}
+      {refused === true && 'It was refused before anything was planned, so nobody was called. '}
+      {(applied?.splits ?? []).map(({ alias, model, by }) => (
+        <>
+          The alias <b>{alias}</b> is divided: by {SPLIT_BY[by]} it stood for <b>{model}</b>.{' '}
+        </>
+      ))}
+      {(applied?.rules ?? []).length > 0 && (
+        <>
+          {applied?.rules?.length === 1 ? 'The rule' : 'The rules'} <b>{applied?.rules?.join(', ')}</b> changed it.{' '}
+        </>
+      )}
       {first !== undefined && (
         <>
           {candidates.length === 1 ? 'One endpoint' : `${candidates.length} endpoints`} could be tried

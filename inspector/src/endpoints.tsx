@@ -8,6 +8,8 @@ import { count, dateTime, ms, percent, words } from './format.ts';
 import { Problem } from './problem.tsx';
 
 const EVERY_MS = 2_000;
+/** Values that make a line; of fewer, only the numbers are shown. */
+const LEAST_VALUES = 4;
 
 /** How every endpoint stands. */
 export function Endpoints(): JSX.Element {
@@ -141,7 +143,7 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
                 ? 'not measured'
                 : `${ms(latency.p50)} · p90 ${ms(latency.p90)} · p99 ${ms(latency.p99)}`}
             </span>
-            <Sparkline
+            <History
               values={slices.map((one) => one.latency)}
               label="Median time to the first token in the last half hour"
             />
@@ -153,7 +155,7 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
             <span>
               {throughput === undefined ? 'not measured' : `${count(throughput.p50)} · p90 ${count(throughput.p90)}`}
             </span>
-            <Sparkline
+            <History
               values={slices.map((one) => one.throughput)}
               label="Median tokens a second in the last half hour"
             />
@@ -182,6 +184,11 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
       </dl>
     </li>
   );
+}
+
+/** A sparkline, once there are enough values for a line. */
+function History(line: { readonly values: readonly (number | undefined)[]; readonly label: string }): JSX.Element | null {
+  return line.values.filter((value) => value !== undefined).length < LEAST_VALUES ? null : <Sparkline {...line} />;
 }
 
 function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {

@@ -79,6 +79,8 @@ export function outcome(name: string | undefined): string {
 }
 
 const EXCLUSIONS: Readonly<Record<string, string>> = {
+  rule: 'a rule of the configuration keeps the request from it',
+  allowed_models: 'this model is not allowed here',
   allowed_providers: 'the request or its account does not allow this provider',
   'data_policy:training': 'it may store or train on prompts, which is not allowed',
   'data_policy:zdr': 'it keeps data, and zero data retention is asked for',

@@ -1,10 +1,14 @@
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import type { LiveRow, LiveTotals, LiveUpdate, RequestList } from '../../src/inspector/wire.ts';
 import { HOME } from './address.ts';
 import { ApiError, ask, checked, eventsOf, headers, refusal } from './api.ts';
 
 /** Requests that are kept and drawn at most: a page that is open for a week must not grow. */
 const MOST_ROWS = 150;
+/** Requests that join the list in one frame at most, so that no frame takes long. */
+const ROWS_PER_FRAME = 8;
+/** Requests under way that are drawn at most; they are drawn anew with each update. */
+const MOST_RUNNING = 12;
 /** Seconds of the charts above the list. */
 const SECONDS = 60;
 /** Milliseconds before a broken connection is tried again, at first and at most. */
@@ -35,12 +39,20 @@ export const live = {
 export const paused = signal(false);
 export const pointed = signal(false);
 
-/** Shows what came while the list was held. */
+/** What came and is not drawn yet: the latest update, and rows that ended, the oldest first. */
+let latest: LiveUpdate | undefined;
+let arrived: LiveRow[] = [];
+/** Sums of the update that was drawn last. */
+let drawn: Totals | undefined;
+let frame: number | undefined;
+
+/** Shows what came while the list was held: it joins the list as if it came now. */
 export function release(): void {
-  const { rows, held } = live;
+  const { held } = live;
   if (held.value.length === 0) return;
-  rows.value = [...held.value, ...rows.value].slice(0, MOST_ROWS);
+  arrived.unshift(...held.value.toReversed());
   held.value = [];
+  frame ??= requestAnimationFrame(draw);
 }
 
 /** Follows the router until the function that it gives is called. `query` is the filter. */
@@ -51,6 +63,9 @@ export function follow(query: string): () => void {
   held.value = [];
   running.value = [];
   leftOut.value = 0;
+  arrived = [];
+  latest = undefined;
+  drawn = undefined;
   connection.value = 'connecting';
   void run(query, controller.signal);
   return () => controller.abort();
@@ -65,7 +80,6 @@ async function run(query: string, stop: AbortSignal): Promise<void> {
   }
   let last: string | undefined;
   let [waitMs] = RETRY_MS as readonly [number, number];
-  let before: Totals | undefined;
   while (!stop.aborted) {
     try {
       const resume: Record<string, string> = last === undefined ? {} : { 'last-event-id': last };
@@ -76,7 +90,7 @@ async function run(query: string, stop: AbortSignal): Promise<void> {
       [waitMs] = RETRY_MS;
       for await (const { id, data } of eventsOf(response)) {
         last = id ?? last;
-        before = show(JSON.parse(data) as LiveUpdate, before);
+        receive(JSON.parse(data) as LiveUpdate);
       }
     } catch (error) {
       if (error instanceof ApiError && (error.status === 401 || error.status === 403)) refusal.value = error.message;
@@ -92,22 +106,48 @@ interface Totals extends LiveTotals {
   readonly second: number;
 }
 
-function show(update: LiveUpdate, before: Totals | undefined): Totals {
-  const { rows, held, running, runningTotal, now, leftOut, totals } = live;
+/** Takes an update. It is drawn with the next frame; of several that come before it, the last holds. */
+function receive(update: LiveUpdate): void {
+  latest = update;
+  arrived.push(...update.ended);
+  // Nothing is drawn while the page is hidden.
+  const tooMany = arrived.length - MOST_ROWS;
+  if (tooMany > 0) arrived = arrived.slice(tooMany);
+  live.leftOut.value += update.left_out + Math.max(0, tooMany);
+  frame ??= requestAnimationFrame(draw);
+}
+
+/** Draws what came: all numbers, and as many rows as fit into a frame; the others come with the next ones. */
+function draw(): void {
+  frame = undefined;
+  batch(() => {
+    if (latest !== undefined) drawNumbers(latest);
+    latest = undefined;
+    drawRows(arrived.splice(0, ROWS_PER_FRAME));
+  });
+  if (arrived.length > 0) frame = requestAnimationFrame(draw);
+}
+
+function drawNumbers(update: LiveUpdate): void {
+  const { running, runningTotal, now, totals } = live;
   now.value = update.now;
   totals.value = update.totals;
-  running.value = update.running;
+  running.value = update.running.slice(0, MOST_RUNNING);
   runningTotal.value = update.running_total;
-  leftOut.value += update.left_out;
-  if (update.ended.length > 0) {
-    const known = new Set(rows.value.slice(0, 2 * update.ended.length + 50).map(({ id }) => id));
-    const fresh = update.ended.filter(({ id }) => !known.has(id)).toReversed();
-    if (paused.value || pointed.value) held.value = [...fresh, ...held.value].slice(0, MOST_ROWS);
-    else rows.value = [...fresh, ...rows.value].slice(0, MOST_ROWS);
-  }
   const second = Math.floor(update.now / 1_000);
-  if (before !== undefined) count(second, before, update.totals);
-  return { ...update.totals, second };
+  if (drawn !== undefined) count(second, drawn, update.totals);
+  drawn = { ...update.totals, second };
+}
+
+function drawRows(ended: readonly LiveRow[]): void {
+  if (ended.length === 0) return;
+  const { rows, held, running } = live;
+  const known = new Set([...rows.value, ...held.value].map(({ id }) => id));
+  const fresh = ended.filter(({ id }) => !known.has(id)).toReversed();
+  const over = new Set(fresh.map(({ id }) => id));
+  if (running.value.some(({ id }) => over.has(id))) running.value = running.value.filter(({ id }) => !over.has(id));
+  if (paused.value || pointed.value) held.value = [...fresh, ...held.value].slice(0, MOST_ROWS);
+  else rows.value = [...fresh, ...rows.value].slice(0, MOST_ROWS);
 }
 
 /** Puts what was counted since the update before into the seconds of the chart. */

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import { Component, type JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { LiveRow } from '../../src/inspector/wire.ts';
 import { addressOf, go, place, setQuery } from './address.ts';
@@ -164,7 +164,7 @@ function List(): JSX.Element {
         onFocusCapture={() => (pointed.value = true)}
         onBlurCapture={() => (pointed.value = false)}
       >
-        <table class="live">
+        <table class="live" style={{ '--most': most }}>
           <thead>
             <tr>
               <th class="c-time">time</th>
@@ -185,7 +185,7 @@ function List(): JSX.Element {
           </thead>
           <tbody ref={body} onKeyDown={move}>
             {all.map((row) => (
-              <Row key={row.id} row={row} now={now} most={most} />
+              <Row key={row.id} row={row} now={row.duration_ms === undefined ? now : 0} />
             ))}
           </tbody>
         </table>
@@ -205,7 +205,24 @@ const CONNECTION = {
   lost: '○ The connection is lost; trying again.',
 } as const;
 
-function Row({ row, now, most }: { readonly row: LiveRow; readonly now: number; readonly most: number }): JSX.Element {
+interface RowProps {
+  readonly row: LiveRow;
+  /** Clock of the router; 0 for a request that has ended, which time does not change. */
+  readonly now: number;
+}
+
+/** A row is drawn once when its request has ended, however many come after it. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.row !== this.props.row || next.now !== this.props.now;
+  }
+
+  override render(): JSX.Element {
+    return <Cells {...this.props} />;
+  }
+}
+
+function Cells({ row, now }: RowProps): JSX.Element {
   const { id, at, requested, model, attempts, duration_ms: duration, status } = row;
   const last = attempts.at(-1);
   const served = last === undefined ? (row.provider ?? '') : tagOf(last.endpoint);
@@ -224,16 +241,24 @@ function Row({ row, now, most }: { readonly row: LiveRow; readonly now: number; 
       </td>
       <td class="c-account">{row.account}</td>
       <td class="c-bar">
-        <Bar row={row} now={now} most={most} />
+        <Bar row={row} now={now} />
       </td>
       <td class="c-num">{ms(duration ?? now - at)}</td>
       <td class="c-num">
         {row.prompt_tokens === undefined ? '–' : `${count(row.prompt_tokens)} → ${count(row.completion_tokens)}`}
       </td>
       <td class="c-num">{money(row.cost_nano_usd)}</td>
-      <td class="c-status">{status === undefined ? '… running' : statusOf(row)}</td>
+      <td class="c-status">{status === undefined ? phaseOf(row) : statusOf(row)}</td>
     </tr>
   );
+}
+
+/** What a request that runs is doing now. */
+function phaseOf({ attempts }: LiveRow): string {
+  const running = attempts.filter(({ end_ms: end }) => end === undefined);
+  if (running.some(({ first_token_ms: first }) => first !== undefined)) return '▸ streaming';
+  if (running.length > 0) return running.length > 1 ? '… waiting for two' : '… waiting';
+  return attempts.length === 0 ? '… being prepared' : '↻ trying another';
 }
 
 function statusOf({ status, error_type: type }: LiveRow): string {
@@ -241,10 +266,10 @@ function statusOf({ status, error_type: type }: LiveRow): string {
   return type === undefined ? '✓ answered' : `✕ ${status} ${words(type)}`;
 }
 
-/** Attempts on a time axis that all rows share. */
-function Bar({ row, now, most }: { readonly row: LiveRow; readonly now: number; readonly most: number }): JSX.Element {
+/** Attempts on a time axis that all rows share: when its scale changes, nothing is drawn but that. */
+function Bar({ row, now }: RowProps): JSX.Element {
   const until = row.duration_ms ?? now - row.at;
-  const at = (value: number): string => `${Math.min(100, (value / most) * 100).toFixed(2)}%`;
+  const at = (value: number): string => `min(100%, calc(100% * ${Math.max(0, value).toFixed(1)} / var(--most)))`;
   const told = row.attempts.map(
     ({ endpoint, outcome: how, first_token_ms: first, hedge }) =>
       `${tagOf(endpoint)}${hedge === true ? ' (hedge)' : ''}: ${outcome(how)}${first === undefined ? '' : `, first token after ${ms(first)}`}`,

@@ -153,7 +153,11 @@ export function Decision({
           )}
         </h2>
         {record.candidates.length === 0 ? (
-          <p class="empty">Nothing was planned: a plugin, the response cache or a rule answered.</p>
+          <p class="empty">
+            {record.refused === true
+              ? 'Nothing was planned: the request was refused before that.'
+              : 'Nothing was planned: a plugin or the response cache answered.'}
+          </p>
         ) : (
           <Candidates
             then={candidatesThen(record)}
@@ -296,6 +300,8 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['API format', `${record.format}${record.stream ? ', streaming' : ''}`],
     ['model asked for', record.requested],
     ['model that answered', record.model],
+    ['rules', record.applied?.rules?.join(', ')],
+    ['split', record.applied?.splits?.map(({ alias, model, by }) => `${alias} → ${model}, by ${by}`).join(', ')],
     ['strategy', record.strategy],
     ['first token', record.first_token_ms === undefined ? undefined : ms(record.first_token_ms)],
     [

@@ -67,7 +67,7 @@ export function Waterfall({ record }: { readonly record: LedgerRecord }): JSX.El
           ))}
         </tbody>
       </table>
-      {lines.length === 0 && <p class="empty">Nobody was called: a plugin, the response cache or a rule answered.</p>}
+      {lines.length === 0 && <p class="empty">Nobody was called.</p>}
     </div>
   );
 }

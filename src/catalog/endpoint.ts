@@ -95,41 +95,66 @@ export interface Endpoint {
 export interface EndpointDeclaration {
   /** What the provider calls the model. Default: the model id without the provider's own slug in front. */
   readonly upstreamModel?: string | undefined;
+  /** Variant by which requests name it: `author/slug:free`, `:extended` or `:thinking`. Default: none. */
   readonly variant?: StaticVariant | undefined;
-  /** Default `default`. */
+  /** Service tier; requests ask for another than `default` by `service_tier`. Default `default`. */
   readonly tier?: EndpointTier | undefined;
+  /** Where it runs, such as `eu`. Default: unknown. */
   readonly region?: string | undefined;
   /** Ending of the endpoint's slug, for example `turbo`. Default: the region or the tier, if any. */
   readonly tag?: string | undefined;
+  /**
+   * US dollars per million tokens, and per unit of everything else. Default: unknown, and then so is the cost.
+   *
+   * @example `{ prompt: 1.25, completion: 10, cacheRead: 0.125 }`
+   */
   readonly price?: Price | undefined;
+  /** Most tokens of prompt and answer together. Default: unknown. */
   readonly contextLength?: number | undefined;
+  /** Most tokens of the prompt. Default: what the context leaves. */
   readonly maxPromptTokens?: number | undefined;
+  /** Most tokens of an answer. Default: unknown. */
   readonly maxOutputTokens?: number | undefined;
+  /** All request parameters that it takes, by name: a complete list. Default: unknown; see `abilities`. */
   readonly parameters?: readonly ParameterName[] | undefined;
   /**
    * What is known about single parameters, where a complete list would say too much: `{ tools: true, seed: false }`.
    * A parameter that is in neither is unknown; without `parameters`, so are all that are left out here.
    */
   readonly abilities?: Abilities | undefined;
+  /** Which forms of `tool_choice` it takes. Default: unknown. */
   readonly toolChoices?: readonly ToolChoiceKind[] | undefined;
+  /** What prompts may hold, such as `['text', 'image', 'file']`. Default: unknown. */
   readonly inputModalities?: readonly Modality[] | undefined;
+  /** What answers may hold; `['embeddings']` for a model of vectors. Default: unknown. */
   readonly outputModalities?: readonly Modality[] | undefined;
+  /** Whether and how it reasons, such as `{ efforts: ['low', 'high'], mandatory: true }`. Default: unknown. */
   readonly reasoning?: Endpoint['reasoning'];
-  /** Default: that of the provider, which is `false` unless said otherwise. */
+  /** True: prompts are stored or trained on. Default: that of the provider, which is `false` unless said otherwise. */
   readonly dataCollection?: boolean | undefined;
-  /** Default: that of the provider, which is `false` unless said otherwise. */
+  /** True: nothing is kept after the answer. Default: that of the provider, which is `false` unless said otherwise. */
   readonly zeroDataRetention?: boolean | undefined;
+  /** True: the model's author permits training other models on its text. Default: unknown. */
   readonly distillable?: boolean | undefined;
-  /** Default `unknown`. */
+  /** Number format of the weights. Default `unknown`. */
   readonly quantization?: Quantization | undefined;
+  /** True: the provider moderates what it is sent. Default: unknown. */
   readonly moderated?: boolean | undefined;
+  /** True: prompts are cached without marks. Default: unknown. */
   readonly implicitCaching?: boolean | undefined;
+  /** Benchmark scores from 0 to 1, by task. Default: those of the model. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   /** How many prompts each of the scores was measured on. Default: unknown. */
   readonly scoreCounts?: Readonly<Record<string, number>> | undefined;
-  /** Requests per minute that are sent at most, by all instances that share their state. Default: no limit but what the endpoint refuses. */
+  /**
+   * Requests per minute that are sent at most, by all instances that share their state. Default: no limit but what the
+   * endpoint refuses.
+   */
   readonly rpm?: number | undefined;
-  /** Tokens per minute, of prompts and answers together, that are sent at most, by all instances that share their state. Default: no limit. */
+  /**
+   * Tokens per minute, of prompts and answers together, that are sent at most, by all instances that share their state.
+   * Default: no limit.
+   */
   readonly tpm?: number | undefined;
   /** Calls that are open there at most, by all instances that share their state. Default: no limit. */
   readonly concurrency?: number | undefined;

@@ -4,6 +4,8 @@ export interface VendorIds {
   readonly modelsDev?: string;
   /** Provider id in genai-prices. */
   readonly genaiPrices?: string;
+  /** `litellm_provider` in LiteLLM's cost map. */
+  readonly liteLlm?: string;
 }
 
 /** Sources whose names for vendors differ from ours. */
@@ -11,18 +13,18 @@ export type NamingSource = keyof VendorIds;
 
 /** What sources call the vendors that this package knows, by our slug. */
 export const VENDOR_IDS: Readonly<Record<string, VendorIds>> = {
-  openai: { modelsDev: 'openai', genaiPrices: 'openai' },
-  anthropic: { modelsDev: 'anthropic', genaiPrices: 'anthropic' },
-  google: { modelsDev: 'google', genaiPrices: 'google' },
-  groq: { modelsDev: 'groq', genaiPrices: 'groq' },
-  together: { modelsDev: 'togetherai', genaiPrices: 'together' },
-  fireworks: { modelsDev: 'fireworks-ai', genaiPrices: 'fireworks' },
-  deepinfra: { modelsDev: 'deepinfra' },
-  deepseek: { modelsDev: 'deepseek', genaiPrices: 'deepseek' },
-  mistral: { modelsDev: 'mistral', genaiPrices: 'mistral' },
-  xai: { modelsDev: 'xai', genaiPrices: 'x-ai' },
-  openrouter: { modelsDev: 'openrouter', genaiPrices: 'openrouter' },
-  azure: { modelsDev: 'azure', genaiPrices: 'azure' },
+  openai: { modelsDev: 'openai', genaiPrices: 'openai', liteLlm: 'openai' },
+  anthropic: { modelsDev: 'anthropic', genaiPrices: 'anthropic', liteLlm: 'anthropic' },
+  google: { modelsDev: 'google', genaiPrices: 'google', liteLlm: 'gemini' },
+  groq: { modelsDev: 'groq', genaiPrices: 'groq', liteLlm: 'groq' },
+  together: { modelsDev: 'togetherai', genaiPrices: 'together', liteLlm: 'together_ai' },
+  fireworks: { modelsDev: 'fireworks-ai', genaiPrices: 'fireworks', liteLlm: 'fireworks_ai' },
+  deepinfra: { modelsDev: 'deepinfra', liteLlm: 'deepinfra' },
+  deepseek: { modelsDev: 'deepseek', genaiPrices: 'deepseek', liteLlm: 'deepseek' },
+  mistral: { modelsDev: 'mistral', genaiPrices: 'mistral', liteLlm: 'mistral' },
+  xai: { modelsDev: 'xai', genaiPrices: 'x-ai', liteLlm: 'xai' },
+  openrouter: { modelsDev: 'openrouter', genaiPrices: 'openrouter', liteLlm: 'openrouter' },
+  azure: { modelsDev: 'azure', genaiPrices: 'azure', liteLlm: 'azure' },
 };
 
 /** What a source calls a vendor; vendors that are not listed are called by their slug. */

@@ -19,18 +19,19 @@ import { type Command, CommandError, type CommandIo } from './command.ts';
 import type { Price } from '../catalog/price.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { GENAI_PRICES, parseGenaiPrices } from '../catalog/genai-prices.ts';
+import { LITELLM, parseLiteLlm } from '../catalog/litellm.ts';
 import { MODELS_DEV, parseModelsDev } from '../catalog/models-dev.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { genaiPrices } from '../runtime/catalog/genai-prices.ts';
 
 /** What {@link SOURCES} has, for the help. */
-const SOURCE_NAMES = `${MODELS_DEV} or genai-prices`;
+const SOURCE_NAMES = `${MODELS_DEV}, genai-prices or ${LITELLM}`;
 
 const REFRESH_USAGE = `[options]
 
 Writes what is known of the vendors' models (prices, limits, abilities) into a lock file, and says what changed.
 
-  --source <name>    ${SOURCE_NAMES}; may be given twice: the first wins field by field.
+  --source <name>    ${SOURCE_NAMES}; may be given several times: the first wins field by field.
                      Default: models.dev
   --url <address>    Another address of the source's data
   --file <path>      A copy of the source's data instead of fetching it
@@ -226,12 +227,17 @@ interface SourceRequest {
 type Load = (request: SourceRequest, io: CommandIo) => Promise<CatalogFacts>;
 
 const MODELS_DEV_URL = 'https://models.dev/api.json';
+const LITELLM_URL = 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json';
 
 /** Sources by the name that the command line has for them. */
 const SOURCES: Readonly<Record<string, Load>> = {
   [MODELS_DEV]: async (request, io) => {
     const { json, date } = await readData({ url: MODELS_DEV_URL, ...request }, io);
     return parseModelsDev(json, date, request.vendors);
+  },
+  [LITELLM]: async (request, io) => {
+    const { json, date } = await readData({ url: LITELLM_URL, ...request }, io);
+    return parseLiteLlm(json, date, request.vendors);
   },
   'genai-prices': async (request, io) => {
     const { vendors, url, file } = request;

@@ -67,7 +67,7 @@ const COMMANDS: readonly Command[] = [
 
 /** What the program is, for whoever calls it without arguments. */
 const ABOUT = `Signalbox is a model router: one OpenAI-compatible API in front of many model providers.
-Start it with "signalbox serve". To try it without API keys: "signalbox demo".
+Start it with "npx signalbox serve". To try it without API keys: "npx signalbox demo".
 `;
 
 /** Exit code of a call that could not be understood. */
@@ -90,7 +90,8 @@ export async function runCommand(
     return await command.run(rest, io);
   } catch (error) {
     if (isMisuse(error)) {
-      io.complain(`signalbox ${command.name}: ${error.message} Try "signalbox ${command.name} --help".`);
+      const said = error.message.replace(/[^.]$/, '$&.');
+      io.complain(`signalbox ${command.name}: ${said} Try "npx signalbox ${command.name} --help".`);
       return MISUSED;
     }
     if (!(error instanceof CommandError) && !ConfigError.isInstance(error)) throw error;
@@ -115,7 +116,7 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
     print(`signalbox: "${words}" is not a command${near === undefined ? '' : `; did you mean "${near}"?`}`);
   }
   if (group === undefined) print(ABOUT);
-  print('Usage: signalbox <command> [options]');
+  print('Usage: npx signalbox <command> [options]');
   for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
   print('Each command explains itself with --help.');
   return isAsked ? 0 : MISUSED;

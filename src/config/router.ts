@@ -115,6 +115,7 @@ const serverToolCheck = having(
     native: callable,
     nameOf: callable,
     innerTools: callable,
+    expand: callable,
     maxUses: callable,
     close: callable,
   },
@@ -126,6 +127,8 @@ export const LISTENERS = {
   request: option.callable<RouterListener<'request'>>('(event: RequestEvent) => void'),
   /** An upstream call begins. */
   attempt_start: option.callable<RouterListener<'attempt_start'>>('(event: AttemptStartEvent) => void'),
+  /** The first token of a stream is there. */
+  first_token: option.callable<RouterListener<'first_token'>>('(event: FirstTokenEvent) => void'),
   /** An upstream call ended. */
   attempt: option.callable<RouterListener<'attempt'>>('(event: AttemptEvent) => void'),
   /** A hook of a plugin begins. */

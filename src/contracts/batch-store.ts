@@ -15,6 +15,12 @@ export interface StoredItem {
   readonly body: string;
 }
 
+/** A request as it comes to a store. */
+export interface NewItem extends Omit<StoredItem, 'body'> {
+  /** JSON text of the body: a string, or valid UTF-8 in a piece of memory that is the caller's again afterwards. */
+  readonly body: string | Uint8Array;
+}
+
 /** A request that a worker may run. Nobody else may claim it until its lease ends. */
 export interface ClaimedItem extends StoredItem {
   /** Times that it was claimed, this one included. */
@@ -144,7 +150,7 @@ export interface BatchStore {
    * @throws {@link DuplicateCustomIdError}
    * @throws RangeError when there is no such draft.
    */
-  addItems(account: string, batchId: string, items: readonly StoredItem[]): Promise<void>;
+  addItems(account: string, batchId: string, items: readonly NewItem[]): Promise<void>;
   /**
    * Makes a draft a batch, with its first tasks, in one step. `createdAt`, `deleteAt`, `expiresAt`, the number of
    * requests and the tasks' times are set by the store: `deleteAt` and `expiresAt` are given as milliseconds after the

@@ -22,7 +22,6 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "tags": { "feature": "search" },
  *   "session": "s_5V0qk1bJ2m",
  *   "format": "chat",
- *   "operation": "chat",
  *   "stream": true,
  *   "requested": "acme/writer",
  *   "strategy": "direct",
@@ -47,13 +46,13 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *     {
  *       "endpoint": "beta#acme/writer",
  *       "why": "next by expected cost and health",
- *       "expected_cost_nano_usd": 1430000, "warmth": 0, "health": 1, "slowness": 1, "headroom": 1, "share": 0.03,
+ *       "expected_cost_nano_usd": 1430000, "share": 0.03,
  *       "seen": { "latency": [64, 66, 70, 75], "throughput": [47, 45, 44, 40] }
  *     },
  *     {
  *       "endpoint": "delta#acme/writer",
  *       "why": "no call is let through now",
- *       "expected_cost_nano_usd": 990000, "warmth": 0, "health": 0.41, "slowness": 1, "headroom": 0, "share": 0,
+ *       "expected_cost_nano_usd": 990000, "health": 0.41, "headroom": 0, "share": 0,
  *       "seen": { "condition": [0.41, 350], "cold": { "ok": false, "cause": "rate_limited", "wait_ms": 4200, "asked": true } }
  *     }
  *   ],
@@ -80,7 +79,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "decision": {
  *     "roll": 0.7183, "created": 1763845200, "prompt_tokens": 1180, "likely_prompt_tokens": 1204, "output_tokens": 1000,
  *     "session_draw": 2838112345, "served": [["alpha#acme/writer", 42000.5, 1024]], "usual_answer_tokens": 288,
- *     "targets": [{ "requested": "acme/writer", "model": "acme/writer" }]
+ *     "targets": [{ "requested": "acme/writer" }]
  *   }
  * }
  * ```
@@ -110,12 +109,18 @@ export interface LedgerRecord {
   /** Keyed hash of the session's id: equal for requests of one session of one account in one process or fleet. */
   readonly session?: string | undefined;
   readonly format: LedgerFormat;
-  readonly operation: 'chat' | 'embeddings';
   readonly stream: boolean;
   /** Model or alias as it was sent. */
   readonly requested: string;
+  /** Rules, splits and mirrors of the configuration that took part. Replay keeps the models that rules and splits chose. */
+  readonly applied?: LedgerApplied | undefined;
   /** How the model was chosen, as in `router_metadata`. */
   readonly strategy: string;
+  /**
+   * True when it was refused before anything was planned: a body that is not valid, an unknown model, a rule, a key
+   * without the scope, a rate limit. `requested` is then what could be read of the body, and may be empty.
+   */
+  readonly refused?: true | undefined;
   /** HTTP status for the caller: 200, 499 when it disconnected, otherwise that of the error. */
   readonly status: number;
   /** As in the error's body. Absent when the request was answered. */
@@ -123,7 +128,7 @@ export interface LedgerRecord {
   /** True when part of a stream had been sent before it failed. */
   readonly committed?: true | undefined;
   readonly finish_reason?: string | undefined;
-  /** In the words of the provider, where it told. */
+  /** In the words of the provider, where they are others. */
   readonly native_finish_reason?: string | undefined;
   /** Who answered, or was asked last. Absent when nobody was. */
   readonly endpoint?: string | undefined;
@@ -150,6 +155,31 @@ export interface LedgerRecord {
   readonly decision?: LedgerDecision | undefined;
 }
 
+/** What the configuration has made of a request. */
+export interface LedgerApplied {
+  /** Ids of rules that changed something, in the order in which they did. */
+  readonly rules?: readonly string[] | undefined;
+  /** Models that aliases divide, and by what each was chosen. */
+  readonly splits?: readonly LedgerSplit[] | undefined;
+  /** Who was to get a copy, once the request was answered. */
+  readonly mirror?: LedgerMirror | undefined;
+}
+
+/** A candidate that copies go to. */
+export interface LedgerMirror {
+  readonly alias: string;
+  readonly model: string;
+  /** What decided that the request was to be copied. */
+  readonly by: LedgerSplit['by'];
+}
+
+/** The model that an alias stood for. */
+export interface LedgerSplit {
+  readonly alias: string;
+  readonly model: string;
+  readonly by: 'session' | 'account' | 'endUser' | 'request';
+}
+
 /** Tokens of an answer. */
 export interface LedgerUsage {
   readonly prompt_tokens: number;
@@ -163,7 +193,7 @@ export interface LedgerUsage {
 
 /**
  * An endpoint that could be tried. Its id is `tag#model`: the tag as in provider preferences, which begins with the
- * provider's slug, and the model's id. The numbers are absent where an order, a sort or prices alone decided.
+ * provider's slug, and the model's id. There is no `share` where an order, a sort or prices alone decided.
  */
 export interface LedgerCandidate {
   readonly endpoint: string;
@@ -173,15 +203,15 @@ export interface LedgerCandidate {
   readonly why: string;
   /** Absent without a price. */
   readonly expected_cost_nano_usd?: number | undefined;
-  /** Share of the prompt that is likely to be in its cache; here and below to four digits. */
+  /** Share of the prompt that is likely to be in its cache; here and below to four digits. Absent for 0. */
   readonly warmth?: number | undefined;
-  /** From 0 to 1: what is left after failures and slowness. */
+  /** From 0 to 1: what is left after failures and slowness. Absent for 1. */
   readonly health?: number | undefined;
-  /** How many times as long as usual its calls take. */
+  /** How many times as long as usual its calls take. Absent for 1. */
   readonly slowness?: number | undefined;
-  /** Share of its rate that is free. */
+  /** Share of its rate that is free. Absent for 1. */
   readonly headroom?: number | undefined;
-  /** Probability with which it was drawn to be the first. */
+  /** Probability with which it was drawn to be the first. Present exactly where numbers decided. */
   readonly share?: number | undefined;
   /** What the decision saw of it. Absent for one that was never called. */
   readonly seen?: SeenEndpoint | undefined;
@@ -215,6 +245,8 @@ export interface SeenEndpoint {
   readonly throughput?: SeenPercentiles | undefined;
   /** Of the last half hour and two hours, for how its tool calls turned out. Present where that was compared. */
   readonly tools?: SeenTools | undefined;
+  /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
+  readonly tokens?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
 }
@@ -323,8 +355,11 @@ export interface LedgerDecision {
   readonly preferences?: LedgerPreferences | undefined;
   /** Providers for which the account has a key of its own, and whether it is used only after the shared capacity. */
   readonly own_keys?: Readonly<Record<string, 'first' | 'fallback'>> | undefined;
-  /** True when rules or splits of the configuration had a part in choosing the models: replay keeps their choice. */
-  readonly chosen?: true | undefined;
+  /**
+   * Who made the encrypted reasoning of the conversation, the latest last: providers, with the account behind an `@` where
+   * its own key was used. Only they can read it.
+   */
+  readonly reasoning_origins?: readonly string[] | undefined;
   readonly targets: readonly LedgerTarget[];
 }
 
@@ -345,12 +380,15 @@ export interface LedgerPreferences {
   readonly max_price?: Readonly<Record<string, number>> | undefined;
   readonly min_throughput?: Readonly<Record<string, number>> | undefined;
   readonly max_latency?: Readonly<Record<string, number>> | undefined;
+  /** Models that rules, or the policy of the account, kept the request from; `excluded` says why. */
+  readonly denied_models?: readonly string[] | undefined;
 }
 
 /** A model that the request could be answered by. */
 export interface LedgerTarget {
   readonly requested: string;
-  readonly model: string;
+  /** Absent where it is the one that was requested. */
+  readonly model?: string | undefined;
   /** Absent for `direct`. */
   readonly strategy?: string | undefined;
   readonly sort?: string | undefined;

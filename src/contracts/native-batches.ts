@@ -31,6 +31,8 @@ export interface NativeLookup extends NativeCall {
   readonly createdAt: number;
   /** Requests in it. */
   readonly total: number;
+  /** Jobs that are other parts of the same batch, and not the one that is looked for. */
+  readonly known?: readonly JsonObject[] | undefined;
 }
 
 /** A batch that is to be handed over. */
@@ -96,7 +98,10 @@ export interface NativeBatches {
    * provider's batches carry nothing to know them by, so that a batch may be submitted twice.
    */
   find?(lookup: NativeLookup): Promise<NativeReply<NativeJob | undefined>>;
-  /** Hands a batch over. */
+  /**
+   * Hands a batch over. One that is more than the provider takes at a time is refused with `too_large`; then it comes in
+   * parts, each a batch of its own, under a key of its own.
+   */
   submit(submission: NativeSubmission): Promise<NativeReply<NativeJob>>;
   /** Asks how a batch stands. */
   poll(call: NativeJobCall): Promise<NativeReply<NativeState>>;

@@ -38,6 +38,16 @@ export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | '
   readonly use: number;
 }
 
+/** What a server tool knows that makes functions of an entry. */
+export interface ToolExpansion {
+  /** Aborted when the time of the tool is up, or the client disconnects. */
+  readonly signal: AbortSignal;
+  /** Milliseconds of the router's own clock, which never goes backwards. */
+  readonly now: () => number;
+  /** Tells the operator what is wrong outside of the router, as a warning, at most once a minute. Not for prompts. */
+  warn(message: string): void;
+}
+
 /**
  * A tool that the router itself runs: a request offers it with `tools: [{ type: 'router:name', parameters }]`, the
  * model calls it like a function, and the router goes on with the result until the model has its answer
@@ -66,6 +76,15 @@ export interface ServerToolDefinition<Options = unknown> {
    * it, and the function is not offered. Asked before {@link ServerToolDefinition.describe}; pure. Default: never.
    */
   native?(options: Options, request: NormalizedRequest): RequestParameters | undefined;
+
+  /**
+   * Makes several functions of one entry, such as the tools of a server elsewhere: gives the options of each, which the
+   * other functions of this definition then get in the place of those of the entry. Asked once when a request runs, with
+   * the time of a call, and not by `explain`. Default: an entry is one function.
+   *
+   * @throws {@link RouterError} that ends the request; anything else ends it with 502.
+   */
+  expand?(options: Options, context: ToolExpansion): Awaitable<readonly Options[]>;
 
   /**
    * The function that the model is shown.

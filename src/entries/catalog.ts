@@ -3,6 +3,7 @@ export { genaiPrices } from '../runtime/catalog/genai-prices.ts';
 export type { GenaiPricesOptions } from '../runtime/catalog/genai-prices.ts';
 export { findCatalog } from '../runtime/catalog/find-catalog.ts';
 export { parseModelsDev } from '../catalog/models-dev.ts';
+export { parseLiteLlm } from '../catalog/litellm.ts';
 export { parseGenaiPrices } from '../catalog/genai-prices.ts';
 export { mergeFacts } from '../catalog/facts.ts';
 export type { FactOrigin } from '../catalog/facts.ts';

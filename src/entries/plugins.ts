@@ -133,6 +133,12 @@ export type {
 export type { RequestChange } from '../contracts/plugin.ts';
 export type { ChunkTransform } from '../contracts/plugin.ts';
 export { defineServerTool } from '../core/pipeline/define-plugin.ts';
-export type { ServerToolDefinition, ToolContext, ToolFunction, ToolOutcome } from '../contracts/server-tool.ts';
+export type {
+  ServerToolDefinition,
+  ToolContext,
+  ToolExpansion,
+  ToolFunction,
+  ToolOutcome,
+} from '../contracts/server-tool.ts';
 export { textAnswer } from '../core/pipeline/define-plugin.ts';
 export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';

@@ -14,7 +14,7 @@ export {
   vllm,
   xai,
 } from '../providers/openai-compatible/vendors.ts';
-export type { AzureOptions, ModelIds, VendorFactory } from '../providers/openai-compatible/vendors.ts';
+export type { AzureOptions, VendorFactory } from '../providers/openai-compatible/vendors.ts';
 export { providersFromEnvironment } from '../providers/from-environment.ts';
 export { anthropic } from '../providers/anthropic/provider.ts';
 export type { AnthropicOptions } from '../providers/anthropic/provider.ts';
@@ -42,7 +42,6 @@ export type {
 } from '../providers/ai-sdk/options.ts';
 export type { AiSdkWarning } from '../providers/ai-sdk/warnings.ts';
 export { simulated } from '../providers/simulated/provider.ts';
-export type { SimulatedModelIds } from '../providers/simulated/provider.ts';
 export type { SimulatedModel } from '../providers/simulated/options.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from '../providers/simulated/outcomes.ts';

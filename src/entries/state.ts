@@ -29,6 +29,7 @@ export type {
   AttemptEvent,
   AttemptFacts,
   AttemptStartEvent,
+  FirstTokenEvent,
   BatchUpdateEvent,
   ConfigurationEvent,
   ErrorEvent,

@@ -28,7 +28,7 @@ export type {
   UserMessage,
 } from '../protocol/message.ts';
 export type { ToolCallExtra } from '../protocol/chat-result.ts';
-export type { FunctionTool, ServerTool, Tool, ToolChoice } from '../protocol/tools.ts';
+export type { BuiltInServerTool, FunctionTool, ServerTool, Tool, ToolChoice } from '../protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from '../protocol/reasoning.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from '../protocol/reasoning.ts';
 export type {
@@ -38,7 +38,7 @@ export type {
   Quantization,
   SortKey,
 } from '../protocol/provider-preferences.ts';
-export type { PluginEntry } from '../protocol/plugins.ts';
+export type { BuiltInPlugin, PluginEntry } from '../protocol/plugins.ts';
 export type { StopCondition } from '../protocol/reasoning.ts';
 export type {
   Annotation,

@@ -27,20 +27,24 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
  * Finds out who calls and whether it may (contract: authentication).
  *
  * @param scope - What its key must be for; undefined where any key will do.
+ * @param onForbidden - Told whose key it is that has not got the scope.
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
 export function authorize(
   call: CallOrigin,
   scope: Scope | undefined,
   options: AuthorizeOptions,
+  onForbidden?: (account: Account, error: RouterError) => void,
 ): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
   const key = keyOf(call);
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
-    if (scope !== undefined && !hasScope(account, scope)) throw forbidden(scope);
-    return account;
+    if (scope === undefined || hasScope(account, scope)) return account;
+    const error = forbidden(scope);
+    onForbidden?.(account, error);
+    throw error;
   };
   const found = checked(authenticate, { key, header: call.header }, options);
   return found instanceof Promise ? found.then(admit) : admit(found);
@@ -70,7 +74,10 @@ function checked(
     if (RouterError.isInstance(error)) throw error;
     const reason = error instanceof Error ? error.name : typeof error;
     // Not the error's own words: they may repeat the key.
-    warn(services.events, { code: 'authenticate', message: `authenticate failed (${reason}); callers get a 503` });
+    warn(services.events, {
+      code: 'authenticate',
+      message: `authenticate failed (${reason}); callers get a 503 until it gives an account or undefined again`,
+    });
     throw unavailable();
   };
   try {

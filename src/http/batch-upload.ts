@@ -222,7 +222,11 @@ async function* paced(
 }
 
 function tooSlow(): RouterError {
-  return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
+  return new RouterError({
+    status: 408,
+    errorType: 'timeout',
+    message: 'The request body came too slowly; send it again, in smaller batches',
+  });
 }
 
 async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {

@@ -173,7 +173,11 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
   if (!(error instanceof BodyError)) return error;
   if (error.reason === 'too_large') return tooLarge(maxBytes);
   if (error.reason === 'incomplete') return invalid('The request body ended before it was complete');
-  return new RouterError({ status: 408, errorType: 'timeout', message: 'The request body came too slowly' });
+  return new RouterError({
+    status: 408,
+    errorType: 'timeout',
+    message: 'The request body came too slowly; send it again, or raise limits.bodyTimeoutMs',
+  });
 }
 
 /** Undoes a compression of the body. The size limit applies to what comes out. */

@@ -33,6 +33,7 @@ import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
@@ -58,7 +59,11 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    const found = authorize(call, scopeOf(operation), router.internals);
+    const { ledger, environment } = router.internals.services;
+    const startedAt = ledger === undefined ? 0 : environment.now();
+    const found = authorize(call, scopeOf(operation), router.internals, (account, error) => {
+      noteRefusal(router, operation, call, { account, startedAt, error });
+    });
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -111,13 +116,37 @@ function modelReply(
 ): MaybePromise<HttpReply> {
   const isEmbedding = operation.name === 'embeddings';
   const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
-  return receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, (body, slot) =>
-    andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (reply) => {
-      // The place is free again when nothing more of the answer is to come.
-      onceSent(reply, slot.leave);
-      return reply;
-    }),
-  );
+  let isRead = false;
+  const reply = (): MaybePromise<HttpReply> =>
+    receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, (body, slot) => {
+      isRead = true;
+      return andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (one) => {
+        // The place is free again when nothing more of the answer is to come.
+        onceSent(one, slot.leave);
+        return one;
+      });
+    });
+  const { ledger, environment } = router.internals.services;
+  if (ledger === undefined) return reply();
+  const startedAt = environment.now();
+  return orElse(reply, (error) => {
+    // From there on the router notes by itself what becomes of a request.
+    if (!isRead) noteRefusal(router, operation, call, { account, startedAt, error });
+    throw error;
+  });
+}
+
+/** Notes in the ledger that a request to a model was refused before the router saw it. */
+function noteRefusal(
+  { internals: { services } }: Router,
+  { name }: AccountOperation,
+  call: HttpCall,
+  { account, startedAt, error }: { readonly account: Account; readonly startedAt: number; readonly error: unknown },
+): void {
+  if (name !== 'chat' && name !== 'embeddings') return;
+  const body = call.body.type === 'parsed' ? call.body.value : undefined;
+  const refused = { operation: name, account, format: dialectAt(call.path)?.name, body };
+  services.ledger?.refused(services.facts, startedAt, refused, errorOfUnknown(error));
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
@@ -337,6 +366,6 @@ function unknownModel(slug: string): RouterError {
   return new RouterError({
     status: 404,
     errorType: 'not_found',
-    message: `There is no model "${shortened(slug)}" here`,
+    message: `There is no model "${shortened(slug)}" here; GET /models lists them`,
   });
 }

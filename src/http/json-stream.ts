@@ -1,6 +1,7 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
-import { ItemSplitter, type RawItem, SplitError } from './item-splitter.ts';
+import { ItemSplitter, type RawItem, SplitError } from '../platform/item-splitter.ts';
+import { outlineOf } from '../platform/json-outline.ts';
 
 /** What was read of a JSON object that holds one large array. */
 export type JsonPart =
@@ -11,12 +12,13 @@ export type JsonPart =
   | {
       readonly type: 'item';
       readonly index: number;
+      /** What it says; the member that is kept as it was written has its long texts cut. */
       readonly value: unknown;
       /**
-       * The member that is to be kept as it was written, where the item has it: valid JSON, as bytes, or as the text that
-       * was parsed where that is long and making it once more would cost.
+       * The member that is to be kept as it was written, where the item has it: valid JSON in UTF-8. Valid until more is
+       * read.
        */
-      readonly member?: Uint8Array | string | undefined;
+      readonly member?: Uint8Array | undefined;
     };
 
 /** The JSON object that is read. */
@@ -62,9 +64,6 @@ export class UnknownField extends JsonStreamError {
     this.field = field;
   }
 }
-
-/** Bytes of a member from which its text is kept: short texts wait longer, and bytes cost less while they wait. */
-const LONG = 64 * 1024;
 
 /** An item of this many bytes is parsed before anybody could notice, whatever is in it. */
 const QUICK = 64 * 1024;
@@ -155,7 +154,7 @@ export class JsonStream {
     if (at < bytes.byteLength) this.#tokenizer.write(bytes.subarray(at));
   }
 
-  /** Reads one item. The member that is kept is parsed apart from the rest, so that its text needs not be made again. */
+  /** Reads one item. The member that is kept is parsed apart from the rest, because its long texts need not be made. */
   #item({ bytes, member }: RawItem): void {
     const text = (from: number, to: number): string => this.#decoder.decode(bytes.subarray(from, to));
     const index = this.#items;
@@ -166,9 +165,9 @@ export class JsonStream {
     } else {
       const { from, to } = member;
       const value = JSON.parse(`${text(0, from)}null${text(to, bytes.byteLength)}`) as Record<string, unknown>;
-      const json = text(from, to);
-      value[this.#options.member] = JSON.parse(json);
-      this.#parts.push({ type: 'item', index, value, member: to - from > LONG ? json : bytes.subarray(from, to) });
+      const written = bytes.subarray(from, to);
+      value[this.#options.member] = outlineOf(written);
+      this.#parts.push({ type: 'item', index, value, member: written });
     }
     this.#items += 1;
   }

@@ -93,7 +93,11 @@ export async function answerKeys(
 async function own(keys: KeyManagement, hash: string, account: Account): Promise<StoredKey> {
   const found = await keys.find(hash);
   if (found === undefined || found.account.id !== account.id) {
-    throw new RouterError({ status: 404, errorType: 'not_found', message: 'There is no API key with this hash here' });
+    throw new RouterError({
+      status: 404,
+      errorType: 'not_found',
+      message: 'There is no API key with this hash here; GET /keys lists them',
+    });
   }
   return found;
 }

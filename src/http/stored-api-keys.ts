@@ -207,5 +207,9 @@ function newKey(): string {
 }
 
 function unknownKey(): RouterError {
-  return new RouterError({ status: 404, errorType: 'not_found', message: 'There is no API key with this hash here' });
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: 'There is no API key with this hash here; GET /keys lists them',
+  });
 }

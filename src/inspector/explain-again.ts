@@ -15,7 +15,8 @@ export function explainAgain(
 ): Pick<RequestPage, 'now' | 'refused'> {
   const { services } = internals;
   if (record.decision === undefined) return {};
-  const usualAnswerTokens = services.answerLengths.usual(record.account, record.decision.targets[0]?.model);
+  const [target] = record.decision.targets;
+  const usualAnswerTokens = services.answerLengths.usual(record.account, target?.model ?? target?.requested);
   const world = { ...worldOf(services), usualAnswerTokens };
   const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, world);
   if (plan === undefined) return { refused: 'its model is not there any more' };

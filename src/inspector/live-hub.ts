@@ -1,9 +1,11 @@
 import type { InspectedRouter } from '../config/inspector.ts';
+import type { RequestDraft } from '../core/ledger/draft.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
 import {
   type AttemptEvent,
   type AttemptStartEvent,
   type ErrorEvent,
+  type FirstTokenEvent,
   listen,
   type RequestFacts,
   type RequestEvent,
@@ -29,12 +31,15 @@ interface Row extends Changing<Omit<LiveRow, 'attempts'>> {
   readonly attempts: Changing<LiveAttempt>[];
 }
 
+/** What a row shows of a request itself. */
+type RowFacts = Pick<RequestFacts, 'id' | 'account' | 'requested' | 'stream' | 'parent' | 'mirror' | 'metadata'>;
+
 /**
  * Follows requests while pages are open. Listens to nothing while none is, so requests then cost nothing more. All pages
  * read from the one list that this keeps, whose size is bounded.
  */
 export class LiveHub {
-  readonly #router: Pick<InspectedRouter, 'on'>;
+  readonly #router: Pick<InspectedRouter, 'on' | 'internals'>;
   readonly #environment: Environment;
   /** What the clock that never goes back lacks to the time of day. */
   readonly #offset: number;
@@ -105,13 +110,20 @@ export class LiveHub {
   }
 
   #listen(): void {
-    this.#stop = listen(this.#router, {
+    const { ledger } = this.#router.internals.services;
+    const stopRefusals = ledger?.onRefused(this.#onRefused);
+    const stopEvents = listen(this.#router, {
       request: this.#onRequest,
       attempt_start: this.#onAttemptStart,
+      first_token: this.#onFirstToken,
       attempt: this.#onAttempt,
       result: this.#onResult,
       error: this.#onError,
     });
+    this.#stop = () => {
+      stopEvents();
+      stopRefusals?.();
+    };
   }
 
   #close(): void {
@@ -148,6 +160,11 @@ export class LiveHub {
     row.attempts[attempt - 1] = { endpoint, start_ms, ...(hedge === true ? { hedge } : {}) };
   };
 
+  readonly #onFirstToken = ({ request, attempt, firstTokenMs }: FirstTokenEvent): void => {
+    const known = this.#running.get(request.id)?.attempts[attempt - 1];
+    if (known !== undefined) known.first_token_ms = known.start_ms + firstTokenMs;
+  };
+
   readonly #onAttempt = ({ request, attempt, durationMs, firstTokenMs, failure }: AttemptEvent): void => {
     const known = this.#running.get(request.id)?.attempts[attempt - 1];
     if (known === undefined) return;
@@ -180,6 +197,18 @@ export class LiveHub {
     this.#keep(row);
   };
 
+  /** No event tells of requests that are refused before they begin. */
+  readonly #onRefused = ({ request, startedAt, endedAt, error }: RequestDraft): void => {
+    const { id, account, requested, stream, parent, metadata } = request;
+    const row = this.#rowOf({ id, account: account.id, requested, stream, parent, metadata }, endedAt - startedAt);
+    row.duration_ms = endedAt - startedAt;
+    row.status = error?.status;
+    row.error_type = error?.errorType;
+    row.cost_nano_usd = 0;
+    this.#totals.failed += 1;
+    this.#keep(row);
+  };
+
   #now(): number {
     return this.#environment.now() + this.#offset;
   }
@@ -201,7 +230,7 @@ export class LiveHub {
     this.#first += MOST_ENDED;
   }
 
-  #rowOf({ id, account, requested, stream, parent, mirror, metadata }: RequestFacts, agoMs: number): Row {
+  #rowOf({ id, account, requested, stream, parent, mirror, metadata }: RowFacts, agoMs: number): Row {
     return {
       id,
       at: this.#now() - agoMs,

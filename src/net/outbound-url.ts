@@ -58,6 +58,8 @@ type OutboundProblem =
   | 'timeout'
   /** More redirects than are followed. */
   | 'redirects'
+  /** More bytes than are read. */
+  | 'too_large'
   /** The client disconnected. */
   | 'aborted';
 

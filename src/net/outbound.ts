@@ -9,7 +9,7 @@ import { checkOutboundUrl, isPublicAddress, OutboundError, type OutboundRules } 
 export interface OutboundRequest {
   readonly url: string;
   /** Default `GET`. */
-  readonly method?: 'GET' | 'POST' | undefined;
+  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   /** Names and values in turn. Those that authorise are dropped when a redirect leaves the origin. */
   readonly headers?: readonly string[] | undefined;
   readonly body?: string | undefined;
@@ -38,6 +38,18 @@ export interface OutboundResponse {
   readonly truncated: boolean;
 }
 
+/** What comes back, while it comes. Its body must be read to the end or cancelled. */
+export interface OutboundStream extends Pick<OutboundResponse, 'status' | 'url' | 'header'> {
+  /**
+   * The bytes that arrived since the last call; undefined at the end.
+   *
+   * @throws {@link OutboundError}, also when there are more than `maxBytes`.
+   */
+  read(): Promise<readonly Uint8Array[] | undefined>;
+  /** Drops the rest and frees the connection. */
+  cancel(): void;
+}
+
 /** The one entry point to URLs that users give. */
 export interface Outbound {
   /**
@@ -46,6 +58,12 @@ export interface Outbound {
    * @throws {@link OutboundError}, whose text is fit for the user who gave the URL.
    */
   fetch(request: OutboundRequest): Promise<OutboundResponse>;
+  /**
+   * The same for an answer that is read as it comes. Its time, size and signal hold until its end.
+   *
+   * @throws {@link OutboundError}
+   */
+  open(request: OutboundRequest): Promise<OutboundStream>;
   /**
    * Says early what {@link Outbound.fetch} would say about the URL itself. What its name leads to shows later.
    *
@@ -78,31 +96,75 @@ export function createOutbound(
   let transport: Promise<Transport> | undefined;
 
   async function fetch(request: OutboundRequest): Promise<OutboundResponse> {
-    const rules: OutboundRules = { schemes: request.schemes ?? 'any', ports, allowedHosts };
+    const bounded = boundsOf(request);
+    try {
+      const { response, url } = await follow(request, bounded.signal);
+      return await collect(response, url, request.maxBytes);
+    } catch (error) {
+      throw await bounded.problem(error);
+    } finally {
+      bounded.end();
+    }
+  }
+
+  async function open(request: OutboundRequest): Promise<OutboundStream> {
+    const bounded = boundsOf(request);
+    try {
+      const { response, url } = await follow(request, bounded.signal);
+      const cancel = (): void => {
+        bounded.end();
+        response.cancel();
+      };
+      let left = request.maxBytes;
+      const read = async (): Promise<readonly Uint8Array[] | undefined> => {
+        try {
+          const chunks = await response.read();
+          if (chunks === undefined) bounded.end();
+          for (const chunk of chunks ?? []) left -= chunk.byteLength;
+          if (left < 0) throw new OutboundError('too_large', `The URL sent more than ${request.maxBytes} bytes`);
+          return chunks;
+        } catch (error) {
+          const problem = await bounded.problem(error);
+          cancel();
+          throw problem;
+        }
+      };
+      return { status: response.status, url, header: (name) => response.header(name), read, cancel };
+    } catch (error) {
+      const problem = await bounded.problem(error);
+      bounded.end();
+      throw problem;
+    }
+  }
+
+  /** The time of a request, and the signal of whoever asks, as one signal; and what an error means under them. */
+  function boundsOf({ timeoutMs, signal }: OutboundRequest) {
     const startedAt = environment.now();
     const controller = new AbortController();
     const giveUp = (): void => controller.abort();
-    const timer = environment.setTimer(giveUp, request.timeoutMs);
-    request.signal?.addEventListener('abort', giveUp);
-    if (request.signal?.aborted === true) giveUp();
-    try {
-      return await follow(request, rules, controller.signal);
-    } catch (error) {
-      const problem = problemOf(error, request.signal, controller.signal);
-      const left = FAILURE_FLOOR_MS - (environment.now() - startedAt);
-      if (problem.problem === 'unreachable' && left > 0) await wait(environment, left, controller.signal);
-      throw problem;
-    } finally {
-      environment.clearTimer(timer);
-      request.signal?.removeEventListener('abort', giveUp);
-    }
+    const timer = environment.setTimer(giveUp, timeoutMs);
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted === true) giveUp();
+    return {
+      signal: controller.signal,
+      async problem(error: unknown): Promise<OutboundError> {
+        const problem = problemOf(error, signal, controller.signal);
+        const left = FAILURE_FLOOR_MS - (environment.now() - startedAt);
+        if (problem.problem === 'unreachable' && left > 0) await wait(environment, left, controller.signal);
+        return problem;
+      },
+      end(): void {
+        environment.clearTimer(timer);
+        signal?.removeEventListener('abort', giveUp);
+      },
+    };
   }
 
   async function follow(
     request: OutboundRequest,
-    rules: OutboundRules,
     signal: AbortSignal,
-  ): Promise<OutboundResponse> {
+  ): Promise<{ readonly response: TransportResponse; readonly url: URL }> {
+    const rules: OutboundRules = { schemes: request.schemes ?? 'any', ports, allowedHosts };
     let url = checkOutboundUrl(request.url, rules);
     let { headers = [], method = 'GET', body } = request;
     for (let redirects = 0; ; redirects += 1) {
@@ -110,7 +172,7 @@ export function createOutbound(
       transport ??= createTransport(guard);
       const response = await (await transport).send({ method, url, headers, body, signal, maxBytes: Infinity });
       const location = REDIRECTS.has(response.status) ? response.header('location') : undefined;
-      if (location === undefined || request.maxRedirects === undefined) return collect(response, url, request.maxBytes);
+      if (location === undefined || request.maxRedirects === undefined) return { response, url };
       response.cancel();
       if (redirects >= request.maxRedirects) throw new OutboundError('redirects', 'The URL redirects too often');
       const next = checkOutboundUrl(URL.canParse(location, url.href) ? new URL(location, url).href : location, rules);
@@ -125,6 +187,7 @@ export function createOutbound(
 
   return {
     fetch,
+    open,
     check: (url, schemes) => void checkOutboundUrl(url, { schemes, ports, allowedHosts }),
     async close() {
       await (await transport)?.close();

@@ -19,7 +19,8 @@ export async function loadGptTokenizer(encoding: GptEncoding): Promise<((text: s
     const options = { disallowedSpecial: new Set<string>() };
     return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, options), 0);
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    // Node says ERR_MODULE_NOT_FOUND, bundlers MODULE_NOT_FOUND.
+    if (String((error as { code?: unknown }).code).endsWith('MODULE_NOT_FOUND')) return undefined;
     throw error;
   }
 }

@@ -48,17 +48,27 @@ export type OutputModality = 'text' | 'image' | 'audio';
  * @typeParam Model - Model ids that complete in the editor; those of the router's providers.
  */
 export interface ChatRequest<Model extends string = string> {
+  /**
+   * The conversation so far, oldest first. At least one message.
+   *
+   * @example `[{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hello' }]`
+   */
   readonly messages: readonly Message[];
   /** `author/slug` with optional variants such as `:nitro`, an alias, or a router model such as `router/auto`. */
   readonly model?: Model | null | undefined;
-  /** Up to three models to fall back to, after `model`. */
+  /**
+   * Up to three models to fall back to, after `model`.
+   *
+   * @example `['openai/gpt-5-mini', 'anthropic/claude-haiku-4.5']`
+   */
   readonly models?: readonly Model[] | null | undefined;
+  /** True for a stream over HTTP. In-process, `router.chat` and `router.stream` decide. Default false. */
   readonly stream?: boolean | null | undefined;
   /** Deprecated and without effect: usage is always sent. */
   readonly stream_options?: { readonly include_usage?: boolean | undefined } | null | undefined;
-  /** 0 to 2. */
+  /** 0 to 2: how random the answer is. Default: the model's. */
   readonly temperature?: number | null | undefined;
-  /** 0 to 1. */
+  /** 0 to 1: share of the likeliest tokens that are drawn from. */
   readonly top_p?: number | null | undefined;
   /** 0 or more; 0 means off, 1 always takes the likeliest token. */
   readonly top_k?: number | null | undefined;
@@ -74,12 +84,15 @@ export interface ChatRequest<Model extends string = string> {
   readonly repetition_penalty?: number | null | undefined;
   /** Token id to bias from -100 to 100. */
   readonly logit_bias?: Readonly<Record<string, number>> | null | undefined;
+  /** True: the answer has the log probability of each token. Default false. */
   readonly logprobs?: boolean | null | undefined;
   /** 0 to 20; needs `logprobs: true`. */
   readonly top_logprobs?: number | null | undefined;
+  /** Longest answer in tokens, reasoning included. Without it, the model's own limit applies. */
   readonly max_completion_tokens?: number | null | undefined;
   /** Deprecated: use `max_completion_tokens`, which wins when both are given. */
   readonly max_tokens?: number | null | undefined;
+  /** Same seed, same answer, as far as the provider can. */
   readonly seed?: number | null | undefined;
   /** At most 4 sequences. */
   readonly stop?: string | readonly string[] | null | undefined;
@@ -87,36 +100,71 @@ export interface ChatRequest<Model extends string = string> {
   readonly user?: string | null | undefined;
   /** At most 256 characters. Requests of one session stick to one provider. */
   readonly session_id?: string | null | undefined;
+  /**
+   * Labels of the request: budgets, rate limits, rules and the ledger can go by them.
+   *
+   * @example `{ team: 'search', environment: 'test' }`
+   */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
+  /** Kinds of content that the answer may have. Default: text. */
   readonly modalities?: readonly OutputModality[] | null | undefined;
   /** Voice and format of audio output. */
   readonly audio?: { readonly voice: string; readonly format: string } | null | undefined;
+  /** False: at most one tool call in a turn. Default: the model decides. */
   readonly parallel_tool_calls?: boolean | null | undefined;
+  /**
+   * Functions that the caller runs, and server tools that the router runs.
+   *
+   * @example `[{ type: 'router:web_search' }]`
+   */
   readonly tools?: readonly Tool[] | null | undefined;
+  /** Whether the model may or must call a tool, and which. Default `auto`. */
   readonly tool_choice?: ToolChoice | null | undefined;
   /** Steps of server tools in this request, 1 to 30. Default 30. */
   readonly max_tool_calls?: number | null | undefined;
+  /** Text, JSON, or JSON of a schema. Endpoints that have it natively are preferred. */
   readonly response_format?: ResponseFormat | null | undefined;
+  /**
+   * How much the model thinks before it answers, and whether that is shown.
+   *
+   * @example `{ effort: 'low', exclude: true }`
+   */
   readonly reasoning?: ReasoningOptions | null | undefined;
   /** Short for `reasoning.effort`; must not differ from it. */
   readonly reasoning_effort?: ReasoningEffort | null | undefined;
   /** Deprecated: `false` means `reasoning.exclude`. */
   readonly include_reasoning?: boolean | null | undefined;
+  /** How long the answer is to be. Preferred, not required. */
   readonly verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+  /** Capacity class: `flex` is cheaper and slower, `priority` dearer and faster. Default `auto`. */
   readonly service_tier?: ServiceTier | null | undefined;
+  /** Text that most of the answer will repeat, for providers that answer faster then. */
   readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null | undefined;
   /** Places one moving cache breakpoint on the last cacheable block. */
   readonly cache_control?: CacheControl | null | undefined;
+  /** Names the prompt cache; also the session where `session_id` is missing. */
   readonly prompt_cache_key?: string | null | undefined;
   readonly prompt_cache_options?:
     | { readonly mode: 'explicit'; readonly ttl?: string | null | undefined }
     | null
     | undefined;
+  /** Options of image output, such as `{ aspect_ratio: '16:9' }`. */
   readonly image_config?: Readonly<Record<string, string | number | readonly unknown[]>> | null | undefined;
+  /** Options of a provider's own web search. */
   readonly web_search_options?: Readonly<Record<string, unknown>> | null | undefined;
   /** `echo_upstream_body` sends each attempt's upstream body as a debug chunk. Streams only. */
   readonly debug?: { readonly echo_upstream_body?: boolean | null | undefined } | null | undefined;
+  /**
+   * Which endpoints may answer, and in which order they are tried.
+   *
+   * @example `{ sort: 'price', ignore: ['azure'], max_price: { completion: 2 } }`
+   */
   readonly provider?: ProviderPreferences | null | undefined;
+  /**
+   * Plugins that take part in this request, by id, each with its options.
+   *
+   * @example `[{ id: 'response-healing' }, { id: 'web', max_results: 3 }]`
+   */
   readonly plugins?: readonly PluginEntry[] | null | undefined;
   /** Name of a stored set of defaults of this router. */
   readonly preset?: string | null | undefined;

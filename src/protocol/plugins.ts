@@ -4,18 +4,7 @@ import { loose } from './accept/object.ts';
 import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
-/**
- * An entry of `plugins`: the id of a plugin of this router and its options for this request.
- * `enabled: false` switches an account's default off (contract: plugin objects; gaps 5).
- */
-export interface PluginEntry {
-  readonly id: string;
-  readonly enabled?: boolean | null | undefined;
-  readonly [option: string]: unknown;
-}
-
-/** Ids that the contract knows; which of them a router has is up to its program. */
-export const CONTRACT_PLUGINS: readonly string[] = [
+const CONTRACT_IDS = [
   'auto-router',
   'auto-beta-router',
   'moderation',
@@ -26,7 +15,25 @@ export const CONTRACT_PLUGINS: readonly string[] = [
   'context-compression',
   'pareto-router',
   'fusion',
-];
+] as const;
+
+/** Ids that the contract knows; which of them a router has is up to its program. */
+export const CONTRACT_PLUGINS: readonly string[] = CONTRACT_IDS;
+
+/** Ids of plugins that come with the router. */
+export type BuiltInPlugin = (typeof CONTRACT_IDS)[number] | 'bodybuilder' | 'guardrails';
+
+/**
+ * An entry of `plugins`: the id of a plugin of this router and its options for this request.
+ * `enabled: false` switches an account's default off (contract: plugin objects; gaps 5).
+ */
+export interface PluginEntry {
+  /** Id of a plugin. Those that come with the router complete in the editor; your own are taken, too. */
+  readonly id: BuiltInPlugin | (string & {});
+  /** `false` switches a default of the account or the router off. Default true. */
+  readonly enabled?: boolean | null | undefined;
+  readonly [option: string]: unknown;
+}
 
 /** Plugins that other fields of a request stand for: the deprecated `transforms`, and `:online` after a model. */
 export const PLUGIN_SHORT_FORMS = { transforms: 'context-compression', online: 'web' } as const;

@@ -38,10 +38,15 @@ export type Percentiles =
 
 /** Highest accepted prices: tokens in USD per million, the rest in USD per unit. Numbers or numeric strings. */
 export interface MaxPrice {
+  /** US dollars per million prompt tokens. */
   readonly prompt?: number | string | null | undefined;
+  /** US dollars per million completion tokens. */
   readonly completion?: number | string | null | undefined;
+  /** US dollars per request. */
   readonly request?: number | string | null | undefined;
+  /** US dollars per image. */
   readonly image?: number | string | null | undefined;
+  /** US dollars per token of audio. */
   readonly audio?: number | string | null | undefined;
 }
 
@@ -50,9 +55,13 @@ export interface MaxPrice {
  * Providers are named by slug (`azure`), by endpoint (`deepinfra/turbo`) or by display name, in any case.
  */
 export interface ProviderPreferences {
-  /** Try these first, in this order. Switches load balancing and sticky sessions off. */
+  /**
+   * Try these first, in this order. Switches load balancing and sticky sessions off.
+   *
+   * @example `['azure', 'deepinfra/turbo']`
+   */
   readonly order?: readonly string[] | null | undefined;
-  /** Use no other provider than these. */
+  /** Use no other provider than these, such as `['openai', 'azure']`. */
   readonly only?: readonly string[] | null | undefined;
   /** Never use these; added to the account's own list. */
   readonly ignore?: readonly string[] | null | undefined;
@@ -74,10 +83,15 @@ export interface ProviderPreferences {
     | { readonly by?: SortKey | null | undefined; readonly partition?: 'model' | 'none' | null | undefined }
     | null
     | undefined;
+  /**
+   * Highest prices. Endpoints without a known price are excluded.
+   *
+   * @example `{ prompt: 1, completion: 2 }` is 1 and 2 US dollars per million tokens
+   */
   readonly max_price?: MaxPrice | null | undefined;
-  /** Tokens per second. Reorders, never rejects. */
+  /** Tokens per second, the median as a number or `{ p90: 40 }`. Reorders, never rejects. */
   readonly preferred_min_throughput?: Percentiles | null | undefined;
-  /** Seconds to the first token. Reorders, never rejects. */
+  /** Seconds to the first token, the median as a number or `{ p90: 2 }`. Reorders, never rejects. */
   readonly preferred_max_latency?: Percentiles | null | undefined;
 }
 

@@ -15,6 +15,7 @@ export const REASONING_EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'mini
 
 /** Reasoning options (contract: `reasoning`; gaps 2.5). `effort` and `max_tokens` exclude each other. */
 export interface ReasoningOptions {
+  /** How hard to think, in words: each provider gets its own form of it. `none` switches reasoning off. */
   readonly effort?: ReasoningEffort | null | undefined;
   /** Budget of reasoning tokens, for providers that count instead of grade. */
   readonly max_tokens?: number | null | undefined;
@@ -22,8 +23,11 @@ export interface ReasoningOptions {
   readonly enabled?: boolean | null | undefined;
   /** Reason, but leave the reasoning out of the answer. Its tokens still count. */
   readonly exclude?: boolean | null | undefined;
+  /** How detailed a summary of the reasoning is, for providers that show summaries only. */
   readonly summary?: 'auto' | 'concise' | 'detailed' | null | undefined;
+  /** Which turns' reasoning the model sees again, for providers that let callers choose. */
   readonly context?: 'auto' | 'all_turns' | 'current_turn' | null | undefined;
+  /** `pro` lets models that can do so work longer on the answer. */
   readonly mode?: 'standard' | 'pro' | null | undefined;
 }
 

@@ -10,6 +10,7 @@ const CONFIG_ERROR = Symbol.for('signalbox.ConfigError');
 export interface RouterErrorOptions {
   /** HTTP status (contract: errors). */
   readonly status: number;
+  /** Kind of the error, such as `rate_limit_exceeded`: what programs branch on. */
   readonly errorType: ErrorType;
   readonly message: string;
   /** Context for the caller: provider, its code, earlier errors and so on. */
@@ -30,6 +31,7 @@ export class RouterError extends Error {
   override readonly name = 'RouterError';
   /** HTTP status that goes with this error. */
   readonly status: number;
+  /** Kind of the error, such as `rate_limit_exceeded`: what programs branch on. */
   readonly errorType: ErrorType;
   readonly metadata: JsonObject;
   readonly availability: Availability | undefined;

@@ -88,7 +88,7 @@ export function tooManyNames({ names }: Pick<ScanLimits, 'names'>): string {
 }
 
 /** The place of the quotation mark that ends a string, or the end of the text. */
-function endOfString(bytes: Uint8Array, start: number): number {
+export function endOfString(bytes: Uint8Array, start: number): number {
   let from = start;
   for (;;) {
     const near = Math.min(from + SHORT_STRING, bytes.length);

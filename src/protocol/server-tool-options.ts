@@ -1,3 +1,4 @@
+import { list } from './accept/list.ts';
 import { optional } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { integer, text } from './accept/scalars.ts';
@@ -38,3 +39,12 @@ export const imageSchema = loose({
  * they are.
  */
 export const parseImageOptions = optionsParser(imageSchema);
+
+/** Schema of `parameters` of `router:mcp`. */
+export const mcpSchema = closed({
+  server: text({ least: 1, most: 64 }),
+  allowed_tools: optional(list(text({ least: 1, most: 128 }), { least: 1, most: 128 })),
+});
+
+/** `parameters` of `router:mcp`: a server that the router has by this name, and which of its tools. */
+export const parseMcpOptions = optionsParser(mcpSchema);

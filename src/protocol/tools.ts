@@ -19,12 +19,25 @@ export interface FunctionTool {
   readonly cache_control?: CacheControl | null | undefined;
 }
 
+/** Types of server tools that come with the router. */
+export type BuiltInServerTool =
+  | 'router:web_search'
+  | 'router:web_fetch'
+  | 'router:datetime'
+  | 'router:fusion'
+  | 'router:advisor'
+  | 'router:subagent'
+  | 'router:image_generation'
+  | 'router:experimental__search_models'
+  | 'router:files';
+
 /**
  * A tool that the router itself runs: `router:web_search`, `router:datetime` and so on, or one of the short forms
  * `web_search…`. Options are under `parameters` (contract: plugins; gaps 2.1).
  */
 export interface ServerTool {
-  readonly type: `router:${string}` | `openrouter:${string}` | `web_search${string}`;
+  /** Those that come with the router complete in the editor. */
+  readonly type: BuiltInServerTool | (`router:${string}` & {}) | `openrouter:${string}` | `web_search${string}`;
   readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
   readonly [option: string]: unknown;
 }

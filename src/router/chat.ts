@@ -1,18 +1,20 @@
+import { ANONYMOUS } from '../core/account.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
+import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
+import { isJsonObject } from '../protocol/json.ts';
 import { parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
 import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
-import { errorOfFault } from '../runtime/chat/router-errors.ts';
+import { CALLER_GONE, errorOfFault, errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
@@ -72,9 +74,23 @@ export class ChatService {
 
   /** The way of a request from outside, up to where only its answer has to be read. */
   #begin(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
-    return andThen(this.#prepared(body, options, streamed), (prepared) =>
-      andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options)),
-    );
+    let request: NormalizedRequest | undefined;
+    const begin = (): MaybePromise<BegunChat> =>
+      andThen(this.#prepared(body, options, streamed), (prepared) => {
+        request = prepared.request;
+        return andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options));
+      });
+    const { ledger, environment } = this.#services;
+    if (ledger === undefined) return begin();
+    const startedAt = environment.now();
+    return orElse(begin, (error) => {
+      const { account = ANONYMOUS, dialect: format, signal } = options;
+      const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
+      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
+      const refused = { operation: 'chat', account, format, body: asked, request } as const;
+      ledger.refused(this.#services.facts, startedAt, refused, told);
+      throw error;
+    });
   }
 
   /** Reads a request: whatever format it is in, it is a chat request from here on. */
@@ -157,10 +173,22 @@ export class ChatService {
 
   /** Answers a call that a plugin or a server tool makes. */
   async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
+    const { ledger, environment, facts } = this.#services;
+    const startedAt = environment.now();
     const own: ChatBody = { chat: body, native: undefined, body };
-    const request = { ...this.#parse(own), stream: false };
-    const prepared = await this.#normalize(own, request, { account: inner.account }, inner);
-    const execution = await execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
+    let request: NormalizedRequest | undefined;
+    let execution: Execution;
+    try {
+      const asked = { ...this.#parse(own), stream: false };
+      const prepared = await this.#normalize(own, asked, { account: inner.account }, inner);
+      ({ request } = prepared);
+      execution = await execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
+    } catch (error) {
+      const { account, parent } = inner;
+      const told = inner.signal.aborted ? CALLER_GONE : errorOfUnknown(error);
+      ledger?.refused(facts, startedAt, { operation: 'chat', account, parent, body, request }, told);
+      throw error;
+    }
     return (await answerWhole(this.#services, execution)).result;
   }
 }

@@ -75,6 +75,12 @@ export function createBatches(
     get spending() {
       return current().spending;
     },
+    get ledger() {
+      return current().ledger;
+    },
+    get facts() {
+      return current().facts;
+    },
     checkAccount: (account) => current().checkAccount(account),
     lineLimits: config.limits,
     openState: async () => config.state.open?.(),

@@ -1,4 +1,6 @@
+import { ANONYMOUS } from '../core/account.ts';
 import { type NormalizedEmbeddingRequest, normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
+import type { RoutePlan } from '../core/selection/route-plan.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { EmbeddingResult } from '../protocol/embedding-result.ts';
 import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
@@ -6,7 +8,7 @@ import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
-import { errorOfFault } from '../runtime/chat/router-errors.ts';
+import { CALLER_GONE, errorOfFault, errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { clientSignal, contextOf } from './caller.ts';
 
@@ -23,11 +25,26 @@ export class EmbeddingService {
 
   /** Answers a request from outside. */
   async embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
-    const parsed = this.#parse(body);
-    const request = await this.#normalize(parsed, options);
-    const admitted = await this.#services.rates.admit(request);
     const { signal } = clientSignal(options.signal);
-    return answerEmbeddings(this.#services, admitted, await planEmbeddings(this.#services, admitted), signal);
+    const { request, plan } = await this.#begin(body, options);
+    return answerEmbeddings(this.#services, request, plan, signal);
+  }
+
+  /** The way of a request from outside, up to where it runs. */
+  async #begin(body: unknown, options: CallOptions): Promise<{ request: NormalizedEmbeddingRequest; plan: RoutePlan }> {
+    const { ledger, environment, facts, rates } = this.#services;
+    const startedAt = environment.now();
+    let normalized: NormalizedEmbeddingRequest | undefined;
+    try {
+      normalized = await this.#normalize(this.#parse(body), options);
+      const request = await rates.admit(normalized);
+      return { request, plan: await planEmbeddings(this.#services, request) };
+    } catch (error) {
+      const { account = ANONYMOUS, signal } = options;
+      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
+      ledger?.refused(facts, startedAt, { operation: 'embeddings', account, body, request: normalized }, told);
+      throw error;
+    }
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */

@@ -5,6 +5,7 @@ import { itemsOf } from './memory-batches/items.ts';
 import { tasksOf } from './memory-batches/tasks.ts';
 import { filesOf } from './memory-batches/files.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
+import { bodyText } from './stored-rows.ts';
 
 /** Options of {@link memoryStorage}. */
 export interface MemoryStorageOptions {
@@ -48,7 +49,7 @@ function draftsOf({ entries, tasks, keys }: Content, now: () => number): Drafts 
     async addItems(account, batchId, items) {
       const entry = entries.find(account, batchId);
       if (entry === undefined || entry.record !== undefined) throw new RangeError(`there is no draft "${batchId}"`);
-      for (const item of items) entry.items.add(item);
+      for (const { body, ...item } of items) entry.items.add({ ...item, body: bodyText(body) });
       entry.touchedAt = now();
       return Promise.resolve();
     },

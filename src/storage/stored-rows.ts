@@ -1,6 +1,6 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchStatus } from '../protocol/batch.ts';
-import type { ItemOutcome, StoredOutcome } from '../contracts/batch-store.ts';
+import type { ItemOutcome, NewItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 
 /**
@@ -10,6 +10,13 @@ import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 export function storable(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
+
+/** A body of a new request as text. */
+export function bodyText(body: NewItem['body']): string {
+  return typeof body === 'string' ? body : DECODER.decode(body);
+}
+
+const DECODER = new TextDecoder();
 
 /** The text that {@link storable} was given. */
 export function restored(column: string): string {

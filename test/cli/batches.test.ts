@@ -119,7 +119,7 @@ describe('signalbox batches', () => {
       return complained.join('\n');
     };
     expect(await complaints(['watch', 'batch_none'])).toContain(
-      'The server answered 404: There is no batch of this id',
+      'The server answered 404: There is no batch of this id; GET /batches lists those of the account',
     );
     const { url } = server;
     const wrong = await complaints(['submit', 'in.jsonl'], { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: 'sk-wrong' });

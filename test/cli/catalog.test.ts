@@ -170,7 +170,7 @@ describe('signalbox catalog refresh', () => {
   });
 
   it.each([
-    [['--source', 'guesses'], 1, '--source must be models.dev or genai-prices, not "guesses"'],
+    [['--source', 'guesses'], 1, '--source must be models.dev, genai-prices or litellm, not "guesses"'],
     [['--url', 'http://a', '--file', 'b'], 1, 'Give --url or --file, not both'],
     [['--source', 'models.dev,genai-prices', '--file', 'b'], 1, 'give one --source'],
     [['--vendors', ' ,'], 1, '--vendors must name at least one'],

@@ -73,7 +73,7 @@ describe('signalbox without arguments', () => {
     using folder = temporaryFolder();
     const { code, printed } = await runIn(folder);
     expect(code).toBe(0);
-    expect(printed.join('\n')).toMatch(/model router.*\n.*"signalbox serve".*"signalbox demo"/);
+    expect(printed.join('\n')).toMatch(/model router.*\n.*"npx signalbox serve".*"npx signalbox demo"/);
     expect(printed.some((line) => /^ {2}demo +\S/.test(line))).toBe(true);
   });
 });

@@ -104,6 +104,6 @@ describe('signalbox', () => {
     using folder = temporaryFolder();
     const { code, complained } = await runIn(folder, 'check', '--ofline');
     expect([code, complained.length]).toEqual([2, 1]);
-    expect(complained[0]).toContain('Try "signalbox check --help".');
+    expect(complained[0]).toContain('Try "npx signalbox check --help".');
   });
 });

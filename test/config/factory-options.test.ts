@@ -38,6 +38,8 @@ import {
   webFetchTool,
   webSearchTool,
 } from 'signalbox';
+import { durableObjectStore } from 'signalbox/durable-objects';
+import { mcpTool } from 'signalbox/mcp';
 import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
 import { redisStore } from 'signalbox/redis';
@@ -86,6 +88,11 @@ describe('options of whatever makes a part of a router', () => {
     ['memoryStore', untyped(memoryStore, { maxEntrys: 1 }), 'memoryStore.maxEntrys … "maxEntries"?'],
     ['localQueue', untyped(localQueue, { polMs: 1 }), 'localQueue.polMs … "pollMs"?'],
     ['redisStore', untyped(redisStore, { uri: 'redis://x' }), 'redisStore.uri … "url"?'],
+    [
+      'durableObjectStore',
+      untyped(durableObjectStore, { namespace: { idFromName: () => 1, get: () => 1 }, nam: 'x' }),
+      'durableObjectStore.nam … "name"?',
+    ],
     ['sqliteStorage', untyped(sqliteStorage, { fil: 'x' }), 'sqliteStorage.fil … "file"?'],
     [
       'postgresStorage',
@@ -109,6 +116,7 @@ describe('options of whatever makes a part of a router', () => {
       () => fromAiSdk(MODEL, { contextLenght: 1 } as never),
       'fromAiSdk.contextLenght … "contextLength"?',
     ],
+    ['mcpTool', untyped(mcpTool, { servers: {}, timoutMs: 1 }), 'mcpTool.timoutMs … "timeoutMs"?'],
     ['web', untyped(web, { engine: [] }), 'web.engine … "engines"?'],
     ['webSearchTool', untyped(webSearchTool, { engine: [] }), 'webSearchTool.engine … "engines"?'],
     ['webFetchTool', untyped(webFetchTool, { maxRedirect: 1 }), 'webFetchTool.maxRedirect … "maxRedirects"?'],

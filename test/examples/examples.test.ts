@@ -56,7 +56,7 @@ describe('the examples', () => {
     const ended = once(server, 'exit');
     try {
       const address = await started(server);
-      expect(await (await fetch(address)).text()).toBe('The router stands under /v1');
+      expect(await (await fetch(address)).text()).toBe('The router is at /v1');
       const response = await fetch(`${address}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-a-caller-in-the-test' },

@@ -228,7 +228,7 @@ describe('GET /models/{author}/{slug}', () => {
     expect(status).toBe(404);
     expect(error).toEqual({
       code: 404,
-      message: 'There is no model "acme/nope" here',
+      message: 'There is no model "acme/nope" here; GET /models lists them',
       metadata: { error_type: 'not_found' },
     });
   });

@@ -157,7 +157,11 @@ describe('an error inside the router', () => {
     const { status, json, text, headers } = await failing((call) => call.answer('Hi'), init);
     expect(status).toBe(500);
     expect(json).toEqual({
-      error: { code: 500, message: 'The router failed to handle this request', metadata: { error_type: 'server' } },
+      error: {
+        code: 500,
+        message: expect.stringMatching(/^The router failed to handle this request; its operator finds/),
+        metadata: { error_type: 'server' },
+      },
       user_id: null,
     });
     expect(text).not.toContain('secret');
@@ -279,7 +283,7 @@ describe('places for requests', () => {
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.error).toMatchObject({
       code: 503,
-      message: 'The router handles 2 requests at a time and has no place free',
+      message: 'The router handles 2 requests at a time and has no place free; try again in a second',
     });
     expect(bodyRead).toBe(false);
     for (const call of provider.calls) call.answer('Hi');

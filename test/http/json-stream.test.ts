@@ -23,7 +23,10 @@ function read(
   const parts: JsonPart[] = [];
   for (let start = 0, turn = 0; start < bytes.byteLength; turn += 1) {
     const size = sizes[turn % sizes.length] ?? 1;
-    parts.push(...stream.write(bytes.subarray(start, start + size)));
+    for (const part of stream.write(bytes.subarray(start, start + size))) {
+      // Bytes are valid until more is read.
+      parts.push(part.type === 'item' && part.member !== undefined ? { ...part, member: part.member.slice() } : part);
+    }
     start += size;
   }
   stream.end();

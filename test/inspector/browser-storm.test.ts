@@ -11,6 +11,12 @@ const SECONDS = STORMS_ARE_FULL ? 60 : 8;
 const PER_SECOND = 10_000 / 60;
 const REQUESTS = Math.floor(SECONDS * PER_SECOND);
 
+/**
+ * Rows that one frame may draw, however many come: eight that ended, as many that leave the list at its end, and twice
+ * twelve that run, those of the update before and those of this one.
+ */
+const MOST_ROWS_OF_A_FRAME = 8 + 8 + 2 * 12;
+
 const MOST_BYTES = 100_000_000;
 const MOST_DELAY_MS = 100;
 /** Share of the interactions that must be as quick as that. */
@@ -51,6 +57,20 @@ describe('10,000 requests in a minute', () => {
         new PerformanceObserver((list) => {
           for (const { interactionId, duration } of list.getEntries()) if (interactionId) delays.push(duration);
         }).observe({ type: 'event', durationThreshold: 16 })`);
+      // Rows of the list that were drawn in each frame: made, moved, removed or changed.
+      await page.evaluate(`window.drawn = [];
+        let rows = new Set();
+        new MutationObserver((changes) => {
+          for (const { target, addedNodes, removedNodes } of changes) {
+            for (const node of [target, ...addedNodes, ...removedNodes]) {
+              const row = (node.nodeType === 1 ? node : node.parentElement)?.closest('tbody tr');
+              if (row) rows.add(row);
+            }
+          }
+        }).observe(document.querySelector('table.live tbody'),
+          { childList: true, subtree: true, characterData: true, attributes: true });
+        const frame = () => { drawn.push(rows.size); rows = new Set(); requestAnimationFrame(frame); };
+        requestAnimationFrame(frame);`);
 
       const under: Promise<unknown>[] = [];
       const began = performance.now();
@@ -71,6 +91,13 @@ describe('10,000 requests in a minute', () => {
       const seconds = (performance.now() - began) / 1_000;
       expect(seconds).toBeLessThan(SECONDS * 1.5);
 
+      const drawn = (await page.evaluate<number[]>('window.drawn')).sort((left, right) => left - right);
+      const most = drawn.at(-1) ?? 0;
+      console.info(
+        `${drawn.length} frames: ${drawn.filter((count) => count > 0).length} drew rows, ${most} rows at most`,
+      );
+      expect(drawn.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(REQUESTS / 100);
+      expect(most).toBeLessThanOrEqual(MOST_ROWS_OF_A_FRAME);
       const delays = await delaysOf(page);
       console.info(
         `${REQUESTS} requests in ${seconds.toFixed(0)} s: the page took ${(bytes / 1e6).toFixed(0)} MB at most; of ${delays.length} interactions that took ` +

@@ -20,13 +20,13 @@ interface Watcher {
   close(): Promise<unknown>;
 }
 
-function scene(firstTokenMs = 0): Scene {
+function scene(firstTokenMs = 0, tokensPerSecond = 0): Scene {
   const environment = fakeEnvironment();
   const models = { 'acme/one': { price: { prompt: 1, completion: 2 } } };
   const router: Router = createRouter({
     environment,
     providers: [
-      simulated({ slug: 'acme', models, environment, firstTokenMs, tokensPerSecond: 0, answer: () => 'Yes.' }),
+      simulated({ slug: 'acme', models, environment, firstTokenMs, tokensPerSecond, answer: () => 'Yes, and so on and on and on. '.repeat(5) }),
       simulated({
         slug: 'bad',
         models: { 'bad/one': {} },
@@ -101,6 +101,45 @@ describe('the live stream', () => {
     });
     expect(update?.ended[0]?.cost_nano_usd).toBeGreaterThan(0);
     expect(JSON.stringify(update)).not.toMatch(/secret|private/);
+    await page.close();
+  });
+
+  it('shows what a request under way is doing: planned, waiting for its first token, streaming, tried again', async () => {
+    const { router, watch, environment } = scene(1_000, 10);
+    const page = await watch();
+    await page.next();
+    const attempts = async () => {
+      const next = page.next();
+      await environment.advance(300);
+      return (await next)?.update.running[0]?.attempts;
+    };
+    const stream = router.stream({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] });
+    const read = (async () => {
+      for await (const _ of stream) continue;
+    })();
+    expect(await attempts()).toMatchObject([{ start_ms: expect.any(Number) }]);
+    expect((await attempts())?.[0]?.first_token_ms).toBeUndefined();
+    await environment.advance(600);
+    const streaming = await attempts();
+    expect(streaming?.[0]?.first_token_ms).toBeGreaterThanOrEqual(1_000);
+    expect(streaming?.[0]?.end_ms).toBeUndefined();
+    await environment.advance(20_000);
+    await read;
+    await page.close();
+  });
+
+  it('shows a request that was refused before it began', async () => {
+    const { router, watch, environment } = scene();
+    const page = await watch();
+    await page.next();
+    await router.chat({ model: 'acme/none' as 'acme/one', messages: [{ role: 'user', content: 'Hi' }] }).catch(() => {});
+    const next = page.next();
+    await environment.advance(300);
+    const update = (await next)?.update;
+    expect(update?.ended).toMatchObject([{ requested: 'acme/none', status: 400, attempts: [], cost_nano_usd: 0 }]);
+    expect(update?.totals).toMatchObject({ requests: 1, failed: 1 });
+    const record = await router.ledger?.one(update?.ended[0]?.id ?? '');
+    expect(record).toMatchObject({ refused: true, requested: 'acme/none' });
     await page.close();
   });
 

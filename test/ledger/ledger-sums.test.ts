@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { createRouter, type LedgerContent, type Router, type WarningEvent } from 'signalbox';
+import {
+  type ChatRequest,
+  createRouter,
+  definePlugin,
+  type LedgerContent,
+  memoryStorage,
+  type Router,
+  simulated,
+  type WarningEvent,
+} from 'signalbox';
 import { fakeEnvironment, simulateTraffic } from 'signalbox/testing';
 import type { BudgetClaim } from '../../src/contracts/budget-keeper.ts';
 import { seededRandom } from '../../src/platform/seeded-random.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';
 import { ask, instant } from '../support/simulated.ts';
+import { call, echoTool, turns } from '../support/tools.ts';
 
 /** A keeper that grants everything and adds up what was spent. */
 function addingKeeper() {
@@ -70,6 +80,118 @@ describe('the sums of a ledger', () => {
       const costs = (await router?.ledger?.costs({ by: 'endpoint' })) ?? [];
       expect(costs.reduce((sum, { cost_nano_usd: cost }) => sum + BigInt(cost), 0n)).toBe(kept);
     },
+  );
+});
+
+describe('the sums of a ledger, with everything that costs', () => {
+  it.each([1, 2, 3, 4])(
+    'are those of the events and of the budgets: plugins, tools, calls within, batches, failures, disconnects: %i',
+    async (seed) => {
+      const chance = seededRandom(seed);
+      const keeper = addingKeeper();
+      const environment = fakeEnvironment();
+      let told = 0n;
+      const kinds = new Set<string>();
+      const noted = (kind: string, nanoUsd = 0): void => {
+        told += BigInt(nanoUsd);
+        if (nanoUsd > 0) kinds.add(kind);
+      };
+      const search = echoTool('router:echo', {
+        execute: ({ text }) => {
+          if (chance() < 0.2) throw new Error('broken');
+          return { result: `echo of ${String(text)}`, used: { cost: 0.005 * Math.ceil(3 * chance()) } };
+        },
+      });
+      const advisor = definePlugin<object>({
+        id: 'advisor',
+        whenItThrows: 'skip',
+        parseOptions: (options) => ({ ok: true, options }),
+        async onRequest(_request, _options, context) {
+          context.used({ cost: 0.001 });
+          if (context.depth === 0 && chance() < 0.5) {
+            await context.call({ model: 'acme/two', messages: [{ role: 'user', content: 'Advice?' }] });
+          }
+          if (chance() < 0.2) throw new Error('broken');
+          return { type: 'continue' };
+        },
+      });
+      const models = { 'acme/one': { price: { prompt: 1, completion: 2 } }, 'acme/two': { price: { prompt: 3, completion: 9 } } };
+      const script = turns({ toolCalls: [call('echo', { text: 'a' })] }, 'And so it is.');
+      const router = createRouter({
+        environment,
+        providers: ['a', 'b'].map((slug) =>
+          simulated({ slug, models, environment, failureRate: 0.15, seed, answer: script.script, firstTokenMs: 20, tokensPerSecond: 500 }),
+        ),
+        catalog: [],
+        budgets: { default: { limitUsd: 1e6 }, keeper },
+        ledger: { keep: 10_000 },
+        plugins: [advisor],
+        serverTools: [search],
+        batches: { storage: memoryStorage({ now: environment.wallClock }) },
+        on: {
+          attempt: ({ costNanoUsd }) => noted('attempt', costNanoUsd),
+          plugin: ({ serviceNanoUsd }) => noted('plugin', serviceNanoUsd),
+          tool: ({ serviceNanoUsd }) => noted('tool', serviceNanoUsd),
+          warning: () => {},
+        },
+      });
+      const request = (): ChatRequest<'acme/one' | 'acme/two'> => ({
+        model: chance() < 0.5 ? 'acme/one' : 'acme/two',
+        messages: [{ role: 'user', content: 'Hello '.repeat(1 + Math.floor(20 * chance())) }],
+        ...(chance() < 0.5 ? { plugins: [{ id: 'advisor' }] } : {}),
+        ...(chance() < 0.5 ? { tools: [{ type: 'router:echo' }] } : {}),
+      });
+      const one = async (): Promise<void> => {
+        const controller = new AbortController();
+        if (chance() < 0.3) environment.setTimer(() => controller.abort(), 100 * chance());
+        try {
+          if (chance() < 0.5) return void (await router.chat(request(), { signal: controller.signal }));
+          for await (const _ of router.stream(request(), { signal: controller.signal })) if (chance() < 0.05) return;
+        } catch {
+          // Some fail, some are left.
+        }
+      };
+      let left = 120;
+      const lane = async (): Promise<void> => {
+        while (left > 0) {
+          left -= 1;
+          await one();
+        }
+      };
+      const { id } = await router.batches.create({
+        endpoint: '/v1/chat/completions',
+        model: 'acme/one',
+        requests: Array.from({ length: 20 }, (_, index) => ({
+          custom_id: `r${index}`,
+          body: { messages: [{ role: 'user', content: 'Hi' }] },
+        })),
+      });
+      await router.batches.start();
+      let done = false;
+      const all = Promise.all([lane(), lane(), lane()]).then(() => (done = true));
+      for (let turn = 0; turn < 5_000; turn += 1) {
+        await environment.advance(50);
+        if (done && (await router.batches.retrieve(id)).finalized_at !== null) break;
+      }
+      await all;
+      await router.batches.stop({ graceMs: 0 });
+      for (let turn = 0; turn < 10; turn += 1) await environment.advance(1_000);
+      const { records = [] } = (await router.ledger?.read({ limit: 10_000 })) ?? {};
+      const kept = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd), 0n);
+      expect([...kinds].toSorted()).toEqual(['attempt', 'plugin', 'tool']);
+      expect(records.filter(({ batch }) => batch === true).length).toBeGreaterThanOrEqual(20);
+      expect(records.some(({ parent }) => parent !== undefined)).toBe(true);
+      expect(records.some(({ status }) => status === 499)).toBe(true);
+      expect(records.some(({ attempts }) => attempts.some(({ outcome }) => outcome === 'aborted'))).toBe(true);
+      expect(records.some(({ attempts }) => attempts.length > 1)).toBe(true);
+      expect([kept, told]).toEqual([keeper.spent.nanoUsd, keeper.spent.nanoUsd]);
+      for (const by of ['endpoint', 'model', 'account', 'day'] as const) {
+        const costs = (await router.ledger?.costs({ by })) ?? [];
+        expect(costs.reduce((sum, { cost_nano_usd: cost }) => sum + BigInt(cost), 0n)).toBe(kept);
+      }
+      await router.close();
+    },
+    60_000,
   );
 });
 

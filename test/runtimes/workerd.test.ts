@@ -3,14 +3,22 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startUpstream, streamEvents, type Upstream } from '../support/upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A Worker as its user would write it: the router is made at the top of the module, where nothing random may run. */
-const WORKER = `
-  import { createRouter } from 'signalbox';
+const workerWith = (baseURL: string): string => `
+  import { createRouter, openaiCompatible, simulated } from 'signalbox';
   import { fetchRouter } from 'signalbox/fetch';
-  const handler = fetchRouter(createRouter({ allowAnonymous: true }), { basePath: '/v1' });
+  const upstream = openaiCompatible({
+    slug: 'upstream',
+    baseURL: '${baseURL}',
+    apiKey: 'sk-1',
+    models: { 'upstream/one': { price: { prompt: 1, completion: 2 } } },
+  });
+  const router = createRouter({ providers: [simulated(), upstream], allowAnonymous: true });
+  const handler = fetchRouter(router, { basePath: '/v1' });
   export default { fetch: (request) => handler(request) };
 `;
 
@@ -18,10 +26,12 @@ const ASKED = { model: 'simulated/small', messages: [{ role: 'user', content: 'H
 
 describe('a Cloudflare Worker', () => {
   let worker: Miniflare;
+  let upstream: Upstream;
 
   beforeAll(async () => {
+    upstream = await startUpstream();
     const { outputFiles } = await build({
-      stdin: { contents: WORKER, resolveDir: root },
+      stdin: { contents: workerWith(upstream.baseURL), resolveDir: root },
       bundle: true,
       write: false,
       format: 'esm',
@@ -41,7 +51,10 @@ describe('a Cloudflare Worker', () => {
     await worker.ready;
   }, 60_000);
 
-  afterAll(() => worker.dispose());
+  afterAll(async () => {
+    await worker.dispose();
+    await upstream[Symbol.asyncDispose]();
+  });
 
   const ask = (body: object, signal?: AbortSignal) =>
     worker.dispatchFetch('http://worker.example/v1/chat/completions', {
@@ -65,6 +78,35 @@ describe('a Cloudflare Worker', () => {
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     expect(text).toContain('"chat.completion.chunk"');
     expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  });
+
+  const FROM_UPSTREAM = { ...ASKED, model: 'upstream/one' };
+
+  it("asks a provider with the runtime's own fetch", async () => {
+    const response = await ask(FROM_UPSTREAM);
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      { choices: [{ message: { content: 'Hello there' } }], provider: 'upstream' },
+    ]);
+    const stream = await ask({ ...FROM_UPSTREAM, stream: true });
+    const text = await stream.text();
+    expect(text).toContain('"content":"Hello "');
+    expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  });
+
+  it('ends the call upstream when the client disconnects', async () => {
+    let closed: (() => void) | undefined;
+    const ended = new Promise<void>((resolve) => (closed = resolve));
+    upstream.handler = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const event of streamEvents('Hello there').slice(0, 2)) response.write(event);
+      response.on('close', () => closed?.());
+    };
+    const abort = new AbortController();
+    const stream = await ask({ ...FROM_UPSTREAM, stream: true }, abort.signal);
+    await stream.body?.getReader().read();
+    abort.abort();
+    await ended;
   });
 
   it('says what is wrong with a request', async () => {

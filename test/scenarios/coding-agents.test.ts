@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { anthropic, createRouter, google, openaiCompatible, type Provider } from 'signalbox';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { anthropic, createRouter, fromAiSdk, google, openaiCompatible, type Provider } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import {
   agentUpstream,
@@ -36,6 +39,7 @@ interface Wire {
   problems?(body: Json): readonly string[];
   /** What comes back to the provider of what the model thought; undefined where the wire has nothing for it. */
   readonly thoughtBack: string | undefined;
+
   /** Ids of calls, and of the calls that are answered. */
   idsOf(body: Json): { readonly calls: readonly string[]; readonly results: readonly string[] };
 }
@@ -100,6 +104,28 @@ const WIRES: Readonly<Record<string, Wire>> = {
       return { calls: ids('_call'), results: ids('_call_output') };
     },
   },
+};
+
+type AiModel = Parameters<typeof fromAiSdk>[0] & { readonly specificationVersion: string };
+
+/** The same wires, spoken by packages of the AI SDK. */
+function throughAiSdk(name: string, modelOf: (upstream: Upstream) => AiModel): Record<string, Wire> {
+  const wire = WIRES[name];
+  if (wire === undefined) throw new Error(`no wire ${name}`);
+  const make = (upstream: Upstream): Provider => fromAiSdk({ slug: 'up', models: { 'acme/one': modelOf(upstream) } });
+  // What its packages write by themselves is not ours: fields of Messages, and messages of Google's one by one.
+  const problems = (body: Json): readonly string[] =>
+    name === 'Messages' ? [] : (wire.problems?.(body) ?? []).filter((problem) => problem !== 'must alternate');
+  return { [`the AI SDK on ${name}`]: { ...wire, problems, make } };
+}
+
+const ALL_WIRES: Readonly<Record<string, Wire>> = {
+  ...WIRES,
+  ...throughAiSdk('Messages', ({ baseURL }) => createAnthropic({ baseURL, apiKey: 'k' })('claude-one')),
+  ...throughAiSdk('generateContent', ({ baseURL }) =>
+    createGoogleGenerativeAI({ baseURL: baseURL.replace('/v1', '/v1beta'), apiKey: 'k' })('gemini-3-pro'),
+  ),
+  ...throughAiSdk('chat completions', ({ baseURL }) => createOpenAICompatible({ name: 'up', baseURL })('one')),
 };
 
 interface Scene extends AsyncDisposable {
@@ -186,7 +212,7 @@ function blocksOf(events: readonly Json[]): readonly Json[] {
 }
 
 const ENDS = ['node', 'fetch on Hono'];
-const cases = ENDS.flatMap((mount) => Object.entries(WIRES).map(([name, wire]) => ({ mount, name, wire })));
+const cases = ENDS.flatMap((mount) => Object.entries(ALL_WIRES).map(([name, wire]) => ({ mount, name, wire })));
 
 describe('Claude Code', () => {
   const { headers, title = {}, main, results } = recorded('claude-code');
@@ -294,13 +320,14 @@ describe('Codex', () => {
     const types = first.map(({ type }) => String(type));
     expect(types[0]).toBe('response.created');
     expect(types.at(-1)).toBe('response.completed');
-    // Each item is told of twice, in the same order and place.
-    for (const ending of ['added', 'done']) {
-      const places = first
+    // Each item is told of twice, in the same place. Calls that are side by side may end after what began behind them.
+    const placesOf = (ending: string) =>
+      first
         .filter(({ type }) => type === `response.output_item.${ending}`)
-        .map((event) => event['output_index']);
-      expect(places).toEqual(places.map((_, at) => at));
-    }
+        .map((event) => Number(event['output_index']));
+    const added = placesOf('added');
+    expect(added).toEqual(added.map((_, at) => at));
+    expect(placesOf('done').toSorted((left, right) => left - right)).toEqual(added);
     expect(first.at(-1)).toMatchObject({
       response: {
         id: expect.stringMatching(/^resp_/) as string,

@@ -1,8 +1,8 @@
 import OpenAI, { APIError } from 'openai';
-import { createRouter, defaultPlugins, guardrails, openaiCompatible } from 'signalbox';
+import { createRouter, defaultPlugins, type Guardrail, guardrails, openaiCompatible } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { MOUNTS } from '../support/mounts.ts';
-import { type Upstream, answerWith, startUpstream } from '../support/upstream.ts';
+import { type Upstream, answerWith, chunkEvent, startUpstream } from '../support/upstream.ts';
 
 const CARD = '4111-1111-1111-1111';
 
@@ -121,3 +121,59 @@ describe('guardrails over HTTP', () => {
     expect(sent.replaceAll('-', '')).not.toContain(CARD.replaceAll('-', ''));
   });
 });
+
+describe('a guardrail for answers, over HTTP', () => {
+  const [mount] = Object.values(MOUNTS);
+  if (mount === undefined) throw new Error('no mount');
+  const SECRET = 'project falcon';
+  const block: Guardrail = {
+    id: 'secret',
+    type: 'content',
+    label: 'Secrets',
+    patterns: [SECRET],
+    action: 'block',
+    on: 'response',
+  };
+
+  it.each([0, 1, 150, 186, 199, 200, 201, 450])(
+    'ends the stream with an error chunk before any of a hit after %i characters, however it is cut',
+    async (before) => {
+      const start = 'All is quiet. '.repeat(50).slice(0, before);
+      for (const size of [1, 5, 64, 1_000]) {
+        const text = `${start} ${SECRET} ${'and more. '.repeat(40)}`;
+        await using upstream = await startUpstream((_request, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          for (let at = 0; at < text.length; at += size) {
+            response.write(chunkEvent({ content: text.slice(at, at + size) }));
+          }
+          response.end(`${chunkEvent({}, 'stop')}data: [DONE]\n\n`);
+        });
+        const router = createRouter({
+          providers: [openaiCompatible({ slug: 'up', baseURL: upstream.baseURL, models: { 'acme/one': {} } })],
+          plugins: [guardrails({ rules: [block] })],
+          allowAnonymous: true,
+          on: { warning: () => {} },
+        });
+        await using mounted = await mount(router);
+        const response = await fetch(`${mounted.baseURL}/chat/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'acme/one', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
+        });
+        const wire = await response.text();
+        const frames = [...wire.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Frame);
+        const shown = frames.map(({ choices }) => choices?.[0]?.delta?.content ?? '').join('');
+        expect(`${start} `.startsWith(shown)).toBe(true);
+        // Nothing was sent yet where the hit comes with the beginning: then it is an ordinary error.
+        const failed = response.status === 200 ? frames.at(-1) : (JSON.parse(wire) as Frame);
+        expect(failed).toMatchObject({ error: { code: 403, metadata: { patterns: ['Secrets'] } } });
+        await router.close();
+      }
+    },
+  );
+});
+
+interface Frame {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+  readonly error?: object;
+}

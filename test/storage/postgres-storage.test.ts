@@ -2,8 +2,10 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
+import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
 import { batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
 import type { BatchStoreHarness } from '../../src/testing/batch-store-checks/check.ts';
+import { draftChecks } from '../../src/testing/batch-store-checks/draft-checks.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;
@@ -21,7 +23,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-async function open(pool: Pool): Promise<BatchStore> {
+async function open(pool: PostgresPool): Promise<BatchStore> {
   const storage = postgresStorage({ pool });
   await storage.open();
   return storage;
@@ -43,6 +45,25 @@ const harness: BatchStoreHarness = {
     }),
 };
 
+/** A pool that is like that of `pg`, but whose connections take statements with values only. */
+function plainPool(pool: Pool): PostgresPool {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return { query: (text, values) => client.query(text, values), release: (destroy) => client.release(destroy) };
+    },
+  };
+}
+
 describe('batches in PostgreSQL', () => {
   it.each(batchStoreChecksFor(harness))('$name', ({ run }) => run(harness));
+});
+
+describe('batches over connections that cannot copy', () => {
+  const plain: BatchStoreHarness = {
+    ...harness,
+    create: async () => (await harness.create()) && open(plainPool(pools[0])),
+  };
+
+  it.each(draftChecks.filter(({ needsSharing }) => !needsSharing))('$name', ({ run }) => run(plain));
 });

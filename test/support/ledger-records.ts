@@ -17,7 +17,6 @@ export function ledgerRecord(parts: RecordParts): LedgerRecord {
     duration_ms: 12.5,
     account: 'ada',
     format: 'chat',
-    operation: 'chat',
     stream: false,
     requested: 'acme/one',
     strategy: 'direct',

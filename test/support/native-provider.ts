@@ -2,6 +2,7 @@ import type {
   NativeBatches,
   NativeItem,
   NativeJob,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeState,
@@ -19,6 +20,10 @@ export interface NativeScript {
   readonly priceFactor?: number | undefined;
   /** What a search for a lost batch comes to, search after search; the last one for ever. Default: it cannot search. */
   readonly found?: readonly ('lost-job' | 'nothing' | FailureKind)[];
+  /** Most requests that it takes at a time; it finds what it has by its key. */
+  readonly most?: number;
+  /** Why it does not take some requests, if it does not. */
+  readonly refuses?: (items: readonly NativeItem[]) => FailureKind | undefined;
   /** What a submission waits for. */
   readonly submitting?: () => Promise<void>;
   /** Times that the results break off before the last one. */
@@ -47,7 +52,7 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
   const cancelled: unknown[] = [];
   const removed: unknown[] = [];
   const counts = { polls: 0, tries: 0, searches: 0, reads: 0 };
-  const { found, priceFactor } = script;
+  const { found, priceFactor, most } = script;
   const refused = <Value>(kind: FailureKind): NativeReply<Value> => ({
     ok: false,
     failure: failure(kind, `no: ${kind}`),
@@ -62,14 +67,24 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
     return refused(result as FailureKind);
   }
 
+  function findByKey({ key, known = [] }: NativeLookup): NativeReply<NativeJob | undefined> {
+    counts.searches += 1;
+    const place = submissions.findIndex((one) => one.key === key);
+    const id = `job-${place + 1}`;
+    if (known.some((job) => job['id'] === id)) throw new Error('a part is known and looked for');
+    return { ok: true, value: place < 0 ? undefined : { job: { id } } };
+  }
+
   const batches: NativeBatches = {
     accepts: script.accepts ?? (() => true),
     priceFactor,
     ...(found === undefined ? {} : { find: () => Promise.resolve(search(found)) }),
+    ...(most === undefined ? {} : { find: (lookup) => Promise.resolve(findByKey(lookup)) }),
     async submit(submission) {
       const read: NativeItem[] = [];
       for await (const item of submission.items()) read.push(item);
-      const refusal = script.refusals?.[counts.tries];
+      const refusal =
+        read.length > (most ?? Infinity) ? 'too_large' : (script.refusals?.[counts.tries] ?? script.refuses?.(read));
       counts.tries += 1;
       if (refusal !== undefined) return refused(refusal);
       await script.submitting?.();
@@ -83,9 +98,10 @@ export function nativeProvider(slug: string, script: NativeScript = {}): NativeP
       if (state === undefined || typeof state === 'string') return Promise.resolve(refused(state ?? 'server'));
       return Promise.resolve({ ok: true, value: state });
     },
-    async *results() {
+    async *results({ job }) {
       await Promise.resolve();
-      const items = submissions.at(-1)?.read ?? LOST_ITEMS;
+      const submission = submissions.find((_, place) => job['id'] === `job-${place + 1}`) ?? submissions.at(-1);
+      const items = submission?.read ?? LOST_ITEMS;
       const results =
         script.results?.(items) ??
         items.toReversed().map(({ id }) => ({ id, type: 'answered', body: `native ${id}` }) as const);

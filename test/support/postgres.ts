@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -8,8 +8,14 @@ import { findPostgres } from './servers.ts';
 /** A PostgreSQL of the test's own, in a temporary folder. */
 export interface Postgres extends AsyncDisposable {
   readonly connectionString: string;
+  /** User that the server runs as, where that is another one than that of the test. */
+  readonly owner: { readonly uid?: number; readonly gid?: number };
   /** Stops the server as a crash would, and starts it again. */
   crash(): Promise<void>;
+  /** Stops every process of the server where it is, until {@link thaw}. */
+  freeze(): void;
+  /** Lets the server go on. */
+  thaw(): void;
 }
 
 const USER = 'signalbox';
@@ -36,10 +42,16 @@ export async function startPostgres(): Promise<Postgres> {
       }),
     );
   let server = await start();
+  const signal = (name: NodeJS.Signals): void => {
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) if (pid !== undefined) kill(pid, name);
+  };
   const killAtExit = (): unknown => server.kill('SIGQUIT');
   process.on('exit', killAtExit);
   return {
     connectionString: `postgres://${USER}@localhost/postgres?host=${encodeURIComponent(folder)}`,
+    owner,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     async crash() {
       await ended(server);
       server = await start();
@@ -50,6 +62,33 @@ export async function startPostgres(): Promise<Postgres> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Processes that a process has started and that are still there. */
+function childrenOf(parent: number | undefined): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)
+    .map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    // The name of the program, which may hold anything, ends with the last bracket.
+    const [, ppid] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return Number(ppid);
+  } catch {
+    return undefined;
+  }
+}
+
+function kill(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 function otherUser(): { readonly uid?: number; readonly gid?: number } {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const DEBIAN = '/usr/lib/postgresql';
 
@@ -32,6 +33,13 @@ export function findBrowser(): string | undefined {
   return folder.find((program) => existsSync(program));
 }
 
+/** The program of Deno: the one of this project's packages, or one of the machine; undefined where there is neither. */
+export function findDeno(): string | undefined {
+  const own = fileURLToPath(new URL('../../node_modules/.bin', import.meta.url));
+  const folder = [own, ...searchPath()].find((one) => existsSync(join(one, 'deno')));
+  return folder === undefined ? undefined : join(folder, 'deno');
+}
+
 function searchPath(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
@@ -44,5 +52,6 @@ export const SERVERS = [
   { name: 'PostgreSQL', tests: 'postgres-', starts: 'startPostgres(', find: findPostgres },
   { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
   { name: 'nginx', tests: 'nginx-', starts: 'startNginx(', find: findNginx },
+  { name: 'Deno', tests: 'deno-', starts: 'findDeno(', find: findDeno },
   { name: 'a browser (Chromium)', tests: 'browser-', starts: 'startBrowser(', find: findBrowser },
 ] as const;

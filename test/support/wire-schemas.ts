@@ -24,7 +24,7 @@ import { responseFormatSchema, stopConditionsSchema } from '../../src/protocol/r
 import { schemaOfItem } from '../../src/protocol/responses/input-item.ts';
 import { responsesRequestSchema } from '../../src/protocol/responses/responses-request.ts';
 import { schemaOfChoice, schemaOfTool } from '../../src/protocol/responses/tool.ts';
-import { datetimeSchema, imageSchema, searchModelsSchema } from '../../src/protocol/server-tool-options.ts';
+import { datetimeSchema, imageSchema, mcpSchema, searchModelsSchema } from '../../src/protocol/server-tool-options.ts';
 import { toolChoiceSchema, toolSchema } from '../../src/protocol/tools.ts';
 
 /** Every schema of what callers, plugins and configurations send. */
@@ -68,6 +68,7 @@ export const WIRE_SCHEMAS: Readonly<Record<string, AnySchema>> = {
   image: imageSchema,
   datetime: datetimeSchema,
   'search models': searchModelsSchema,
+  mcp: mcpSchema,
   'change of a plugin': changeSchema,
   'choices of a plugin': choicesSchema,
   'catalog lock': lockSchema,

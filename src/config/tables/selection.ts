@@ -36,8 +36,8 @@ export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
-  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
-  sharpness: option.amount({ default: 12 }),
+  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 24. */
+  sharpness: option.amount({ default: 24 }),
   /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
   healthWeight: option.amount({ default: 4 }),
   /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
@@ -75,7 +75,9 @@ export const PACER = {
   refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
-  /** Share of the rate up to which requests are sent whose prompt is not in the endpoint's cache. Default 0.75. */
+  /** Seconds' worth of the rate that may be sent at once, after a while in which less was sent. Default 2. */
+  burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
+  /** Share of that which requests may take whose prompt is not in the endpoint's cache. Default 0.75. */
   coldShare: option.share({ default: 0.75 }),
   /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 1,600. */
   maxWaitMs: option.ms({ default: 1_600 }),

@@ -1,4 +1,5 @@
 import type { BatchStatus } from '../../protocol/batch.ts';
+import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { BatchFault } from './batch-files.ts';
@@ -17,6 +18,8 @@ export type BatchEvent =
       readonly provider: string;
       readonly expiresAt?: number | undefined;
       readonly upstream?: JsonObject | undefined;
+      /** What is known of it so far, where more becomes known: parts of a batch are handed over one by one. */
+      readonly replaces?: JsonObject | undefined;
     }
   /** Its requests are run one by one, by whoever has time. */
   | { readonly type: 'shared' }
@@ -126,7 +129,8 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
 
 /** A batch is at a provider once: of two processes that handed it over, the first one to say so has done it. */
 function isSecondJob({ upstream }: BatchRecord, event: BatchEvent): boolean {
-  return upstream !== undefined && event.type === 'assigned' && event.upstream !== undefined;
+  if (event.type !== 'assigned' || event.upstream === undefined || upstream === undefined) return false;
+  return event.replaces === undefined || canonical(event.replaces) !== canonical(upstream);
 }
 
 function isSharedTwice({ shared }: BatchRecord, { type }: BatchEvent): boolean {

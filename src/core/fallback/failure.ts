@@ -62,6 +62,10 @@ export interface AttemptFailure {
   readonly raw?: string | undefined;
 }
 
+/** What a caller hears whose request used up all of its time. */
+export const TOOK_TOO_LONG =
+  'The request took longer than the router gives it; ask for a shorter answer, or raise timeouts.totalMs';
+
 /** Builds a failure. */
 export function failure(
   kind: FailureKind,

@@ -7,6 +7,7 @@ import {
   failedAttempts,
   FAILURE_RULES,
   type FailureRule,
+  TOOK_TOO_LONG,
 } from './failure.ts';
 import type { Admission } from './health.ts';
 import type { Move } from './next-move.ts';
@@ -50,11 +51,11 @@ export function finalError(
     previous: failures.slice(0, -1),
     ...(lasting ? { retryable: false } : {}),
   };
-  if (last === undefined) return { ...base, ...ruled('deadline'), message: 'The request took longer than it may' };
+  if (last === undefined) return { ...base, ...ruled('deadline'), message: TOOK_TOO_LONG };
   const { failure } = last.outcome;
   if (failure.kind === 'deadline' || failure.kind === 'aborted' || reason === 'deadline') {
     const kind = failure.kind === 'aborted' ? 'aborted' : 'deadline';
-    return { ...base, ...ruled(kind), message: 'The request took longer than it may' };
+    return { ...base, ...ruled(kind), message: TOOK_TOO_LONG };
   }
   if (!options.allowFallbacks && failure.status !== undefined && RELAYED.has(failure.status)) {
     return {
@@ -118,8 +119,8 @@ export function coolingError(
     status: limited ? 429 : 503,
     errorType: limited ? 'rate_limit_exceeded' : 'provider_overloaded',
     message: limited
-      ? `Every provider of ${plan.requested} is rate limited right now`
-      : `Every provider of ${plan.requested} is failing right now`,
+      ? `Every provider of ${plan.requested} is rate limited right now; retry after the time in Retry-After, or add a provider`
+      : `Every provider of ${plan.requested} is failing right now; retry after the time in Retry-After, or add a provider`,
     retryAfterMs,
     previous: [],
     availability: {

@@ -1,8 +1,12 @@
-import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { Attempt } from '../fallback/failure.ts';
 import type { NormalizedRequest, RoutedRequest } from '../normalize/normalized-request.ts';
+import { normalizePreferences } from '../normalize/preset.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import { shortened } from '../../protocol/fault.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { Account } from '../account.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
 import type { DecisionContext } from './write-decision.ts';
 import type { Usage } from '../../protocol/chunk.ts';
@@ -23,13 +27,12 @@ export type DraftedRequest = Pick<
   | 'account'
   | 'metadata'
   | 'format'
+  | 'applied'
 > & {
   readonly parent: string | undefined;
   readonly mirror: string | undefined;
   readonly noReasoning: boolean;
   readonly pro: boolean;
-  /** Whether rules or splits of the configuration took part. */
-  readonly chosen: boolean;
   readonly native: readonly [format: string, member: string] | undefined;
   /** Likely tokens of the prompt, if anybody has asked. */
   readonly likelyTokens: number | undefined;
@@ -59,6 +62,8 @@ export interface RequestDraft {
   readonly attempts: readonly Attempt[];
   readonly works: readonly DraftedWork[];
   readonly cache?: 'hit' | 'miss' | undefined;
+  /** True when nothing was planned, because the request was refused before that. */
+  readonly refused?: true | undefined;
   readonly answer?: DraftedAnswer | undefined;
   readonly error?: { readonly status: number; readonly errorType: string; readonly committed: boolean } | undefined;
 }
@@ -69,9 +74,73 @@ export interface DraftedAnswer {
   /** Monotonic milliseconds. */
   readonly firstTokenAt: number;
   readonly usage: Usage;
-  readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
   readonly nativeFinishReason?: string | undefined;
+}
+
+/** A request that was refused before anything was planned, as far as it was understood. */
+export interface RefusedRequest {
+  readonly operation: RoutedRequest['operation'];
+  readonly account: Account;
+  readonly format?: DialectName | undefined;
+  /** Generation id of the request whose plugin or tool makes this one. */
+  readonly parent?: string | undefined;
+  /** As it was sent; undefined where it could not be read. */
+  readonly body?: unknown;
+  /** Present where it was understood, and refused for another reason. */
+  readonly request?: RoutedRequest | undefined;
+}
+
+/**
+ * What can be said of a request that was refused: its own words are looked at with care, because nobody has checked them.
+ *
+ * @param id - Where it has none yet.
+ */
+export function draftedRefusal(
+  { operation, account, format, parent, body, request }: RefusedRequest,
+  { id, created }: Pick<RoutedRequest, 'id' | 'created'>,
+): DraftedRequest {
+  if (request !== undefined) return drafted(request, undefined);
+  const asked: JsonObject = isJsonObject(body) ? body : {};
+  const { model, stream } = asked;
+  return {
+    id,
+    operation,
+    created,
+    stream: stream === true,
+    requested: typeof model === 'string' ? shortened(model) : '',
+    targets: [],
+    needs: NO_NEEDS,
+    preferences: normalizePreferences({}, []),
+    session: {},
+    account,
+    metadata: textsOf(asked['metadata']),
+    format,
+    applied: undefined,
+    parent,
+    mirror: undefined,
+    noReasoning: false,
+    pro: false,
+    native: undefined,
+    likelyTokens: undefined,
+  };
+}
+
+const NO_NEEDS: RoutedRequest['needs'] = {
+  inputModalities: [],
+  outputModalities: [],
+  tools: false,
+  parameters: [],
+  promptTokens: 0,
+  images: 0,
+};
+
+function textsOf(metadata: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isJsonObject(metadata)) return undefined;
+  const texts = Object.entries(metadata).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, shortened(value)] as const] : [],
+  );
+  return Object.fromEntries(texts);
 }
 
 /** What a record needs of a request; everything else may go. */
@@ -95,7 +164,7 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     mirror: within?.mirror,
     noReasoning: reasoning?.effort === 'none',
     pro: reasoning?.mode === 'pro',
-    chosen: (request.applied?.rules ?? request.applied?.splits) !== undefined,
+    applied: request.applied,
     native: native?.requiredBy === undefined ? undefined : [native.dialect, native.requiredBy],
     likelyTokens: likelyTokens ?? (request as Partial<NormalizedRequest> & { likelyTokens?: number }).likelyTokens,
   };

@@ -27,7 +27,7 @@ export function generationOf(record: LedgerRecord, nameOf: (provider: string) =>
     cancelled: record.status === 499,
     created_at: isoTime(record.at),
     finish_reason: record.finish_reason ?? null,
-    native_finish_reason: record.native_finish_reason ?? null,
+    native_finish_reason: record.native_finish_reason ?? record.finish_reason ?? null,
     tokens_prompt: usage?.prompt_tokens ?? null,
     tokens_completion: usage?.completion_tokens ?? null,
     native_tokens_prompt: usage?.prompt_tokens ?? null,
@@ -56,7 +56,7 @@ export function generationOf(record: LedgerRecord, nameOf: (provider: string) =>
     http_referer: null,
     user_agent: null,
     origin: null,
-    api_type: record.operation === 'embeddings' ? 'embeddings' : 'completions',
+    api_type: record.format === 'embeddings' ? 'embeddings' : 'completions',
     data_region: null,
     workspace_id: null,
   };

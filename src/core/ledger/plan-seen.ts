@@ -3,7 +3,7 @@ import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { areComparable } from '../selection/exacto.ts';
 import type { World } from '../selection/performance.ts';
-import { planRoute } from '../selection/plan-route.ts';
+import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
 import { type SeenState, stateOf } from './seen-endpoint.ts';
@@ -12,8 +12,7 @@ import { type SeenState, stateOf } from './seen-endpoint.ts';
  * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
  * are known of an endpoint there are only those numbers here that a decision looks at.
  */
-export interface SeenWorld {
-  readonly world: Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens'>;
+export interface SeenWorld extends Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens'> {
   /** What was known of each endpoint that was compared. Without those that were never called. */
   readonly states: readonly SeenState[];
   /** Answers to whether an endpoint may be called that were more than a plain yes. */
@@ -21,14 +20,14 @@ export interface SeenWorld {
 }
 
 interface SeenAnswer {
-  readonly endpoint: string;
+  readonly endpoint: Endpoint;
   readonly warm: boolean;
   readonly admission: Admission;
 }
 
 /** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
 export function planSeen(request: RoutedRequest, world: World): RoutePlan {
-  const admissions: SeenAnswer[] = [];
+  let admissions: SeenAnswer[] | undefined;
   const { admission: ask } = world;
   const watched =
     ask === undefined
@@ -37,7 +36,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
           ...world,
           admission: (endpoint: Endpoint, warm: boolean): Admission => {
             const admission = ask(endpoint, warm);
-            if (!isPlain(admission)) admissions.push({ endpoint: endpoint.id, warm, admission });
+            if (!isPlain(admission)) (admissions ??= []).push({ endpoint, warm, admission });
             return admission;
           },
         };
@@ -45,14 +44,32 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const { now, roll, served, usualAnswerTokens } = world;
   const isExact = looksAtMeasures(request, world);
   const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
+  const countsTokens = mayBeTight(plan.steps, request);
+  if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
+  const when = { now, isExact, comparesTools, countsTokens };
   const states: SeenState[] = [];
   const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
     const record = world.record(endpoint);
-    if (record !== undefined) states.push(stateOf(endpoint, record, { now, isExact, comparesTools }));
+    if (record !== undefined) states.push(stateOf(endpoint, record, when));
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
-  return { ...plan, seen: { world: { now, roll, served, usualAnswerTokens }, states, admissions } };
+  // Kept for long: lists that were grown have room for more, and copies have not.
+  const seen = { now, roll, served, usualAnswerTokens, states: states.slice(), admissions: admissions ?? NONE };
+  return { ...plan, seen };
+}
+
+const NONE: readonly SeenAnswer[] = [];
+
+/**
+ * Where one question was answered with more than a plain yes, the other one is asked too: what a record does not tell is
+ * answered alike in a replay, and a prompt that is in a cache may go where another must not.
+ */
+function answerBoth(admissions: SeenAnswer[], ask: NonNullable<World['admission']>): void {
+  for (const { endpoint, warm } of admissions.slice()) {
+    if (admissions.some((one) => one.endpoint === endpoint && one.warm !== warm)) continue;
+    admissions.push({ endpoint, warm: !warm, admission: ask(endpoint, !warm) });
+  }
 }
 
 /** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */

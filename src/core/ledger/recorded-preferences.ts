@@ -1,6 +1,10 @@
-import type { LedgerPreferences } from '../../contracts/ledger.ts';
+import type { LedgerPreferences, LedgerRecord } from '../../contracts/ledger.ts';
 import type { RoutingPolicy } from '../account.ts';
 import type { Preferences, PriceLimits } from '../normalize/normalized-request.ts';
+import { modelRules, normalizePreferences } from '../normalize/preset.ts';
+import type { DeniedModel } from '../normalize/rules.ts';
+import type { Rejection } from '../selection/route-plan.ts';
+import { partOfEndpoint } from './sum-costs.ts';
 import type { Quantization, SortKey } from '../../protocol/provider-preferences.ts';
 
 /**
@@ -8,7 +12,11 @@ import type { Quantization, SortKey } from '../../protocol/provider-preferences.
  * adds to every request. A replay puts the policy of its configuration in that place. What a request asked for just as
  * the policy does counts as the policy's.
  */
-export function recordedPreferences(own: Preferences, policy: RoutingPolicy): LedgerPreferences | undefined {
+export function recordedPreferences(
+  own: Preferences,
+  policy: RoutingPolicy,
+  rejected: readonly Rejection[] = [],
+): LedgerPreferences | undefined {
   const only = policy.only === undefined ? own.only : own.only.slice(1);
   const ignore = own.ignore.slice(policy.ignore?.length ?? 0);
   const recorded: LedgerPreferences = {
@@ -26,8 +34,22 @@ export function recordedPreferences(own: Preferences, policy: RoutingPolicy): Le
     ...ownPrices(own.maxPrice, policy.maxPrice),
     ...(own.minThroughput === undefined ? {} : { min_throughput: { ...own.minThroughput } }),
     ...(own.maxLatency === undefined ? {} : { max_latency: { ...own.maxLatency } }),
+    ...deniedModels(own, policy, rejected),
   };
   return Object.keys(recorded).length === 0 ? undefined : recorded;
+}
+
+function deniedModels(
+  { denied, models }: Preferences,
+  policy: RoutingPolicy,
+  rejected: readonly Rejection[],
+): Pick<LedgerPreferences, 'denied_models'> {
+  if (denied === undefined && models === undefined) return {};
+  const ofPolicy = modelRules([policy]);
+  const kept = rejected.flatMap(({ reason, endpoint: { model } }) =>
+    reason === 'rule' || (reason === 'allowed_models' && ofPolicy?.(model) !== false) ? [model] : [],
+  );
+  return kept.length === 0 ? {} : { denied_models: [...new Set(kept)] };
 }
 
 function ownPrices(
@@ -40,9 +62,13 @@ function ownPrices(
 }
 
 /** The preferences of a recorded request under a policy. */
-export function preferencesUnder(recorded: LedgerPreferences = {}, policy: RoutingPolicy): Preferences {
+export function preferencesUnder(record: LedgerRecord, policy: RoutingPolicy): Preferences {
+  const recorded = record.decision?.preferences;
+  // One value for all requests that ask for nothing themselves: what follows from it is then worked out once.
+  if (recorded === undefined) return normalizePreferences({}, [policy]);
   const { quantizations } = recorded;
   return {
+    ...keptAway(record, recorded, policy),
     order: recorded.order ?? [],
     only: [...(policy.only === undefined ? [] : [policy.only]), ...(recorded.only ?? [])],
     ignore: [...(policy.ignore ?? []), ...(recorded.ignore ?? [])],
@@ -58,6 +84,25 @@ export function preferencesUnder(recorded: LedgerPreferences = {}, policy: Routi
     minThroughput: recorded.min_throughput,
     maxLatency: recorded.max_latency,
   };
+}
+
+/** What keeps the request from models: the policy, and for those that were denied what the record says of them. */
+function keptAway(
+  { excluded, account }: LedgerRecord,
+  { denied_models: names }: LedgerPreferences,
+  policy: RoutingPolicy,
+): Pick<Preferences, 'models' | 'denied'> {
+  const ofPolicy = modelRules([policy]);
+  if (names === undefined) return { models: ofPolicy };
+  const reasons = new Map(
+    excluded.map(({ endpoint, reason, detail = '' }) => [partOfEndpoint(endpoint, 'model', account), { reason, detail }]),
+  );
+  const byRule = (model: string): DeniedModel | undefined => {
+    const { reason, detail = '' } = reasons.get(model) ?? {};
+    const [, words = detail, rule = ''] = /^(.*) \(rule (.*)\)$/s.exec(detail) ?? [];
+    return reason === 'rule' && names.includes(model) ? { reason: words, rule } : undefined;
+  };
+  return { models: (model) => !names.includes(model) && ofPolicy?.(model) !== false, denied: byRule };
 }
 
 function lowestPrices(own: LedgerPreferences['max_price'], policy: RoutingPolicy['maxPrice']): PriceLimits | undefined {

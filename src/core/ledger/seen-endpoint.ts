@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
+import { UNCALIBRATED } from '../normalize/likely-tokens.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
@@ -29,15 +30,17 @@ const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 160;
 
 /** What a decision looked at of an endpoint that was called before. */
-export interface SeenState extends Measures {
-  readonly endpoint: string;
+export interface SeenState {
+  readonly endpoint: Endpoint;
   readonly condition: EndpointHealth['condition'];
-  readonly lateness: number;
-  /** Monotonic milliseconds. */
-  readonly lateAt: number;
+  readonly speed: EndpointRecord['speed'];
+  readonly measures: Measures;
   readonly tools: SeenTools | undefined;
+  /** Tokens that it counts for one that was estimated. */
+  readonly tokens: number | undefined;
 }
 
+/** What is worked out once for the decisions of a second. */
 interface Measures {
   readonly latency: SeenPercentiles | undefined;
   readonly throughput: SeenPercentiles | undefined;
@@ -48,15 +51,22 @@ interface Measures {
 const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
 const MEASURED_FOR_MS = 1_000;
 
-/**
- * What a decision looks at of what is known of an endpoint.
- *
- * @param when - `isExact`: the decision may hang on measures; `comparesTools`: and on how tool calls turned out.
- */
+/** When an endpoint was looked at, and what the decision may hang on. */
+export interface SeenWhen {
+  readonly now: number;
+  /** How fast it is. */
+  readonly isExact: boolean;
+  /** How its tool calls turned out. */
+  readonly comparesTools: boolean;
+  /** How it counts tokens. */
+  readonly countsTokens: boolean;
+}
+
+/** What a decision looks at of what is known of an endpoint. */
 export function stateOf(
   endpoint: Endpoint,
-  { health, speed, performance }: EndpointRecord,
-  { now, isExact, comparesTools }: { readonly now: number; readonly isExact: boolean; readonly comparesTools: boolean },
+  { health, speed, performance, tokens }: EndpointRecord,
+  { now, isExact, comparesTools, countsTokens }: SeenWhen,
 ): SeenState {
   let measures = isExact ? undefined : MEASURED.get(endpoint);
   if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
@@ -69,14 +79,12 @@ export function stateOf(
     MEASURED.set(endpoint, measures);
   }
   return {
-    endpoint: endpoint.id,
+    endpoint,
     condition: health.condition,
-    lateness: speed?.lateness ?? 0,
-    lateAt: speed?.at ?? 0,
-    latency: measures.latency,
-    throughput: measures.throughput,
-    stability: measures.stability,
+    speed,
+    measures,
     tools: comparesTools ? toolsOf(performance, now) : undefined,
+    tokens: countsTokens ? tokens?.factor : undefined,
   };
 }
 
@@ -93,7 +101,9 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, lateness, lateAt, latency, throughput, tools, stability } = state;
+  const { condition, speed, tools, tokens = 1 } = state;
+  const { lateness, at: lateAt } = speed ?? UNKNOWN_SPEED;
+  const { latency, throughput, stability } = state.measures;
   const seen: SeenEndpoint = {
     ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
@@ -101,6 +111,7 @@ export function seenEndpoint(
     ...(latency === undefined ? {} : { latency }),
     ...(throughput === undefined ? {} : { throughput }),
     ...(tools === undefined ? {} : { tools }),
+    ...(tokens === 1 ? {} : { tokens }),
     ...(stability === 0 ? {} : { stability }),
   };
   return Object.keys(seen).length === 0 ? undefined : seen;
@@ -144,15 +155,17 @@ export function recordOf(seen: SeenEndpoint): EndpointRecord {
 class RestoredRecord implements EndpointRecord {
   readonly health: EndpointHealth;
   readonly speed: EndpointRecord['speed'];
+  readonly tokens: EndpointRecord['tokens'];
   readonly #seen: SeenEndpoint;
   #performance: EndpointPerformance | undefined;
 
   constructor(seen: SeenEndpoint) {
-    const { condition, lateness, stability } = seen;
+    const { condition, lateness, stability, tokens } = seen;
     this.#seen = seen;
     const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
     this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
     this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
+    this.tokens = tokens === undefined ? undefined : { ...UNCALIBRATED, factor: tokens };
   }
 
   get performance(): EndpointPerformance {
@@ -206,7 +219,9 @@ function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
 const COUNTS = [50, 25, 15, 10] as const;
 
 /** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
-export function admissionOf({ cold, warm }: SeenEndpoint, isWarm: boolean): Admission {
+export function admissionOf(endpoint: SeenEndpoint | undefined, isWarm: boolean): Admission {
+  if (endpoint === undefined) return ADMITTED;
+  const { cold, warm } = endpoint;
   const seen = isWarm ? (warm ?? cold) : (cold ?? warm);
   if (seen === undefined) return ADMITTED;
   const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;

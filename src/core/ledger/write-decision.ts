@@ -22,24 +22,24 @@ export type SeenNotes = (endpoint: Endpoint) => SeenEndpoint | undefined;
 export function noteOf({ plan }: RequestDraft): SeenNotes {
   const { seen } = plan;
   if (seen === undefined) return () => undefined;
-  const { world, states, admissions } = seen;
+  const { now, states, admissions } = seen;
   return ({ id }) => {
-    const answers = admissions.filter(({ endpoint }) => endpoint === id);
+    const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
     return seenEndpoint(
-      states.find(({ endpoint }) => endpoint === id),
+      states.find(({ endpoint }) => endpoint.id === id),
       answers,
-      world.now,
+      now,
     );
   };
 }
 
 /** Writes down what else a decision depended on. Nothing where there was none. */
 export function decisionOf({ plan, request, facts }: RequestDraft): { readonly decision?: LedgerDecision } {
-  if (plan.seen === undefined) return {};
-  const { world } = plan.seen;
+  const { seen: world } = plan;
+  if (world === undefined) return {};
   const { needs, likelyTokens, serviceTier, native } = request;
   const draw = sessionDraw(request);
-  const preferences = recordedPreferences(request.preferences, facts.policy);
+  const preferences = recordedPreferences(request.preferences, facts.policy, plan.rejected);
   const ownKeys = Object.entries(request.account.providerKeys ?? {});
   const served = (world.served ?? []).map(({ endpoint, at, tokens }) => [endpoint, world.now - at, tokens] as const);
   const decision: LedgerDecision = {
@@ -69,10 +69,15 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
             ownKeys.map(([slug, key]) => [slug, key.fallback === true ? 'fallback' : 'first']),
           ),
         }),
-    ...(request.chosen ? { chosen: true } : {}),
+    ...(plan.origins === undefined ? {} : { reasoning_origins: latestLast(plan.origins.values()) }),
     targets: request.targets.map((target) => writeTarget(target, facts.catalog)),
   };
   return { decision };
+}
+
+/** Each once, where it stood last. */
+function latestLast(origins: Iterable<string>): readonly string[] {
+  return [...new Set([...origins].reverse())].reverse();
 }
 
 function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
@@ -80,7 +85,7 @@ function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
   const all = endpointsOf(model, target.shuffled === true, catalog);
   return {
     requested,
-    model,
+    ...(model === requested ? {} : { model }),
     ...(strategy === 'direct' ? {} : { strategy }),
     ...(sort === undefined ? {} : { sort }),
     ...(admitTier === undefined ? {} : { admit_tier: admitTier }),

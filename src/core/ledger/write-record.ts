@@ -11,7 +11,7 @@ import type {
 } from '../../contracts/ledger.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
-import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
+import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedWork, RequestDraft } from './draft.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 
@@ -46,15 +46,16 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...tagsOf(request.metadata, context.tags),
     ...(context.session === undefined ? {} : { session: context.session }),
     format: request.operation === 'embeddings' ? 'embeddings' : (request.format ?? 'chat'),
-    operation: request.operation,
     stream: request.stream,
     requested: request.requested,
+    ...(request.applied === undefined ? {} : { applied: request.applied }),
     strategy: strategyOf(plan, answer?.endpoint),
+    ...(draft.refused === true ? { refused: true } : {}),
     status: error?.status ?? 200,
     ...(error === undefined ? {} : { error_type: error.errorType }),
     ...(error?.committed === true ? { committed: true } : {}),
     ...(answer === undefined || answer.finishReason === null ? {} : { finish_reason: answer.finishReason }),
-    ...(answer?.nativeFinishReason === undefined ? {} : { native_finish_reason: answer.nativeFinishReason }),
+    ...nativeReasonOf(answer),
     // Where a plugin or the response cache answered, nobody was called.
     ...(last === undefined || endpoint === undefined ? {} : { endpoint: endpoint.id }),
     ...(endpoint === undefined ? {} : { provider: endpoint.provider, model: endpoint.model }),
@@ -94,6 +95,11 @@ function tagsOf(
 function strategyOf({ steps }: RoutePlan, answered: Endpoint | undefined): string {
   const step = steps.find(({ endpoint }) => endpoint === answered) ?? steps[0];
   return step?.strategy ?? 'direct';
+}
+
+function nativeReasonOf(answer: RequestDraft['answer']): Pick<LedgerRecord, 'native_finish_reason'> {
+  const native = answer?.nativeFinishReason;
+  return native === undefined || native === answer?.finishReason ? {} : { native_finish_reason: native };
 }
 
 /** What the models of the request itself used, in all turns. */
@@ -142,19 +148,23 @@ function writeCandidate({ endpoint, target, why, figures }: PlanStep, notes: See
     endpoint: endpoint.id,
     ...(target === 0 ? {} : { target }),
     why,
-    ...(figures === undefined
-      ? {}
-      : {
-          ...(figures.expectedCostUsd === undefined
-            ? {}
-            : { expected_cost_nano_usd: nanoFromUsd(figures.expectedCostUsd) }),
-          warmth: rounded(figures.warmth),
-          health: rounded(figures.health),
-          slowness: rounded(figures.slowness),
-          headroom: rounded(figures.headroom),
-          share: rounded(figures.share),
-        }),
+    ...(figures === undefined ? {} : writeFigures(figures)),
     ...(seen === undefined ? {} : { seen }),
+  };
+}
+
+/** Numbers that are as usual are left out: records are many, and most numbers say nothing. */
+function writeFigures(figures: DecisionFigures): Partial<LedgerCandidate> {
+  const { expectedCostUsd } = figures;
+  const [warmth, health] = [rounded(figures.warmth), rounded(figures.health)];
+  const [slowness, headroom] = [rounded(figures.slowness), rounded(figures.headroom)];
+  return {
+    ...(expectedCostUsd === undefined ? {} : { expected_cost_nano_usd: nanoFromUsd(expectedCostUsd) }),
+    ...(warmth === 0 ? {} : { warmth }),
+    ...(health === 1 ? {} : { health }),
+    ...(slowness === 1 ? {} : { slowness }),
+    ...(headroom === 1 ? {} : { headroom }),
+    share: rounded(figures.share),
   };
 }
 

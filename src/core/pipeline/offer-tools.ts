@@ -33,14 +33,20 @@ interface ToolOffer {
 /** Where a server tool is in the body: by its type and how many of that type come before it. */
 export type PathOfTool = (type: string, occurrence: number) => string;
 
+/** Options of the functions that entries of `serverTools` have become, by the place of the entry. */
+export type ExpandedTools = ReadonlyMap<number, readonly unknown[]>;
+
 /**
  * Turns the server tools of a request into functions for the model (gaps 2.1), and brings calls of earlier turns back
  * into the conversation. A tool that this operation refuses, or that nobody registered, is a 400.
+ *
+ * @param expanded - Without it, an entry that becomes several functions stands for one that is not described.
  */
 export function offerTools(
   request: NormalizedRequest,
   registry: PluginRegistry,
   pathOf: PathOfTool,
+  expanded?: ExpandedTools,
 ): Checked<ToolOffer> {
   const tools = new Map<string, OfferedTool>();
   const functions: FunctionTool[] = [...request.tools];
@@ -49,7 +55,7 @@ export function offerTools(
   const wishes = new Set<string>();
   const native: string[] = [];
   let { parameters: wanted } = request;
-  for (const { type, parameters } of request.serverTools) {
+  for (const [index, { type, parameters }] of request.serverTools.entries()) {
     const occurrence = seen.get(type) ?? 0;
     seen.set(type, occurrence + 1);
     const path = pathOf(type, occurrence);
@@ -66,17 +72,20 @@ export function offerTools(
       wanted = { ...wanted, ...own };
       continue;
     }
-    const wish = foreign(owner, () => definition.nameOf?.(options)) ?? type;
-    if (wishes.has(`${type} ${wish}`)) return failed(faultAt(`${path}.parameters.name`, sameName(type, wish)));
-    wishes.add(`${type} ${wish}`);
-    const name = functionNameFor(wish, taken);
-    taken.add(name);
-    const maxUses = foreign(owner, () => definition.maxUses?.(options)) ?? Infinity;
-    tools.set(name, { definition, options, name, maxUses });
-    const described = foreign(owner, () => definition.describe(options, request));
-    functions.push({ type: 'function', function: { name, ...described } });
+    for (const one of expanded?.get(index) ?? [options]) {
+      const wish = foreign(owner, () => definition.nameOf?.(one)) ?? type;
+      if (wishes.has(`${type} ${wish}`)) return failed(sameName(path, type, wish, definition));
+      wishes.add(`${type} ${wish}`);
+      const name = functionNameFor(wish, taken);
+      taken.add(name);
+      const maxUses = foreign(owner, () => definition.maxUses?.(one)) ?? Infinity;
+      tools.set(name, { definition, options: one, name, maxUses });
+      const isKnown = definition.expand === undefined || expanded !== undefined;
+      const described = isKnown ? foreign(owner, () => definition.describe(one, request)) : undefined;
+      functions.push({ type: 'function', function: { name, ...described } });
+    }
   }
-  const choice = choiceFor(request.toolChoice, tools, native);
+  const choice = choiceFor(request, tools, native);
   if (!choice.ok) return choice;
   const offered = {
     ...(tools.size + native.length === 0 ? request : withoutNative(request, 'server tools')),
@@ -118,7 +127,7 @@ export function withOwnTools(request: NormalizedRequest): NormalizedRequest {
 
 /** A server tool is forced by naming its type; the model is told the name of its function (gaps 2.3). */
 function choiceFor(
-  choice: ToolChoice | undefined,
+  { toolChoice: choice, tools: own }: NormalizedRequest,
   tools: ReadonlyMap<string, OfferedTool>,
   native: readonly string[],
 ): Checked<ToolChoice | undefined> {
@@ -129,18 +138,48 @@ function choiceFor(
   if (forced === undefined) {
     return failed(faultAt('tool_choice.type', `must be the type of a tool in tools, not ${echo(choice.type)}`, 422));
   }
-  return passed({ type: 'function', function: { name: forced.name } });
+  if (forced.definition.expand === undefined) return passed({ type: 'function', function: { name: forced.name } });
+  // Several functions cannot be forced unless the model has no others.
+  const isAlone = own.length === 0 && [...tools.values()].every(({ definition }) => definition === forced.definition);
+  if (isAlone) return passed('required');
+  const problem = `must not be ${echo(choice.type)}, which is several functions, while there are others; use "required"`;
+  return failed(faultAt('tool_choice.type', problem, 422));
 }
 
-function sameName(type: string, name: string): string {
+function sameName(path: string, type: string, name: string, definition: ServerToolDefinition): RequestFault {
+  if (definition.expand !== undefined) return faultAt(`${path}.parameters`, `must not ask for ${echo(name)} again`);
   const others = name === type ? `at most one ${echo(type)} may be without a name` : 'another one has it already';
-  return `must be a name that no other ${echo(type)} of this request has; ${others}`;
+  const problem = `must be a name that no other ${echo(type)} of this request has; ${others}`;
+  return faultAt(`${path}.parameters.name`, problem);
 }
 
 /** A server tool of a request whose options are right. */
 interface CheckedTool {
   readonly definition: ServerToolDefinition;
   readonly options: unknown;
+}
+
+/** An entry of `serverTools` that becomes several functions. */
+export interface ExpandableTool extends CheckedTool {
+  /** Its place in `serverTools`. */
+  readonly index: number;
+}
+
+/** Entries that must be expanded before their functions can be offered. */
+export function expandableTools(
+  { serverTools }: NormalizedRequest,
+  registry: PluginRegistry,
+  pathOf: PathOfTool,
+): Checked<readonly ExpandableTool[]> {
+  const found: ExpandableTool[] = [];
+  for (const [index, tool] of serverTools.entries()) {
+    if (registry.serverTools.get(tool.type)?.expand === undefined) continue;
+    const occurrence = serverTools.slice(0, index).filter(({ type }) => type === tool.type).length;
+    const checked = checkServerTool(tool, pathOf(tool.type, occurrence), registry);
+    if (!checked.ok) return checked;
+    found.push({ index, ...checked.value });
+  }
+  return passed(found);
 }
 
 /**

@@ -29,6 +29,7 @@ export interface DecisionRules {
 /** What is remembered of models between decisions, so that each is looked up once. */
 type Lookups = Map<string, readonly ModelTarget[] | undefined>;
 
+const NO_VARIANT = {};
 const NO_NEEDS: readonly never[] = [];
 const NOBODY: RoutedRequest['extra'] = {};
 
@@ -42,6 +43,8 @@ const NOBODY: RoutedRequest['extra'] = {};
 export class DecideAgain {
   readonly #rules: DecisionRules;
   readonly #lookups: Lookups = new Map();
+  /** The same for requests of one model, which most are. */
+  readonly #singles: Lookups = new Map();
   readonly #lastSeen = new Map<string, SeenEndpoint | undefined>();
 
   constructor(rules: DecisionRules) {
@@ -64,13 +67,14 @@ export class DecideAgain {
   #request(record: LedgerRecord, decision: LedgerDecision, targets: readonly ModelTarget[]): RoutedRequest {
     const { native, session_draw: draw } = decision;
     const request: RoutedRequest & { readonly likelyTokens: number | undefined } = {
-      operation: record.operation,
+      operation: record.format === 'embeddings' ? 'embeddings' : 'chat',
       id: record.id,
       created: decision.created,
       stream: record.stream,
       requested: record.requested,
       targets,
       serviceTier: decision.service_tier as RequestedTier | undefined,
+      applied: record.applied,
       needs: {
         inputModalities: (decision.input_modalities ?? NO_NEEDS) as readonly Modality[],
         outputModalities: (decision.output_modalities ?? NO_NEEDS) as readonly Modality[],
@@ -81,7 +85,7 @@ export class DecideAgain {
         outputTokens: decision.output_tokens,
         images: decision.images ?? 0,
       },
-      preferences: preferencesUnder(decision.preferences, this.#rules.policy),
+      preferences: preferencesUnder(record, this.#rules.policy),
       session: draw === undefined ? {} : { key: 'recorded', draw },
       endUser: '',
       account: accountOf(record, decision),
@@ -97,14 +101,14 @@ export class DecideAgain {
   #world(record: LedgerRecord, decision: LedgerDecision): World {
     const { selection, strategy, adaptive } = this.#rules;
     const seen = this.#seen(record);
-    const records = new Map<string, EndpointRecord>();
+    let records: Map<string, EndpointRecord> | undefined;
     const recordFor = ({ id }: Endpoint): EndpointRecord | undefined => {
-      const known = records.get(id);
-      if (known !== undefined) return known;
       const one = seen(id);
       if (one === undefined) return undefined;
-      const restored = recordOf(one);
-      records.set(id, restored);
+      let restored = records?.get(id);
+      if (restored !== undefined) return restored;
+      restored = recordOf(one);
+      (records ??= new Map()).set(id, restored);
       return restored;
     };
     const served = decision.served?.map(([endpoint, ageMs, tokens]) => ({ endpoint, at: -ageMs, tokens }));
@@ -112,7 +116,8 @@ export class DecideAgain {
       record: recordFor,
       sticky: served?.[0]?.endpoint,
       served,
-      admission: (endpoint, warm) => admissionOf(seen(endpoint.id) ?? {}, warm),
+      origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
+      admission: (endpoint, warm) => admissionOf(seen(endpoint.id), warm),
       usualAnswerTokens: decision.usual_answer_tokens,
       now: 0,
       roll: decision.roll,
@@ -131,21 +136,36 @@ export class DecideAgain {
   }
 
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
-  #targets(record: LedgerRecord, { targets, pro, chosen }: LedgerDecision): readonly ModelTarget[] | undefined {
+  #targets(record: LedgerRecord, { targets, pro }: LedgerDecision): readonly ModelTarget[] | undefined {
     const isChosen = targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
-    if (isChosen || chosen === true) return targets.map((target) => this.#chosen(target));
-    const names = [...new Set(targets.map(({ requested }) => requested))];
-    const key = `${record.batch === true} ${pro === true}\n${names.join('\n')}`;
-    if (!this.#lookups.has(key)) {
-      const models = names.map((slug) => ({ slug, path: 'model' }));
-      const found = resolveTargets(models, { ...this.#rules, batch: record.batch, pro });
-      this.#lookups.set(key, found.ok ? found.value.targets : undefined);
+    if (isChosen || (record.applied?.rules ?? record.applied?.splits) !== undefined)
+      return targets.map((target) => this.#chosen(target));
+    const [only] = targets;
+    if (only === undefined || targets.length > 1 || record.batch === true || pro === true) {
+      const names = [...new Set(targets.map(({ requested }) => requested))];
+      const key = `${record.batch === true} ${pro === true}\n${names.join('\n')}`;
+      return this.#lookedUp(this.#lookups, key, names, { batch: record.batch, pro });
     }
-    return this.#lookups.get(key);
+    return this.#lookedUp(this.#singles, only.requested, [only.requested], NO_VARIANT);
+  }
+
+  #lookedUp(
+    lookups: Lookups,
+    key: string,
+    names: readonly string[],
+    variant: Pick<Parameters<typeof resolveTargets>[1], 'batch' | 'pro'>,
+  ): readonly ModelTarget[] | undefined {
+    const known = lookups.get(key);
+    if (known !== undefined || lookups.has(key)) return known;
+    const models = names.map((slug) => ({ slug, path: 'model' }));
+    const found = resolveTargets(models, { ...this.#rules, ...variant });
+    const targets = found.ok ? found.value.targets : undefined;
+    lookups.set(key, targets);
+    return targets;
   }
 
   #chosen(target: LedgerTarget): ModelTarget {
-    const { requested, model, strategy = 'direct', sort, admit_tier: admitTier, router, shuffled } = target;
+    const { requested, model = requested, strategy = 'direct', sort, admit_tier: admitTier, router, shuffled } = target;
     const all = endpointsOf(model, shuffled === true, this.#rules.catalog);
     const byId = (ids: readonly string[]): readonly Endpoint[] =>
       ids.flatMap((id) => all.find((endpoint) => endpoint.id === id) ?? []);

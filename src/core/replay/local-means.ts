@@ -33,13 +33,15 @@ interface Observed {
  * it stands for. {@link LocalMeans.variance} adds up both.
  */
 export class LocalMeans {
-  readonly #observed = new Map<number, Observed>();
+  /** By place: a small number. */
+  readonly #observed: (Observed | undefined)[] = [];
 
   /** Notes what a request showed. */
   add(place: number, at: number, value: number): void {
-    const known = this.#observed.get(place);
+    const known = this.#observed[place];
     if (known === undefined) {
-      this.#observed.set(place, {
+      while (this.#observed.length < place) this.#observed.push(undefined);
+      this.#observed[place] = {
         at: [at],
         values: [value],
         sums: NONE,
@@ -47,7 +49,7 @@ export class LocalMeans {
         squares: 0,
         isAsked: false,
         isSorted: false,
-      });
+      };
     } else {
       known.at.push(at);
       known.values.push(value);
@@ -62,7 +64,7 @@ export class LocalMeans {
    *   counts that.
    */
   estimate(place: number, at: number, scale = 1, isChance = true): number | undefined {
-    const observed = this.#observed.get(place);
+    const observed = this.#observed[place];
     if (observed === undefined) return undefined;
     if (!observed.isSorted) sort(observed);
     const [low, high] = nearest(observed.at, at);
@@ -82,8 +84,9 @@ export class LocalMeans {
   variance(isShare = false): { readonly variance: number; readonly fewest: number } {
     let variance = 0;
     let fewest = Infinity;
-    for (const { values, weights, squares: own, isAsked } of this.#observed.values()) {
-      if (!isAsked) continue;
+    for (const observed of this.#observed) {
+      if (observed?.isAsked !== true) continue;
+      const { values, weights, squares: own } = observed;
       const spread = isShare ? spreadOfShare(values) : spreadOf(values);
       let weight = 0;
       let squares = 0;

@@ -1,8 +1,9 @@
-import { nanoFromUsd, priceUsage } from '../../catalog/cost.ts';
+import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { LedgerCandidate, LedgerRecord } from '../../contracts/ledger.ts';
 import { partOfEndpoint } from '../ledger/sum-costs.ts';
+import { expectedCost } from '../selection/adaptive/expected-cost.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { DecideAgain, type DecisionRules } from './decide-again.ts';
 import { intervalOf, LocalMeans } from './local-means.ts';
@@ -27,6 +28,7 @@ interface Way {
 /** Endpoints of a plan that are looked at: it is rare that more are asked. */
 const WAYS = 3;
 const NO_WAYS: readonly Way[] = [];
+const NO_STEPS: readonly PlanStep[] = [];
 
 /** What is compared of requests: one number of each. */
 class Metric {
@@ -154,7 +156,7 @@ export class Replay {
     if (from !== to) this.#differ(from, to);
     else if (plan !== undefined && !isSame(plan, record)) this.#reordered += 1;
     this.#expect(before, after);
-    this.#compare(record, from === to ? [] : (plan?.steps ?? []).slice(0, WAYS).map(({ endpoint }) => endpoint));
+    this.#compare(record, from === to ? NO_STEPS : (plan?.steps.slice(0, WAYS) ?? NO_STEPS));
   }
 
   report(): ReplayReport {
@@ -195,11 +197,14 @@ export class Replay {
    * What came of a request, and what that shows of the endpoint that was asked first: calls that follow a failure, and
    * the time that it took, belong to what it means to ask there first.
    */
-  #compare(record: LedgerRecord, moved: readonly Endpoint[]): void {
+  #compare(record: LedgerRecord, moved: readonly PlanStep[]): void {
     const { at, attempts, status, stream, first_token_ms: firstTokenMs } = record;
     const asked = attempts[0]?.endpoint;
     const place = asked === undefined ? undefined : this.#place(asked);
-    const ways = moved.map((endpoint) => ({ place: this.#place(endpoint.id), price: this.#price(endpoint, record) }));
+    const ways =
+      moved.length === 0
+        ? NO_WAYS
+        : moved.map(({ endpoint }) => ({ place: this.#place(endpoint.id), price: this.#price(endpoint, record) }));
     const to = ways[0]?.place;
     if (status !== DISCONNECTED) {
       const failed = record.error_type === undefined ? 0 : 1;
@@ -212,7 +217,8 @@ export class Replay {
       if (place !== undefined) metric.observe(place, at, firstTokenMs);
     }
     if (asked === undefined || place === undefined) return;
-    const cost = attempts.reduce((sum, { cost_nano_usd: charged = 0 }) => sum + charged, 0);
+    let cost = 0;
+    for (const { cost_nano_usd: charged = 0 } of attempts) cost += charged;
     this.#cost.add(cost, at, to, ways);
     // Tokens differ from request to request; what is left beside their price is alike.
     const answered = record.endpoint === undefined ? undefined : this.#endpoint(record.endpoint, record.account);
@@ -244,21 +250,25 @@ export class Replay {
   /** Nano-dollars of the answer's tokens at an endpoint, as far as its price is known; cached ones as far as expected. */
   #price({ price, byok, id }: Endpoint, { usage, decision, candidates }: LedgerRecord): number {
     if (price === undefined || usage === undefined || decision === undefined || byok !== undefined) return 0;
-    const rates = ratesAt(price, { at: decision.created, promptTokens: usage.prompt_tokens });
+    const { prompt_tokens: prompt, completion_tokens: answer } = usage;
+    const rates = ratesAt(price, { at: decision.created, promptTokens: prompt });
     const warmth = candidates.find(({ endpoint }) => endpoint === id)?.warmth ?? 0;
-    const tokens = { prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
-    const cached = Math.round(Math.min(1, warmth) * usage.prompt_tokens);
-    const counted = { ...tokens, total_tokens: 0, prompt_tokens_details: { cached_tokens: cached } };
-    return (rates && priceUsage(rates, counted)?.totalNanoUsd) ?? 0;
+    return nanoFromUsd(expectedCost(rates, { prompt, answer }, Math.round(warmth * prompt), 1) ?? 0);
   }
 }
 
 /** Whether a plan is the one in the record, reasons and numbers included. */
 function isSame({ steps, rejected }: RoutePlan, { candidates, excluded }: LedgerRecord): boolean {
+  // What plugins left out comes first in a record, and is nothing that a plan decides.
+  const own = excluded.length - rejected.length;
   return (
     steps.length === candidates.length &&
-    rejected.length <= excluded.length &&
-    steps.every((step, index) => isSameStep(step, candidates[index]))
+    own >= 0 &&
+    steps.every((step, index) => isSameStep(step, candidates[index])) &&
+    rejected.every(({ endpoint, reason, detail }, index) => {
+      const then = excluded[own + index];
+      return then?.endpoint === endpoint.id && then.reason === reason && then.detail === detail;
+    })
   );
 }
 

@@ -214,6 +214,8 @@ export interface EndpointRecord {
   readonly pace?: Pace | undefined;
   /** How it counts tokens; undefined where it has reported nothing yet. */
   readonly tokens?: TokenCalibration | undefined;
+  /** True once it has given an answer whose cost is unknown. */
+  readonly unpriced?: boolean | undefined;
 }
 
 /** How endpoints are chosen where a request gives neither `order` nor `sort`. */

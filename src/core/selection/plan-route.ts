@@ -349,11 +349,8 @@ export function tightContextsLast(
   request: RoutedRequest,
   record: World['record'] = () => undefined,
 ): readonly PlanStep[] {
-  const { targets, needs, preferences } = request;
-  if (preferences.order.length > 0) return steps;
-  // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
-  const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
-  if (steps.every(({ endpoint }) => most <= limitOf(endpoint))) return steps;
+  const { targets, needs } = request;
+  if (!mayBeTight(steps, request)) return steps;
   const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
@@ -367,6 +364,14 @@ export function tightContextsLast(
   if (tight.length === 0 || tight.length === steps.length) return steps;
   const told = tight.map((step) => ({ ...step, why: `${step.why}, and its context is likely too short` }));
   return [...steps.filter((step) => !isTight(step)), ...told];
+}
+
+/** Whether the context of an endpoint may be too short, so that it matters how it counts tokens. */
+export function mayBeTight(steps: readonly PlanStep[], { needs, preferences }: RoutedRequest): boolean {
+  if (preferences.order.length > 0) return false;
+  // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
+  const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
+  return steps.some(({ endpoint }) => most > limitOf(endpoint));
 }
 
 /** Characters that a token of the floor stands for. */

@@ -96,13 +96,14 @@ function tools(
   const written = functions.map((tool): FunctionToolOption => {
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
+    const schema = parameters ?? { type: 'object', properties: {} };
     const mark =
       cacheMark?.on === 'part' && tool.cache_control != null ? cacheMark.options(tool.cache_control) : undefined;
     return {
       type: 'function',
       name,
       ...(description == null ? {} : { description }),
-      inputSchema: parameters ?? { type: 'object', properties: {} },
+      inputSchema: family.toolSchema?.(schema) ?? schema,
       ...(strict == null || version === 'v2' ? {} : { strict }),
       ...(mark === undefined ? {} : { providerOptions: { [key]: mark } }),
     };

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
+import { googleSchema } from '../google/json-schema.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
@@ -55,6 +56,8 @@ export interface AiSdkFamily {
   readonly jsonResults?: boolean | undefined;
   /** Whether assistant messages may hold images. Default false. */
   readonly assistantMedia?: boolean | undefined;
+  /** How schemas of functions are written, where the SDK hands on keywords that the provider refuses. */
+  readonly toolSchema?: ((schema: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>) | undefined;
   /** Whether addresses of images are passed on, whatever `supportedUrls` says. Default false. */
   readonly passesImageUrls?: boolean | undefined;
   /** Names of options for embeddings, and the words for their types where they are not those of everybody. */
@@ -128,6 +131,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
+    toolSchema: googleSchema,
     budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
     signature: 'google',
     unsignedReasoning: true,

@@ -34,8 +34,8 @@ export interface AiSdkDeclaration extends Omit<EndpointDeclaration, 'upstreamMod
 }
 
 /** Models by their id in this router: a model alone, or a declaration, or a list for several endpoints of one model. */
-export type AiSdkModelTable = Readonly<
-  Record<string, AiSdkUpstream | AiSdkDeclaration | readonly (AiSdkUpstream | AiSdkDeclaration)[]>
+export type AiSdkModelTable<Model extends string = string> = Readonly<
+  Record<Model, AiSdkUpstream | AiSdkDeclaration | readonly (AiSdkUpstream | AiSdkDeclaration)[]>
 >;
 
 /** What all models of one {@link fromAiSdk} have in common. */
@@ -62,10 +62,10 @@ export interface AiSdkCommonOptions {
 }
 
 /** Options of {@link fromAiSdk} for a table of models. */
-export interface AiSdkOptions<Models extends AiSdkModelTable = AiSdkModelTable> extends AiSdkCommonOptions {
+export interface AiSdkOptions<Model extends string = string> extends AiSdkCommonOptions {
   /** Name of the provider in preferences: lower-case letters, digits and dashes. */
   readonly slug: string;
-  readonly models: Models;
+  readonly models: AiSdkModelTable<Model>;
 }
 
 /** Options of {@link fromAiSdk} for one model. */

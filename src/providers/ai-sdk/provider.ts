@@ -29,7 +29,6 @@ import { EncodeError } from '../codec.ts';
 import {
   type AiSdkDeclaration,
   type AiSdkModelOptions,
-  type AiSdkModelTable,
   type AiSdkOptions,
   declaredBy,
   entriesOf,
@@ -61,9 +60,7 @@ import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
  * ```
  * @throws {@link ConfigError} when something is not a model of a version that is understood.
  */
-export function fromAiSdk<const Models extends AiSdkModelTable>(
-  options: AiSdkOptions<Models>,
-): Provider<Extract<keyof Models, string>>;
+export function fromAiSdk<const Model extends string>(options: AiSdkOptions<Model>): Provider<Model>;
 /**
  * A provider made of one model of the Vercel AI SDK.
  *

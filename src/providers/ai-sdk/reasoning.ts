@@ -337,7 +337,10 @@ class HistoryBuilder {
     if (this.#family.signature === 'google') {
       const options = { [this.#key]: { thoughtSignature: data } };
       const part = readSignedPart(id ?? '');
+      const [first] = this.#callIds;
       if (id != null && this.#callIds.has(id)) this.#calls.set(id, options);
+      // Clients such as Codex keep the detail and drop its id. Of calls that are made together, the first is signed.
+      else if (part === undefined && first !== undefined && this.#calls.size === 0) this.#calls.set(first, options);
       else if (part?.type === 'image') this.#images.set(part.position, options);
       else if (part !== undefined) this.#texts.push({ start: part.start, end: part.end, options });
       return;

@@ -91,6 +91,11 @@ function tagOf(key: string): string {
   return key.replaceAll(/[^A-Za-z0-9]/g, '').slice(-TAG_LENGTH);
 }
 
+/** Whether a batch is another part of what is looked for. */
+function isKnown({ known = [] }: NativeLookup, id: string): boolean {
+  return known.some((job) => job['id'] === id);
+}
+
 /** Looks through the batches of some time, of the same size, for the one whose requests have the tag. */
 async function findBatch(calls: BatchApi, lookup: NativeLookup): Promise<NativeReply<NativeJob | undefined>> {
   const tag = tagOf(lookup.key);
@@ -106,7 +111,7 @@ async function findBatch(calls: BatchApi, lookup: NativeLookup): Promise<NativeR
     );
     for (const batch of young) {
       const id = read.text(batch['id']);
-      if (id === undefined || sizeOf(batch) !== lookup.total) continue;
+      if (id === undefined || sizeOf(batch) !== lookup.total || isKnown(lookup, id)) continue;
       if (batch['processing_status'] !== 'ended') mayCome = true;
       else if (await hasTag(calls, lookup, id, tag)) {
         return { ok: true, value: { job: { id, tag }, expiresAt: expiryOf(batch) } };

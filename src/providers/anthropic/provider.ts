@@ -1,8 +1,7 @@
 import { anyText, checkProviderShape } from '../check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
+import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { BatchesOnFirstUse } from '../first-use.ts';
-import type { ModelIds } from '../openai-compatible/vendors.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
@@ -10,7 +9,7 @@ import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 
 /** Options of {@link anthropic}. */
-export interface AnthropicOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
+export interface AnthropicOptions<Model extends string = string> extends ChatProviderOptions<Model> {
   /** Name of the provider in preferences. Default `anthropic`; others for servers that speak the same wire. */
   readonly slug?: string | undefined;
   /** Beta features of every request, as the header `anthropic-beta` names them. Default: none. */
@@ -36,9 +35,7 @@ const API_VERSION = '2023-06-01';
  *
  * @throws {@link ConfigError} when the key is missing, or the slug, the address or the key cannot be right.
  */
-export function anthropic<const Models extends ModelTable = never>(
-  options: AnthropicOptions<Models> = {},
-): Provider<ModelIds<Models>> {
+export function anthropic<const Model extends string = string>(options: AnthropicOptions<Model> = {}): Provider<Model> {
   const { slug = 'anthropic', betas = [], models } = options;
   const apiKey = options.apiKey ?? readEnvironment(API_KEY_VARIABLE);
   const problem = `is missing: pass apiKey, or set ${API_KEY_VARIABLE} in the environment`;
@@ -46,7 +43,7 @@ export function anthropic<const Models extends ModelTable = never>(
   checkProviderShape<AnthropicOptions>(ANTHROPIC_OPTIONS, options, { slug }, missing);
   const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
   const root = baseURL.replace(/\/+$/, '').replace(/\/v1$/, '');
-  return httpProvider<ModelIds<Models>>({
+  return httpProvider<Model>({
     slug,
     name: options.name ?? (slug === 'anthropic' ? 'Anthropic' : slug),
     models,

@@ -4,8 +4,7 @@ import { anyText, checkProviderShape } from '../check-options.ts';
 import type { BatchesOnFirstUse } from '../first-use.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from '../openai-compatible/options.ts';
-import type { ModelIds } from '../openai-compatible/vendors.ts';
+import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { group, kind, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
@@ -22,10 +21,7 @@ export interface SafetySetting {
 }
 
 /** Options of {@link google}. */
-export interface GoogleOptions<Models extends ModelTable = ModelTable> extends Omit<
-  ChatProviderOptions<Models>,
-  'apiKey'
-> {
+export interface GoogleOptions<Model extends string = string> extends Omit<ChatProviderOptions<Model>, 'apiKey'> {
   /**
    * Key, or a function that gives the key or token for each call; it should keep a token until shortly before it
    * expires. Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment, unless `authorization` is `bearer`.
@@ -71,9 +67,7 @@ const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
  *
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right, or the key is missing.
  */
-export function google<const Models extends ModelTable = never>(
-  options: GoogleOptions<Models> = {},
-): Provider<ModelIds<Models>> {
+export function google<const Model extends string = string>(options: GoogleOptions<Model> = {}): Provider<Model> {
   checkProviderShape<GoogleOptions>(GOOGLE_OPTIONS, options, { slug: 'google' });
   const bearer = options.authorization === 'bearer';
   const slug = options.slug ?? 'google';
@@ -95,7 +89,7 @@ export function google<const Models extends ModelTable = never>(
   const hasBatches = options.nativeBatches ?? baseURL === GEMINI_API;
   const version = baseURL.slice(baseURL.lastIndexOf('/') + 1);
   const { dataCollection, zeroDataRetention, headers, transport } = options;
-  return httpProvider<ModelIds<Models>>(
+  return httpProvider<Model>(
     {
       slug,
       name: options.name ?? (vertex ? 'Google Vertex' : 'Google'),

@@ -5,6 +5,7 @@ import type { ErrorContext } from '../upstream-failure.ts';
 import { type DecodeContext, decodeResult } from './decode-result.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
+import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest } from './encode-request.ts';
 import { ChatStreamDecoder } from './stream-decoder.ts';
 
@@ -22,6 +23,7 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     embeddings: embeddingsCodec(dialect),
+    tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
   };
 }

@@ -50,6 +50,8 @@ export interface Dialect {
   readonly serviceTiers?: readonly string[] | undefined;
   /** Whether `prompt_cache_key` and `prompt_cache_options` are known. Default false. */
   readonly promptCacheFields?: boolean | undefined;
+  /** Whether `POST /responses/input_tokens` counts the tokens of a prompt. Default false. */
+  readonly countsInput?: boolean | undefined;
   /** Whether fields that routers add to OpenAI's Responses are known there. Default false. */
   readonly responsesExtensions?: boolean | undefined;
   /** Parameters this vendor never takes, whatever the model. */

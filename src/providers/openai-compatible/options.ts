@@ -16,17 +16,19 @@ import {
 } from '../../platform/option-kinds.ts';
 import { anyNumber, anyText, headerValue } from '../check-options.ts';
 
-/** Models of a provider: id in this router to how the provider offers it. */
-export type ModelTable = Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
+/** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
+export type ModelTable<Model extends string = string> = Readonly<
+  Record<Model, EndpointDeclaration | readonly EndpointDeclaration[]>
+>;
 
 /** Options that every vendor of the chat completions wire has. */
-export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
+export interface ChatProviderOptions<Model extends string = string> {
   /** Key for the provider. Default: the vendor's environment variable. */
   readonly apiKey?: string | undefined;
   /** Address of the API. Default: the vendor's own. */
   readonly baseURL?: string | undefined;
   /** Models on offer. Left out: every model under the provider's slug is passed on, with unknown price and abilities. */
-  readonly models?: Models | undefined;
+  readonly models?: ModelTable<Model> | undefined;
   /** Default: the vendor's name. */
   readonly name?: string | undefined;
   /** Headers of every request. */
@@ -53,7 +55,7 @@ export interface ChatProviderOptions<Models extends ModelTable = ModelTable> {
 }
 
 /** Options of `openaiCompatible`. */
-export interface OpenAiCompatibleOptions<Models extends ModelTable = ModelTable> extends ChatProviderOptions<Models> {
+export interface OpenAiCompatibleOptions<Model extends string = string> extends ChatProviderOptions<Model> {
   /** Name of the provider in preferences: lower-case letters, digits and dashes. */
   readonly slug: string;
   readonly baseURL: string;
@@ -109,6 +111,7 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
     serviceTiers: listOf(text),
     promptCacheFields: flag,
+    countsInput: flag,
     responsesExtensions: flag,
     unsupported: listOf(text),
     embeddings: group<EmbeddingDialect>({ base64: flag, dimensionsField: text, user: flag }),

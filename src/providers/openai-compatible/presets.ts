@@ -47,6 +47,7 @@ export const VENDOR_PRESETS = {
       cacheMarks: 'prompt_cache_breakpoint',
       serviceTiers: ['default', 'flex', 'priority', 'scale'],
       promptCacheFields: true,
+      countsInput: true,
       unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
     },
   },

@@ -4,7 +4,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { type ModelTable, OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
+import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
 import type { Codec } from '../codec.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
@@ -14,13 +14,11 @@ import type { DialectName } from '../../protocol/dialect.ts';
  *
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
-export function openaiCompatible<const Models extends ModelTable>(
-  options: OpenAiCompatibleOptions<Models>,
-): Provider<Extract<keyof Models, string>> {
+export function openaiCompatible<const Model extends string>(options: OpenAiCompatibleOptions<Model>): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
-  return httpProvider<Extract<keyof Models, string>>(
+  return httpProvider<Model>(
     {
       slug,
       name,

@@ -7,16 +7,13 @@ import { openaiCompatible } from './provider.ts';
 import { anything, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
-/** Model ids of a provider: those declared, or any when none were. */
-export type ModelIds<Models> = [Models] extends [never] ? string : Extract<keyof Models, string>;
-
-/** A function that makes the provider of one vendor. */
-export type VendorFactory = <const Models extends ModelTable = never>(
-  options?: ChatProviderOptions<Models>,
-) => Provider<ModelIds<Models>>;
+/** A function that makes the provider of one vendor. Its models are those that are declared, or any when none are. */
+export type VendorFactory = <const Model extends string = string>(
+  options?: ChatProviderOptions<Model>,
+) => Provider<Model>;
 
 function vendor(preset: VendorPreset): VendorFactory {
-  return <const Models extends ModelTable = never>(options: ChatProviderOptions<Models> = {}) => {
+  return <const Model extends string = string>(options: ChatProviderOptions<Model> = {}) => {
     const apiKey = options.apiKey ?? keyFromEnvironment(preset);
     const variables = preset.apiKeyVariables.join(' or ');
     const path = `providers.${preset.slug}.apiKey`;
@@ -34,7 +31,7 @@ function vendor(preset: VendorPreset): VendorFactory {
       baseURL,
       dialect: preset.dialect,
       apiKey,
-    }) as unknown as Provider<ModelIds<Models>>;
+    });
   };
 }
 
@@ -64,14 +61,11 @@ export const vllm: VendorFactory = vendor(VENDOR_PRESETS.vllm);
 export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
 
 /** Options of {@link azure}. */
-export interface AzureOptions<Models extends ModelTable = ModelTable> extends Omit<
-  ChatProviderOptions<Models>,
-  'baseURL'
-> {
+export interface AzureOptions<Model extends string = string> extends Omit<ChatProviderOptions<Model>, 'baseURL'> {
   /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. */
   readonly resource: string;
   /** Models on offer; `upstreamModel` is the name of the deployment. */
-  readonly models: Models;
+  readonly models: ModelTable<Model>;
 }
 
 const { baseURL: _, ...azureCommon } = CHAT_PROVIDER_OPTIONS;
@@ -82,9 +76,7 @@ const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: any
  *
  * @throws {@link ConfigError} when the resource's name could change the address, or the key is missing.
  */
-export function azure<const Models extends ModelTable>(
-  options: AzureOptions<Models>,
-): Provider<Extract<keyof Models, string>> {
+export function azure<const Model extends string>(options: AzureOptions<Model>): Provider<Model> {
   const { resource, ...rest } = options;
   const problems: ConfigProblem[] = [];
   if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {

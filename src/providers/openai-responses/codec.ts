@@ -14,6 +14,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { INPUT_COUNT } from '../openai-compatible/count-input.ts';
 import { type EncodedBody, encodeTier } from '../openai-compatible/encode-request.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
@@ -31,6 +32,7 @@ export function responsesCodec(dialect: Dialect): Codec {
     encode: (request, endpoint) => encodeResponses(request, endpoint, dialect),
     decodeResult: decodeResponse,
     streamDecoder: (context) => new ResponsesStreamDecoder(context),
+    tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
   };
 }
 

@@ -18,13 +18,13 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 
 /** Options of {@link simulated}. */
-export interface SimulatedOptions<Models extends ModelTable = ModelTable> {
+export interface SimulatedOptions<Model extends string = string> {
   /** Name of the provider in preferences: lower-case letters, digits and dashes. Default `simulated`. */
   readonly slug?: string | undefined;
   /** Display name. Default `Simulated`. */
   readonly name?: string | undefined;
   /** Models on offer. Default: `simulated/small`, `simulated/large`, `simulated/reasoner` and `simulated/embedding`. */
-  readonly models?: Models | undefined;
+  readonly models?: ModelTable<Model> | undefined;
   /** Same seed and same messages, same answer. Default 1. */
   readonly seed?: number | undefined;
   /** Milliseconds to the first token, give or take a fifth. 0 means at once. Default 120. */

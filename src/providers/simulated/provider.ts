@@ -5,9 +5,6 @@ import type { ModelTable } from '../openai-compatible/options.ts';
 import { checkOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOptions } from './options.ts';
 import type { Simulation } from './simulation.ts';
 
-/** Ids of the models of a simulated provider: those declared, or the ones it brings. */
-export type SimulatedModelIds<Models> = [Models] extends [never] ? SimulatedModel : Extract<keyof Models, string>;
-
 /**
  * A provider that asks nobody: it makes up its answers, takes its time over them, and fails when it is told to. For
  * trying the router without a key, and for tests. The same seed and messages give the same response, streaming or not.
@@ -22,9 +19,9 @@ export type SimulatedModelIds<Models> = [Models] extends [never] ? SimulatedMode
  * ```
  * @throws {@link ConfigError} when an option cannot be right.
  */
-export function simulated<const Models extends ModelTable = never>(
-  options: SimulatedOptions<Models> = {},
-): Provider<SimulatedModelIds<Models>> {
+export function simulated<const Model extends string = SimulatedModel>(
+  options: SimulatedOptions<Model> = {},
+): Provider<NoInfer<Model>> {
   checkOptions(options);
   const { slug = 'simulated', name = 'Simulated', seed = 1, firstTokenMs = 120, tokensPerSecond = 80 } = options;
   const { environment = systemEnvironment() } = options;

@@ -262,7 +262,11 @@ export class BatchService implements Batches {
 }
 
 function unknownBatch(): RouterError {
-  return new RouterError({ status: 404, errorType: 'not_found', message: 'There is no batch of this id' });
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: 'There is no batch of this id; GET /batches lists those of the account',
+  });
 }
 
 function conflict(message: string): RouterError {
@@ -308,7 +312,10 @@ class Sweeper {
       while ((await store.sweep({ draftMs, limit: AT_A_TIME })) >= AT_A_TIME);
     } catch (error) {
       const reason = error instanceof Error ? error.name : typeof error;
-      warn(events, { code: 'batch_sweep', message: `Old batches could not be deleted (${reason})` });
+      warn(events, {
+        code: 'batch_sweep',
+        message: `Old batches could not be deleted (${reason}); it is tried again later, so check the storage of batches`,
+      });
     }
   }
 

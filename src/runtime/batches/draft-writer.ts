@@ -3,25 +3,26 @@ import { parseBatchRequest } from '../../protocol/create-batch.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
 import { inspectJson } from '../../protocol/json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../protocol/limits.ts';
-import type { StoredItem } from '../../contracts/batch-store.ts';
+import type { NewItem } from '../../contracts/batch-store.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchPorts } from './ports.ts';
 
 /**
- * Characters or bytes of bodies that are written at a time. Texts that wait to be written outlive the collector's first
- * look, and make the young part of the heap grow with what waits: 128,000 cost twice the memory.
+ * Characters or bytes of bodies that are written at a time. What waits to be written is copied into one buffer, so more
+ * of it is no garbage; but whoever writes it may copy it once more.
  */
-const SLICE_LENGTH = 64_000;
+const SLICE_LENGTH = 512 * 1024;
 /** Requests that are written at a time. */
-const SLICE_ITEMS = 200;
+const SLICE_ITEMS = 500;
 
-/** A request that waits to be written: its body is text, or still the bytes that came. */
+/** A request that waits to be written: its body is text, or a part of what waits as bytes. */
 interface WaitingItem {
   readonly index: number;
   readonly customId: string;
-  readonly body: string | Uint8Array;
+  readonly body: string | { readonly start: number; readonly end: number };
 }
 
 /** The draft that is written to. */
@@ -39,6 +40,7 @@ export class DraftWriter {
   readonly #wantsFingerprint: boolean;
   #model: string | undefined;
   #slice: WaitingItem[] = [];
+  readonly #bytes = new ByteBuffer();
   #length = 0;
   #count = 0;
   #fingerprint = '';
@@ -69,8 +71,8 @@ export class DraftWriter {
       throw errorOfFault(faultAt(place, inspection.problem));
     }
     this.#checkModel(body['model'], `${at}.model`);
-    const written = request instanceof UploadedRequest ? request.bodyAsWritten : JSON.stringify(body);
-    this.#slice.push({ index, customId, body: written });
+    const written = request instanceof UploadedRequest ? trimmed(request.bodyAsWritten) : JSON.stringify(body);
+    this.#slice.push({ index, customId, body: typeof written === 'string' ? written : this.#kept(written) });
     this.#count += 1;
     this.#length += written.length;
     if (this.#wantsFingerprint) await this.#digest(`${customId}\n${textOf(written)}`);
@@ -91,10 +93,18 @@ export class DraftWriter {
     const slice = this.#slice;
     this.#slice = [];
     this.#length = 0;
-    const items = slice.map(({ index, customId, body }): StoredItem => ({ index, customId, body: textOf(body) }));
+    const items = slice.map(({ index, customId, body }): NewItem => {
+      return { index, customId, body: typeof body === 'string' ? body : this.#bytes.part(body.start, body.end) };
+    });
     await store.addItems(this.#draft.account, this.#draft.id, items);
+    this.#bytes.clear();
     await failPoint('create.reading');
     await nextTurn();
+  }
+
+  #kept(bytes: Uint8Array): { readonly start: number; readonly end: number } {
+    const start = this.#bytes.add(bytes);
+    return { start, end: this.#bytes.length };
   }
 
   /** All requests of a batch have the same model, wherever it is said. */
@@ -116,24 +126,38 @@ export class DraftWriter {
 }
 
 function textOf(body: string | Uint8Array): string {
-  return (typeof body === 'string' ? body : DECODER.decode(body)).trim();
+  return typeof body === 'string' ? body : DECODER.decode(body);
+}
+
+/** JSON without the white space around it. */
+function trimmed(bytes: Uint8Array): Uint8Array {
+  let start = 0;
+  let end = bytes.byteLength;
+  while (start < end && isSpace(bytes[start])) start += 1;
+  while (end > start && isSpace(bytes[end - 1])) end -= 1;
+  return bytes.subarray(start, end);
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 const DECODER = new TextDecoder();
 const BODY_LIMITS = { depth: DEFAULT_REQUEST_LIMITS.depth, nodes: Infinity };
 
 /**
- * A request that came as bytes. What was written is kept instead of what was read from it until it is stored. Bytes lie
- * outside of the heap, which therefore does not grow with large batches; long bodies are stored at once, and stay text.
+ * A request that came as bytes. Its body is stored as it was written, and never becomes a text before it runs: what is
+ * read of it here is only as much as must be known to take it.
  */
 export class UploadedRequest implements BatchRequest {
   readonly custom_id: string;
+  /** What the body says, in which long texts may be cut. */
   readonly body: BatchRequest['body'];
-  /** The body as it was written: valid JSON, as text or in UTF-8. */
-  readonly bodyAsWritten: Uint8Array | string;
+  /** The body as it was written: valid JSON in UTF-8. Whoever keeps it longer than the request is in hand copies it. */
+  readonly bodyAsWritten: Uint8Array;
 
   /** @param request - Parsed, but not yet checked: members may be missing or of another kind. */
-  constructor(request: BatchRequest, bodyAsWritten: Uint8Array | string) {
+  constructor(request: BatchRequest, bodyAsWritten: Uint8Array) {
     this.custom_id = request.custom_id;
     this.body = request.body;
     this.bodyAsWritten = bodyAsWritten;

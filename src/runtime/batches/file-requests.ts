@@ -6,8 +6,11 @@ import { isJsonObject } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import { scanJson } from '../../protocol/scan-json.ts';
 import { nameOf } from '../../protocol/issues.ts';
-import * as read from '../../platform/json.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
+import { ItemSplitter, type RawItem } from '../../platform/item-splitter.ts';
+import { outlineOf } from '../../platform/json-outline.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
+import { UploadedRequest } from './draft-writer.ts';
 import { piecesOf } from './files.ts';
 
 /** What a line of a file may hold. */
@@ -15,6 +18,7 @@ export type LineLimits = Pick<RequestLimits, 'bodyBytes' | 'depth' | 'nodes' | '
 
 const LINE_FEED = 0x0a;
 const DECODER = new TextDecoder();
+const COMMA = new Uint8Array([0x2c]);
 
 /**
  * The requests in a file, one per line, as OpenAI has them: `custom_id`, `method`, `url` and `body` (upstreams 5.1).
@@ -28,6 +32,7 @@ export async function* requestsOfFile(
   endpoint: BatchEndpoint,
   limits: LineLimits,
 ): AsyncGenerator<BatchRequest, void, undefined> {
+  const reader = new LineReader(endpoint, limits);
   let index = 0;
   let empty = false;
   for await (const line of linesOf(piecesOf(store, file), limits.bodyBytes)) {
@@ -37,73 +42,94 @@ export async function* requestsOfFile(
       continue;
     }
     if (empty) throw errorOfFault(faultAt(at, 'is empty'));
-    yield requestOf(line, at, endpoint, limits);
+    yield reader.read(line, at);
     index += 1;
   }
 }
 
-function requestOf(line: Uint8Array, at: string, endpoint: BatchEndpoint, limits: LineLimits): BatchRequest {
-  const scanned = scanJson(line, limits);
-  if (!scanned.ok) throw errorOfFault(faultAt(at, scanned.problem));
-  const value = read.parse(DECODER.decode(line));
-  if (value === undefined) throw errorOfFault(faultAt(at, 'is not valid JSON'));
-  if (!isJsonObject(value)) {
-    throw errorOfFault(
-      faultAt(at, `must be an object with "custom_id", "method", "url" and "body", not ${nameOf(value)}`),
-    );
+/** Reads lines, each of which is one request. */
+class LineReader {
+  readonly #endpoint: BatchEndpoint;
+  readonly #limits: LineLimits;
+  readonly #splitter: ItemSplitter;
+
+  constructor(endpoint: BatchEndpoint, limits: LineLimits) {
+    this.#endpoint = endpoint;
+    this.#limits = limits;
+    this.#splitter = new ItemSplitter({ member: 'body', depth: limits.depth, itemBytes: Infinity });
   }
-  const { method, url } = value;
-  if (method !== 'POST') throw errorOfFault(faultAt(`${at}.method`, 'must be "POST"'));
-  if (url !== endpoint) {
-    throw errorOfFault(faultAt(`${at}.url`, `must be "${endpoint}", the endpoint of the batch`));
+
+  /** @throws RouterError */
+  read(line: Uint8Array, at: string): BatchRequest {
+    const scanned = scanJson(line, this.#limits);
+    if (!scanned.ok) throw errorOfFault(faultAt(at, scanned.problem));
+    const { value, body } = this.#parse(line) ?? {};
+    if (value === undefined) throw errorOfFault(faultAt(at, 'is not valid JSON'));
+    if (!isJsonObject(value)) {
+      throw errorOfFault(
+        faultAt(at, `must be an object with "custom_id", "method", "url" and "body", not ${nameOf(value)}`),
+      );
+    }
+    const { method, url } = value;
+    if (method !== 'POST') throw errorOfFault(faultAt(`${at}.method`, 'must be "POST"'));
+    if (url !== this.#endpoint) {
+      throw errorOfFault(faultAt(`${at}.url`, `must be "${this.#endpoint}", the endpoint of the batch`));
+    }
+    // Its frame is checked where the requests of all callers are.
+    const request = value as unknown as BatchRequest;
+    return body === undefined ? request : new UploadedRequest(request, body);
   }
-  // Its frame is checked where the requests of all callers are.
-  return value as unknown as BatchRequest;
+
+  /** What a line says, and its body as it was written; undefined for what is not JSON. */
+  #parse(line: Uint8Array): { readonly value: unknown; readonly body: Uint8Array | undefined } | undefined {
+    const found: RawItem[] = [];
+    try {
+      const value = outlineOf(line);
+      // The comma ends what may be a number, and begins the next line.
+      for (const bytes of [line, COMMA]) this.#splitter.split(bytes, (item) => found.push(item));
+      const [{ member } = {}] = found;
+      // An outline is not to be stored, so without the bytes of the body all of it is read.
+      if (member === undefined) return { value: JSON.parse(DECODER.decode(line)) as unknown, body: undefined };
+      return { value, body: line.subarray(member.from, member.to) };
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
 }
 
-/** The lines of a text, without their ends. */
+/** The lines of a text, without their ends. Each is valid until the next one is asked for. */
 async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  let held: Uint8Array[] = [];
-  let length = 0;
+  /** The beginning of a line that goes on in the next piece. */
+  const held = new ByteBuffer();
   let index = 0;
-  const keep = (part: Uint8Array): void => {
-    length += part.byteLength;
-    if (length > maxBytes) {
-      const limit = maxBytes.toLocaleString('en-US');
-      throw errorOfFault(faultAt(`requests[${index}]`, `must not be larger than ${limit} bytes`));
-    }
-    held.push(part);
-  };
-  const take = (): Uint8Array => {
-    const line = held.length === 1 ? (held[0] ?? new Uint8Array()) : joined(held, length);
-    held = [];
-    length = 0;
-    index += 1;
-    return line;
+  const expectShort = (length: number): void => {
+    if (length <= maxBytes) return;
+    const limit = maxBytes.toLocaleString('en-US');
+    throw errorOfFault(faultAt(`requests[${index}]`, `must not be larger than ${limit} bytes`));
   };
   for await (const piece of pieces) {
     let from = 0;
     for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, from)) {
-      keep(piece.subarray(from, end));
-      yield take();
+      const part = piece.subarray(from, end);
+      expectShort(held.length + part.byteLength);
+      if (held.length === 0) yield part;
+      else {
+        held.add(part);
+        yield held.all();
+        held.clear();
+      }
+      index += 1;
       from = end + 1;
     }
-    if (from < piece.byteLength) keep(piece.subarray(from));
+    if (from === piece.byteLength) continue;
+    expectShort(held.length + piece.byteLength - from);
+    held.add(piece.subarray(from));
   }
-  if (length > 0) yield take();
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.byteLength;
-  }
-  return whole;
+  if (held.length > 0) yield held.all();
 }
 
 /** True for a line of nothing but white space: a carriage return, for example. */

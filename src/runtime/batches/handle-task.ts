@@ -242,7 +242,8 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   const left = (batch.expiresAt ?? Infinity) - (await store.now());
   // First what is about to happen is written down: else nobody could tell an expired batch from a completed one, if
   // this process died after it had marked the last request.
-  if (left <= 0 && batch.upstream === undefined) return { type: 'again', afterMs: 0, memo: { expiring: true } };
+  const isNative = batch.upstream !== undefined && task.memo?.['native'] !== false;
+  if (left <= 0 && !isNative) return { type: 'again', afterMs: 0, memo: { expiring: true } };
   const native = await runNatively(ports, batch, task, signals);
   if (native !== undefined) return native;
   // From here on it does not go to a provider as a whole any more.

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { NativeBatches, NativeJobCall } from '../../contracts/native-batches.ts';
+import type { NativeJobCall } from '../../contracts/native-batches.ts';
+import { type NativeJobs, partsOf, together } from './native-parts.ts';
 import type { BatchPorts } from './ports.ts';
 
 /** What is remembered of a batch at a provider, in `BatchRecord.upstream`. */
@@ -14,7 +15,7 @@ export interface StoredJob {
 
 /** A batch at a provider that is still there to be asked. */
 export interface LiveJob extends StoredJob {
-  readonly native: NativeBatches;
+  readonly native: NativeJobs;
   /** What a call about it is made with. */
   readonly call: (signal: AbortSignal) => NativeJobCall;
   readonly upstream: Endpoint;
@@ -48,7 +49,7 @@ export async function findJob(ports: BatchPorts, batch: BatchRecord): Promise<Li
   const { endpoint: operation } = batch;
   return {
     ...stored,
-    native,
+    native: partsOf(stored.job) === undefined ? native : together(native),
     upstream,
     call: (signal) => ({ operation, endpoint: upstream, apiKey, job: stored.job, signal }),
   };

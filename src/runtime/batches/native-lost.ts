@@ -37,7 +37,7 @@ export async function findLost(
  * Whether asking again may help: a provider that does not list batches, or not for this key, or not in a way that can be
  * read, never will.
  */
-function isSilence({ kind, status }: AttemptFailure): boolean {
+export function isSilence({ kind, status }: AttemptFailure): boolean {
   return SILENCE.has(kind) && status !== 501;
 }
 

@@ -2,8 +2,9 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../core/batch/item-rules.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import { settleUsage } from '../../core/stream/usage.ts';
+import { type AttemptFailure, failure, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
+import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { NativeBatches, NativeResult } from '../../contracts/native-batches.ts';
 import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
@@ -11,6 +12,7 @@ import { chatResultOf } from '../chat/answer-whole.ts';
 import { embeddingResultOf } from '../chat/embed.ts';
 import { billingOf } from '../chat/settle.ts';
 import { indexOf, type LiveJob } from './native-job.ts';
+import type { NativePart } from './native-parts.ts';
 import { type BatchPorts, tellProgress } from './ports.ts';
 import { resultIds } from './task-results.ts';
 
@@ -53,6 +55,25 @@ export async function storeResults(
   return now === undefined || now.counts.completed + now.counts.failed >= named.size;
 }
 
+/** Gives requests of some parts that have no outcome this one. */
+export async function failUnanswered(
+  { store, environment, limits }: BatchPorts,
+  { account, id }: BatchRecord,
+  parts: readonly NativePart[],
+  error: BatchItemError,
+): Promise<void> {
+  const nextId = resultIds({ environment });
+  for (const { from, to } of parts) {
+    for (let start = from; start < to; start += GROUP) {
+      const indexes = Array.from({ length: Math.min(GROUP, to - start) }, (_, place) => start + place);
+      const token = environment.randomText(24);
+      const claimed = await store.claimItems(account, id, { limit: GROUP, leaseMs: limits.leaseMs, token, indexes });
+      const outcomes = claimed.map(({ index }) => ({ index, resultId: nextId(), error }));
+      await store.storeOutcomes(account, id, token, outcomes);
+    }
+  }
+}
+
 /** The results of a batch cannot be read to their end now. */
 export class UnreadableResults extends Error {}
 
@@ -81,13 +102,22 @@ async function storeGroup(
   const indexes = [...group.keys()];
   const claim = { limit: indexes.length, leaseMs: limits.leaseMs, token, indexes };
   const claimed = await store.claimItems(batch.account, batch.id, claim);
-  const outcomes: ItemOutcome[] = [];
+  const outcomes: NativeOutcome[] = [];
   for (const item of claimed) {
     const result = group.get(item.index);
     if (result !== undefined) outcomes.push(await outcomeOf(ports, batch, account, live, item, result));
   }
   await failPoint('run.answered');
-  await store.storeOutcomes(batch.account, batch.id, token, outcomes);
+  const stored = new Set(
+    await store.storeOutcomes(
+      batch.account,
+      batch.id,
+      token,
+      outcomes.map(({ outcome }) => outcome),
+    ),
+  );
+  // What is not stored belongs to somebody else, who notes it.
+  for (const { outcome, end } of outcomes) if (stored.has(outcome.index) && end) note(ports, batch, live, end);
   await failPoint('run.stored');
   const now = await store.find(batch.account, batch.id);
   if (now !== undefined) tellProgress(ports, now);
@@ -100,18 +130,53 @@ async function outcomeOf(
   live: LiveJob,
   item: ClaimedItem,
   result: NativeResult,
-): Promise<ItemOutcome> {
+): Promise<NativeOutcome> {
   const base = { index: item.index, resultId: resultIds(ports)() };
-  switch (result.type) {
-    case 'expired':
-      return { ...base, error: EXPIRED_ITEM };
-    case 'cancelled':
-      return { ...base, error: CANCELLED_ITEM };
-    case 'failed':
-      return { ...base, error: errorOf(result.failure) };
-    case 'answered':
-      return { ...base, ...(await answerOf(ports, batch, account, live, item, result.body)) };
+  if (result.type === 'answered') {
+    const { end, ...outcome } = await answerOf(ports, batch, account, live, item, result.body);
+    return { outcome: { ...base, ...outcome }, end };
   }
+  const error =
+    result.type === 'failed' ? errorOf(result.failure) : result.type === 'expired' ? EXPIRED_ITEM : CANCELLED_ITEM;
+  const outcome = { ...base, error };
+  if (ports.ledger === undefined) return { outcome };
+  const { request } = await ports.calls.prepare(batch, item.body, account);
+  const reason =
+    result.type === 'failed' ? result.failure : failure(result.type === 'expired' ? 'deadline' : 'aborted', '');
+  return { outcome, end: { request, reason } };
+}
+
+/** An outcome, and what the ledger is told of it. */
+interface NativeOutcome {
+  readonly outcome: ItemOutcome;
+  readonly end?: NativeEnd | undefined;
+}
+
+/** How a request ended that a provider ran as a part of its batch. */
+type NativeEnd =
+  | { readonly request: Batched; readonly reason: AttemptFailure }
+  | { readonly request: Batched; readonly settlement: Settlement; readonly finishReason: string | null };
+
+const IN_ITS_BATCH = 'its provider runs the whole batch';
+
+/** Notes one request in the ledger: a call that began with the batch, and ended when its result was read. */
+function note({ ledger, facts, environment }: BatchPorts, batch: BatchRecord, { upstream }: LiveJob, end: NativeEnd): void {
+  if (ledger === undefined) return;
+  const { request } = end;
+  const endedAt = environment.now();
+  const startedAt = endedAt - Math.max(0, environment.wallClock() - batch.createdAt);
+  const step: PlanStep = { endpoint: upstream, target: 0, strategy: 'direct', why: IN_ITS_BATCH };
+  const call = { step, startedAt, endedAt };
+  const plan = { requested: request.requested, steps: [step], rejected: [] };
+  if ('reason' in end) {
+    const { status, errorType } = FAILURE_RULES[end.reason.kind];
+    const attempts = [{ ...call, outcome: { ok: false as const, failure: end.reason } }];
+    return ledger.failed(facts, { request, startedAt, plan, attempts }, { status, errorType }, false);
+  }
+  const { usage, costNanoUsd: chargedNanoUsd } = end.settlement;
+  const attempts = [{ ...call, firstTokenAt: endedAt, usage, chargedNanoUsd, outcome: { ok: true as const } }];
+  const answer = { endpoint: upstream, firstTokenAt: endedAt, usage, finishReason: end.finishReason };
+  ledger.answered(facts, { request, startedAt, plan, attempts }, answer);
 }
 
 /** Reads an answer as one to a single request is read, and prices it as one of a batch. */
@@ -122,14 +187,16 @@ async function answerOf(
   { native, upstream }: LiveJob,
   item: ClaimedItem,
   text: string,
-): Promise<Pick<ItemOutcome, 'response' | 'error' | 'usage'>> {
+): Promise<Pick<ItemOutcome, 'response' | 'error' | 'usage'> & { readonly end: NativeEnd }> {
   const { request, body } = await calls.prepare(batch, item.body, account);
   const reply = native.read(text, request, upstream);
-  if (reply.type === 'failed') return { error: errorOf(reply.failure) };
+  if (reply.type === 'failed') return { error: errorOf(reply.failure), end: { request, reason: reply.failure } };
   const { result } = reply;
   // Providers name the tier of a synchronous request in the answers of a batch, but charge for that of the batch.
   const estimate = { ...billingOf(request, 'batch'), completionTokens: 0 };
-  const { usage } = settleUsage(withBatchPrice(upstream, native), result.usage, estimate);
+  const settlement = settleUsage(withBatchPrice(upstream, native), result.usage, estimate);
+  const { usage } = settlement;
+  const finishReason = reply.type === 'embedded' ? null : (reply.result.choices[0]?.finish_reason ?? null);
   const answer =
     reply.type === 'embedded'
       ? calls.embeddingAnswer(embeddingResultOf(embeddingOf(request), upstream, reply.result, usage))
@@ -137,11 +204,11 @@ async function answerOf(
           result: chatResultOf(chatOf(request), upstream, reply.result, usage),
           native: reply.result.native,
         });
-  return { response: answer, usage: answer.usage };
+  return { response: answer, usage: answer.usage, end: { request, settlement, finishReason } };
 }
 
 /** Prices that say nothing about batches are multiplied as the provider does. */
-function withBatchPrice(endpoint: Endpoint, { priceFactor }: NativeBatches): Endpoint {
+function withBatchPrice(endpoint: Endpoint, { priceFactor }: Pick<NativeBatches, 'priceFactor'>): Endpoint {
   const { price } = endpoint;
   if (price === undefined || priceFactor === undefined || price.serviceTiers?.batch !== undefined) return endpoint;
   return { ...endpoint, price: { ...price, serviceTiers: { ...price.serviceTiers, batch: priceFactor } } };

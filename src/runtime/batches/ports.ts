@@ -6,6 +6,8 @@ import type { BatchStore } from '../../contracts/batch-store.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EventHub } from '../chat/events.ts';
+import type { RequestLedger } from '../ledger/request-ledger.ts';
+import type { RouterFacts } from '../../core/normalize/normalize.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { WebhookPorts } from './deliver-webhook.ts';
 import type { ItemCalls } from './item-calls.ts';
@@ -31,6 +33,10 @@ export interface BatchPorts {
   readonly sharedRuns: SharedRuns;
   readonly webhooks: WebhookPorts;
   readonly spending: Spending;
+  /** Where the outcomes of requests are noted that a provider ran as a batch of its own. Undefined: nowhere. */
+  readonly ledger: RequestLedger | undefined;
+  /** What the router knows of models and rules. */
+  readonly facts: RouterFacts;
   readonly providers: ReadonlyMap<string, Provider>;
   /** Who a batch runs for. */
   readonly accountOf: (record: BatchRecord) => MaybePromise<Account>;

@@ -30,14 +30,11 @@ export async function genaiPrices({
   return parseGenaiPrices(providers, today(), vendors);
 }
 
-async function load(): ReturnType<typeof importGenaiPrices> {
-  try {
-    return await importGenaiPrices();
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const problem = `needs the package ${GENAI_PRICES}; install it with "npm install ${GENAI_PRICES}"`;
-    throw new ConfigError([{ path: 'catalog', problem }]);
-  }
+async function load(): Promise<NonNullable<Awaited<ReturnType<typeof importGenaiPrices>>>> {
+  const loaded = await importGenaiPrices();
+  if (loaded !== undefined) return loaded;
+  const problem = `needs the package ${GENAI_PRICES}; install it with "npm install ${GENAI_PRICES}"`;
+  throw new ConfigError([{ path: 'catalog', problem }]);
 }
 
 function today(): string {

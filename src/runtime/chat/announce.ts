@@ -3,6 +3,7 @@ import { type TraceContext, traceContextOf } from '../../core/trace-context.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth } from '../../core/fallback/health.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { AttemptedCall } from './attempt-call.ts';
 import type { RuntimeServices } from './services.ts';
 import type { RequestFacts, RequestEvent, NumericParameter } from './events.ts';
 
@@ -36,6 +37,26 @@ export function announceAttempt(
     carry: ({ traceparent, tracestate }) => void (carried = traceContextOf(traceparent, tracestate)),
   });
   return carried;
+}
+
+/** Emits the `first_token` event for a stream. */
+export function announceFirstToken(
+  services: RuntimeServices,
+  { request }: { readonly request: RoutedRequest },
+  { endpoint, attempt, hedge, startedAt, firstTokenAt }: AttemptedCall,
+): void {
+  const { events } = services;
+  if (!events.heard('first_token')) return;
+  events.emit('first_token', {
+    request: factsOf(request),
+    attempt,
+    ...(hedge ? { hedge } : {}),
+    provider: endpoint.provider,
+    model: endpoint.model,
+    listed: isListed(services, endpoint.model),
+    endpoint: endpoint.id,
+    firstTokenMs: firstTokenAt - startedAt,
+  });
 }
 
 /** Emits `health` events for what has changed about an endpoint. */

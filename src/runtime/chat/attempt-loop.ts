@@ -15,7 +15,7 @@ import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { announceAttempt } from './announce.ts';
+import { announceAttempt, announceFirstToken } from './announce.ts';
 import type { Answer } from './execution.ts';
 import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
@@ -147,7 +147,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const { environment, records, pacing } = this.#services;
     if (forPlace !== true) return wait(environment, waitMs, this.signal);
     const startedAt = environment.now();
-    records.promise(step.endpoint, startedAt + waitMs);
+    records.promise(step.endpoint);
     this.#promised = step.endpoint.id;
     const leave = pacing.enter();
     await wait(environment, waitMs, this.signal);
@@ -366,7 +366,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    if (opened.type === 'committed') return this.#answerOf({ ...made, firstTokenAt: opened.firstTokenAt });
+    if (opened.type === 'committed') {
+      const streaming = { ...made, firstTokenAt: opened.firstTokenAt };
+      announceFirstToken(this.#services, this, streaming);
+      return this.#answerOf(streaming);
+    }
     this.#ended(made, { failure: opened.failure });
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, TOOK_TOO_LONG } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { soon } from '../../platform/poll.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
@@ -143,7 +143,7 @@ function expired(phase: Phase): AttemptFailure {
     case 'idle':
       return failure('timeout', 'The provider stopped in the middle of its answer');
     case 'total':
-      return failure('deadline', 'The request took longer than it may');
+      return failure('deadline', TOOK_TOO_LONG);
   }
 }
 

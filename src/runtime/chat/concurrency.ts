@@ -92,7 +92,7 @@ function noPlace(what: string): RouterError {
   return new RouterError({
     status: 503,
     errorType: 'provider_overloaded',
-    message: `The router handles ${what} at a time and has no place free`,
+    message: `The router handles ${what} at a time and has no place free; try again in a second`,
     retryAfterMs: 1_000,
   });
 }

@@ -49,7 +49,7 @@ export async function countPrepared(
     if (counted !== undefined) return counted;
   }
   const model = endpoint?.model ?? request.targets[0]?.model ?? '';
-  const { texts, fixedTokens } = promptParts(request);
+  const { texts, fixedTokens } = promptParts(request, model);
   const count = await loadGptTokenizer('o200k_base');
   const textTokens = count === undefined ? likelyTextTokens(texts) : await countInTurns(texts, count, signal);
   return {

@@ -151,13 +151,15 @@ export class EndpointRecords {
 
   #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
     const admitted = admission(record.health, this.#policy, now);
-    if (!admitted.ok) return admitted;
+    if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
+    // Whoever waits for the end of a refusal waits for a place behind those who wait already.
+    if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
     if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
     return headroom === 1 ? admitted : { ...admitted, headroom };
   }
@@ -167,10 +169,10 @@ export class EndpointRecords {
     return this.#records.get(endpoint.id)?.pace?.rate ?? Infinity;
   }
 
-  /** Promises a place at a time to come to somebody who waits for it. */
-  promise(endpoint: Endpoint, at: number): void {
+  /** Promises the next place to somebody who waits for it. */
+  promise(endpoint: Endpoint): void {
     const record = this.#records.get(endpoint.id) ?? FRESH;
-    const pace = paceAfterSending(record.pace ?? FREE_PACE, at, this.#environment.now());
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, this.#environment.now());
     this.#records.set(endpoint.id, { ...record, pace });
   }
 
@@ -183,7 +185,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now, now);
+    const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
     this.#records.set(endpoint.id, { ...record, health, pace });
     this.#load(endpoint).started(endpoint, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
@@ -222,7 +224,7 @@ export class EndpointRecords {
       health,
       performance,
       speed: this.#speedAfter(endpoint, record.speed, measurement, now),
-      pace: this.#paceAfter(record, outcome, now),
+      pace: this.#paceAfter(record.pace, outcome, health, now),
     });
     this.#load(endpoint).ended();
     if (this.onCooldown !== undefined && !outcome.ok) {
@@ -321,10 +323,16 @@ export class EndpointRecords {
     return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
   }
 
-  #paceAfter({ pace }: EndpointRecord, outcome: CallOutcome, now: number): EndpointRecord['pace'] {
+  #paceAfter(
+    pace: EndpointRecord['pace'],
+    outcome: CallOutcome,
+    { cooldown }: EndpointHealth,
+    now: number,
+  ): EndpointRecord['pace'] {
     if (this.#pacer === undefined || pace === undefined) return pace;
     if (outcome.ok) return paceAfterSuccess(pace, this.#pacer);
-    return outcome.failure.kind === 'rate_limited' ? paceAfterRefusal(pace, this.#pacer, now) : pace;
+    if (outcome.failure.kind !== 'rate_limited') return pace;
+    return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
   }
 
   #load({ id }: Endpoint): EndpointLoad {
@@ -348,10 +356,23 @@ export class EndpointRecords {
     this.#records.set(endpoint.id, { ...record, tokens });
   }
 
+  /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */
+  noteUnpriced({ id }: Endpoint): boolean {
+    const record = this.#records.get(id) ?? FRESH;
+    if (record.unpriced === true) return false;
+    this.#records.set(id, { ...record, unpriced: true });
+    return true;
+  }
+
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    if (before.cooldown === after.cooldown && before.breaker === after.breaker) return;
+    if (before.cooldown === after.cooldown && isSame(before.breaker, after.breaker)) return;
     this.#onChange(endpoint, before, after);
   }
+}
+
+/** Whether a circuit stands as it stood, whatever was counted meanwhile. */
+function isSame(before: EndpointHealth['breaker'], after: EndpointHealth['breaker']): boolean {
+  return before.state === after.state && before.openings === after.openings && before.probes === after.probes;
 }
 
 const UNLIMITED = { waitMs: 0, headroom: 1 };

@@ -10,8 +10,9 @@ import type { TraceContext } from '../../core/trace-context.ts';
 
 /** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
 export interface RequestFacts {
-  /** Generation id. */
+  /** Generation id, `gen-…`: the answer's `id` and the header `X-Generation-Id`. */
   readonly id: string;
+  /** What was asked for: a chat answer or vectors. */
   readonly operation: Operation;
   /**
    * Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. Of a copy,
@@ -22,11 +23,17 @@ export interface RequestFacts {
   readonly mirror?: string | undefined;
   /** Number of the hook or tool call of the parent that makes this request; see {@link StageFacts}. */
   readonly parentStage?: number | undefined;
+  /** Id of the account that calls. */
   readonly account: string;
+  /** Model as the request named it, before aliases and rules. */
   readonly requested: string;
+  /** True for a stream. */
   readonly stream: boolean;
+  /** Session as the request named it. */
   readonly session?: string | undefined;
+  /** Labels that the request brought, such as `{ team: 'search' }`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The request's `trace`, as it came. */
   readonly trace?: JsonObject | undefined;
   /** Rules of the configuration that changed the request, models that aliases divide, and who gets a copy. */
   readonly applied?: AppliedConfiguration | undefined;
@@ -37,6 +44,7 @@ export interface RequestFacts {
  * is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
  */
 export interface RequestEvent {
+  /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Numbers that the caller set, under their wire names. */
   readonly parameters: Readonly<Partial<Record<NumericParameter, number>>>;
@@ -56,15 +64,19 @@ export type NumericParameter =
 
 /** Who is called in an attempt. */
 export interface AttemptFacts {
+  /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Counted from 1. */
   readonly attempt: number;
   /** Present when the call is made although an earlier one of the same request has not failed. */
   readonly hedge?: boolean | undefined;
+  /** Display name of the provider, such as `OpenAI`. */
   readonly provider: string;
+  /** Id of the model in this router, such as `openai/gpt-5-mini`. */
   readonly model: string;
   /** Whether the catalog lists the model. False where a provider takes any name: the name is the caller's text then. */
   readonly listed: boolean;
+  /** Id of the endpoint, such as `openai#openai/gpt-5-mini`. */
   readonly endpoint: string;
 }
 
@@ -74,6 +86,12 @@ export interface AttemptStartEvent extends AttemptFacts {
   readonly decision?: DecisionFigures | undefined;
   /** Sends these headers with the call, so that its trace goes on at the provider. To be called at once, if at all. */
   readonly carry: (traceContext: TraceContext) => void;
+}
+
+/** The first token of a stream is there: from now on the answer goes to the client. Not told of other answers. */
+export interface FirstTokenEvent extends AttemptFacts {
+  /** Milliseconds from the call to its first token. */
+  readonly firstTokenMs: number;
 }
 
 /** One upstream call ended. */
@@ -94,8 +112,11 @@ export interface AttemptEvent extends AttemptFacts {
 
 /** A request was answered. */
 export interface ResultEvent {
+  /** The request that this belongs to. */
   readonly request: RequestFacts;
+  /** Display name of the provider, such as `OpenAI`. */
   readonly provider: string;
+  /** Id of the model in this router, such as `openai/gpt-5-mini`. */
   readonly model: string;
   /** Whether the catalog lists the model; see {@link AttemptFacts}. */
   readonly listed: boolean;
@@ -105,6 +126,7 @@ export interface ResultEvent {
   readonly durationMs: number;
   /** Milliseconds to the first token of a stream, or to the end of a non-streaming response. */
   readonly firstTokenMs: number;
+  /** Tokens and cost of everything in the request. */
   readonly usage: Usage;
   /**
    * What the provider charges for, part by part, in whole nano-dollars that add up to the cost. Absent when the
@@ -117,13 +139,16 @@ export interface ResultEvent {
 
 /** A request failed, or its client disconnected. */
 export interface ErrorEvent {
+  /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Who was asked last; absent when nobody was. */
   readonly provider?: string | undefined;
+  /** Model that was called last, if one was. */
   readonly model?: string | undefined;
   readonly listed?: boolean | undefined;
   /** HTTP status of the answer; 499 when the client disconnected. */
   readonly status: number;
+  /** Kind of the error, such as `provider_unavailable`. */
   readonly errorType: string;
   /** Upstream calls that were made. */
   readonly attempts: number;
@@ -135,6 +160,7 @@ export interface ErrorEvent {
 
 /** A piece of work of a plugin or server tool within a request. */
 export interface StageFacts {
+  /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Counted from 1 over all hooks and tool calls of the request. Requests that it makes name it as `parentStage`. */
   readonly stage: number;
@@ -156,7 +182,9 @@ export interface StageCosts {
 
 /** Which hook of which plugin is at work. Hooks that may wait are told of; synchronous ones take no time. */
 export interface PluginFacts extends StageFacts {
+  /** Id of the plugin. */
   readonly plugin: string;
+  /** Which hook of it. */
   readonly hook: 'onRequest' | 'onAttempt' | 'onResult';
 }
 
@@ -165,6 +193,7 @@ export type PluginOutcome = 'unchanged' | 'changed' | 'answered' | 'refused' | '
 
 /** A hook of a plugin ended. */
 export interface PluginEvent extends PluginFacts, StageCosts {
+  /** What the hook did with the request. */
   readonly outcome: PluginOutcome;
 }
 
@@ -181,15 +210,19 @@ export type ToolCallOutcome = 'ok' | 'failed' | 'timeout' | 'aborted';
 
 /** A call of a server tool ended. */
 export interface ToolEvent extends ToolFacts, StageCosts {
+  /** How the call ended. */
   readonly outcome: ToolCallOutcome;
 }
 
 /** An endpoint is left alone for a while, or is tried again. */
 export type HealthEvent = {
+  /** Display name of the provider, such as `OpenAI`. */
   readonly provider: string;
+  /** Id of the model in this router, such as `openai/gpt-5-mini`. */
   readonly model: string;
   /** Whether the catalog lists the model; see {@link AttemptFacts}. */
   readonly listed: boolean;
+  /** Id of the endpoint, such as `openai#openai/gpt-5-mini`. */
   readonly endpoint: string;
 } & (
   | {
@@ -212,7 +245,9 @@ export interface ConfigurationEvent {
 
 /** The router notices something that its operator should know. */
 export interface WarningEvent {
+  /** Which warning, such as `catalog_stale`: what programs branch on. */
   readonly code: string;
+  /** What is wrong and what would be right. Never a prompt or a key. */
   readonly message: string;
   /** What a plugin or server tool threw. For a debugger: it may hold anything, so it is never printed by us. */
   readonly thrown?: unknown;
@@ -246,6 +281,7 @@ export type BatchUpdateEvent =
 export interface RouterEvents {
   readonly request: RequestEvent;
   readonly attempt_start: AttemptStartEvent;
+  readonly first_token: FirstTokenEvent;
   readonly attempt: AttemptEvent;
   readonly plugin_start: PluginFacts;
   readonly plugin: PluginEvent;

@@ -75,7 +75,12 @@ export const CALLER_GONE = { status: 499, errorType: 'unmapped' } as const;
 /** The one place where unknown thrown values become errors of ours. What they say stays inside. */
 export function errorOfUnknown(thrown: unknown): RouterError {
   if (RouterError.isInstance(thrown)) return thrown;
-  return new RouterError({ status: 500, errorType: 'server', message: 'The router failed to handle this request' });
+  return new RouterError({
+    status: 500,
+    errorType: 'server',
+    message:
+      'The router failed to handle this request; its operator finds the cause in a warning with the code "internal"',
+  });
 }
 
 /** An error with the facts about its whole request, which who threw it could not know. */

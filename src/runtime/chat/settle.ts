@@ -53,6 +53,7 @@ export function settleAttempt(
     services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation, request, roll });
   }
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
+  else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
@@ -104,7 +105,21 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
   const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
   warn(events, {
     code: 'provider_key',
-    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while`,
+    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
+  });
+}
+
+/** Costs that are missing are not missed until somebody adds them up, so it is told with the first answer. */
+function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endpoint): void {
+  if (!records.noteUnpriced(endpoint)) return;
+  const { model, provider, price } = endpoint;
+  const unknown = price === undefined ? 'its price is unknown' : 'its price leaves out something that was billed';
+  warn(events, {
+    code: 'price_unknown',
+    message:
+      `An answer of ${model} at ${provider} has no cost in usage, budgets and metrics: ${unknown}. Declare it in the ` +
+      `provider's models, { '${model}': { price: { prompt, completion } } } in USD per million tokens, or run ` +
+      '"npx signalbox catalog refresh"',
   });
 }
 
@@ -180,7 +195,10 @@ export function settleResult(
   facts: AnswerFacts,
 ): void {
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
-    services.events.emit('warning', { code: 'state_store', message: 'A sticky session could not be stored' });
+    services.events.emit('warning', {
+      code: 'state_store',
+      message: 'A sticky session could not be stored; check the store in "state"',
+    });
   });
   announceResult(services, execution, answer, facts);
 }
@@ -195,10 +213,14 @@ export function announceResult(
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  const { usage, finishReason, nativeFinishReason } = facts;
+  const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
-    ...facts,
-    endpoint: answer.endpoint,
-    firstTokenAt: answer.firstTokenAt,
+    endpoint,
+    firstTokenAt,
+    usage,
+    finishReason,
+    nativeFinishReason,
   });
   if (!services.events.heard('result')) return;
   services.events.emit('result', {

@@ -1,5 +1,12 @@
 import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../contracts/ledger.ts';
-import { drafted, type DraftedAnswer, type DraftedWork, type RequestDraft } from '../../core/ledger/draft.ts';
+import {
+  drafted,
+  type DraftedAnswer,
+  draftedRefusal,
+  type DraftedWork,
+  type RefusedRequest,
+  type RequestDraft,
+} from '../../core/ledger/draft.ts';
 import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -26,6 +33,9 @@ export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   /** Who keeps prompts and answers. Undefined: nobody. */
   readonly content?: ContentOptions | undefined;
 }
+
+/** With what a request was refused. */
+type RefusalError = { readonly status: number; readonly errorType: string };
 
 /** The ledger of a router, as its owner reads it: what was written, and what waits to be written. */
 export type ReadableLedger = {
@@ -58,6 +68,7 @@ export class RequestLedger implements ReadableLedger {
   #oldest = 0;
   /** Hooks and tool calls of requests under way. */
   readonly #works = new Map<string, DraftedWork[]>();
+  readonly #refusalListeners = new Set<(draft: RequestDraft) => void>();
   /** Written out, and refused by the store: they come again. */
   #pending: readonly LedgerRecord[] = [];
   #timer: Timer | undefined;
@@ -93,6 +104,41 @@ export class RequestLedger implements ReadableLedger {
     committed: boolean,
   ): void {
     this.#add(facts, execution, { error: { status, errorType, committed } });
+  }
+
+  /**
+   * Notes that a request was refused before anything was planned. No event tells of such a request.
+   *
+   * @param startedAt - Monotonic milliseconds at which it came.
+   */
+  refused(facts: DecisionContext, startedAt: number, refused: RefusedRequest, error: RefusalError): void {
+    const { environment } = this.#options;
+    const endedAt = environment.now();
+    const at = environment.wallClock() - (endedAt - startedAt);
+    const created = Math.floor(at / 1_000);
+    const request = draftedRefusal(refused, { id: `gen-${created}-${environment.randomText(20)}`, created });
+    const { requested } = request;
+    const { status, errorType } = error;
+    const draft: RequestDraft = {
+      at,
+      startedAt,
+      endedAt,
+      facts,
+      request,
+      plan: { requested, steps: [], rejected: [] },
+      attempts: [],
+      works: NO_WORKS,
+      refused: true,
+      error: { status, errorType, committed: false },
+    };
+    this.#keep(draft);
+    for (const listener of this.#refusalListeners) listener(draft);
+  }
+
+  /** Adds somebody who is told of requests that are refused, and gives the function that removes it. */
+  onRefused(listener: (draft: RequestDraft) => void): () => void {
+    this.#refusalListeners.add(listener);
+    return () => this.#refusalListeners.delete(listener);
   }
 
   /** Notes a hook of a plugin or a call of a server tool. */
@@ -143,7 +189,7 @@ export class RequestLedger implements ReadableLedger {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
-    const works = this.#works.get(request.id);
+    const works = this.#works.size === 0 ? undefined : this.#works.get(request.id);
     if (works !== undefined) this.#works.delete(request.id);
     this.#keep({
       at: environment.wallClock() - (endedAt - startedAt),
@@ -152,7 +198,8 @@ export class RequestLedger implements ReadableLedger {
       facts,
       request: drafted(request, knownLength(request)),
       plan,
-      attempts,
+      // The list of the request has room for more; this one is kept.
+      attempts: attempts.slice(),
       works: works ?? NO_WORKS,
       cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
       answer: end.answer,

@@ -63,7 +63,10 @@ export class Rates {
   settle(ticket: RateTicket, tokens: number): void {
     const told = async (): Promise<void> => this.#limiter.settle(ticket, tokens);
     told().catch(() => {
-      warn(this.#events, { code: 'rate_limit', message: 'What a request used could not be written to its rate limit' });
+      warn(this.#events, {
+        code: 'rate_limit',
+        message: 'What a request used could not be written to its rate limit; check the store in "state"',
+      });
     });
   }
 

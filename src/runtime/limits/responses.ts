@@ -100,7 +100,12 @@ export class Responses {
 
   async #soon<Value>(ask: () => Value | Promise<Value>): Promise<Value | undefined> {
     const asked = (async () => ask())();
-    asked.catch(() => warn(this.#events, { code: 'response_cache', message: 'The response cache could not be used' }));
+    asked.catch(() =>
+      warn(this.#events, {
+        code: 'response_cache',
+        message: 'The response cache could not be used; check the store in "state"',
+      }),
+    );
     return valueWithin(this.#environment, asked, STORE_WAIT_MS);
   }
 }

@@ -136,7 +136,10 @@ export class Spending {
     try {
       await work();
     } catch {
-      warn(this.#events, { code: 'budget', message: 'What a request cost could not be written to its budget' });
+      warn(this.#events, {
+        code: 'budget',
+        message: 'What a request cost could not be written to its budget; check the store in "state"',
+      });
     }
   }
 

@@ -22,6 +22,7 @@ import {
 } from '../chat/execution.ts';
 import { errorOfFault, withContext } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
+import { expandTools } from '../tools/expand-tools.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { handleHookFailure } from './inner-call.ts';
@@ -155,7 +156,8 @@ export class PipelineExecution implements Execution {
     this.#request = this.#plugins.rewrites
       ? withoutNative(outcome.changed.request, 'plugins that rewrite requests or answers')
       : outcome.changed.request;
-    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool);
+    const expanded = await expandTools(this.#services, this.#request, this.#pathOfTool, this.signal);
+    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool, expanded);
     if (!offer.ok) throw errorOfFault(offer.fault);
     const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };
     const { request, plan } = await this.#planned(offered);

@@ -1,6 +1,7 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
+import { type CopyIn, copyOver } from './copy.ts';
 import type { Statement, StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
@@ -69,8 +70,20 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
     return this.script(async (query) => work(this.#sessionOf(query)));
   }
 
+  /** A transaction that may copy rows, too: `copy` is there where the connections are those of the package `pg`. */
+  copying<Value>(work: (session: Session<Name>, copy: CopyIn | undefined) => Promise<Value>): Promise<Value> {
+    return this.script((query, client) => {
+      const copy = copyOver(client);
+      const timeoutMs = this.#options.statementTimeoutMs + GRACE_MS;
+      return work(this.#sessionOf(query), copy && ((text, bytes) => inTime(copy(text, bytes), timeoutMs)));
+    });
+  }
+
   /** A transaction of texts that are not in the table of statements. */
-  script<Value>(work: (query: Query) => Promise<Value>, timeoutMs = this.#options.statementTimeoutMs): Promise<Value> {
+  script<Value>(
+    work: (query: Query, client: PostgresClient) => Promise<Value>,
+    timeoutMs = this.#options.statementTimeoutMs,
+  ): Promise<Value> {
     return this.#persist(async (client) => {
       const query: Query = (text, values) => inTime(client.query(text, values), timeoutMs + GRACE_MS);
       // A process that is stopped in the middle must not keep others from what it has locked.
@@ -79,7 +92,7 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
           `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs}`,
       );
       try {
-        const value = await work(query);
+        const value = await work(query, client);
         await query('COMMIT');
         return value;
       } catch (error) {

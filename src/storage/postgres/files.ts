@@ -53,8 +53,7 @@ export function filesOf(database: PostgresDatabase): PostgresFiles {
 
     async read(account, fileId, piece) {
       const row = await database.first('readPiece', { ...ownerOf(account, fileId), piece });
-      const content = row?.['content'];
-      return content instanceof Uint8Array ? content : undefined;
+      return row === undefined ? undefined : Buffer.from(columnOf(row, 'content'), 'base64');
     },
 
     remove: (account, fileId) => remove(database, ownerOf(account, fileId), 'file'),

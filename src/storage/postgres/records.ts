@@ -1,4 +1,9 @@
-import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
+import {
+  type BatchStore,
+  DuplicateCustomIdError,
+  type NewItem,
+  type PublishOutcome,
+} from '../../contracts/batch-store.ts';
 import {
   outcomeOf,
   publishedRecord,
@@ -9,7 +14,9 @@ import {
   storable,
   wholeMs,
 } from '../stored-rows.ts';
-import type { PostgresDatabase, Row } from './database.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
+import { copyItems, copyRows } from './copy.ts';
+import type { PostgresDatabase, Row, Session } from './database.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -117,7 +124,8 @@ function recordColumns(row: Row): RecordColumns {
 type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>;
 
 /** Makes {@link Drafts} over a database. */
-export function draftsOf(database: PostgresDatabase): Drafts {
+export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
+  const copyText = copyItems(schema);
   return {
     async openDraft(account, batchId) {
       const begun = await database.run('insertDraft', ownerOf(account, batchId));
@@ -125,17 +133,21 @@ export function draftsOf(database: PostgresDatabase): Drafts {
     },
 
     async addItems(account, batchId, items) {
-      const values = {
-        ...ownerOf(account, batchId),
-        positions: items.map(({ index }) => index),
-        customIds: items.map(({ customId }) => storable(customId)),
-        ...together(items.map(({ body }) => body)),
-      };
-      const row = await database.first('addItems', values);
-      if (storedNumber(row, 'drafts') === 0) throw new RangeError(`there is no draft "${batchId}"`);
-      if (storedNumber(row, 'added') === items.length) return;
-      const found = await database.first('findDuplicate', values);
-      throw new DuplicateCustomIdError(storedNumber(found, 'first'), storedNumber(found, 'second'));
+      const owner = ownerOf(account, batchId);
+      const rows = await copyRows(owner, items);
+      const added = await database
+        .copying(async (session, copy) => {
+          if (copy === undefined) return insert(session, owner, items);
+          if ((await session.run('touchDraft', owner)) === 0) return undefined;
+          await copy(copyText, rows);
+          return items.length;
+        })
+        .catch((error: unknown) => {
+          if (StorageError.isInstance(error) && error.code === UNIQUE_VIOLATION) return 0;
+          throw error;
+        });
+      if (added === undefined) throw new RangeError(`there is no draft "${batchId}"`);
+      if (added !== items.length) throw await duplicate(database, owner, items);
     },
 
     async publish(batch, effects, idempotency) {
@@ -175,18 +187,59 @@ export function draftsOf(database: PostgresDatabase): Drafts {
   };
 }
 
+const UNIQUE_VIOLATION = '23505';
+
+/** Adds requests by a statement, for connections that cannot copy. Gives their number; undefined without a draft. */
+async function insert(
+  session: Session,
+  owner: Readonly<Record<string, string>>,
+  items: readonly NewItem[],
+): Promise<number | undefined> {
+  const row = await session.first('addItems', {
+    ...owner,
+    ...namesOf(items),
+    ...together(items.map(({ body }) => body)),
+  });
+  return storedNumber(row, 'drafts') === 0 ? undefined : storedNumber(row, 'added');
+}
+
+function namesOf(items: readonly NewItem[]): Record<'positions' | 'customIds', unknown> {
+  return { positions: items.map(({ index }) => index), customIds: items.map(({ customId }) => storable(customId)) };
+}
+
+/** The first request whose name was there before it: in the database, or among those that were to be added with it. */
+async function duplicate(
+  database: PostgresDatabase,
+  owner: Readonly<Record<string, string>>,
+  items: readonly NewItem[],
+): Promise<DuplicateCustomIdError> {
+  const found = await database.first('findDuplicate', { ...owner, ...namesOf(items) });
+  const stored = found && { first: storedNumber(found, 'first'), second: storedNumber(found, 'second') };
+  const known = new Map<string, number>();
+  for (const { index, customId } of items) {
+    const first = known.get(customId);
+    if (first === undefined) known.set(customId, index);
+    else if (stored === undefined || index < stored.second) return new DuplicateCustomIdError(first, index);
+    else break;
+  }
+  const { first = 0, second = 0 } = stored ?? {};
+  return new DuplicateCustomIdError(first, second);
+}
+
 /**
  * Bodies as one piece of bytes, and where each is in it, counted from 1. As an array of texts they would be copied four
  * times on their way: each to a text without special characters, and all to one text and to bytes.
  */
-function together(texts: readonly string[]): Record<'bodies' | 'starts' | 'lengths', unknown> {
-  const lengths = texts.map((text) => Buffer.byteLength(text));
+function together(given: readonly NewItem['body'][]): Record<'bodies' | 'starts' | 'lengths', unknown> {
+  const lengths = given.map((body) => (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength));
   const bodies = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0));
   const starts: number[] = [];
   let next = 0;
-  for (const text of texts) {
+  for (const [index, body] of given.entries()) {
     starts.push(next + 1);
-    next += bodies.write(text, next);
+    if (typeof body === 'string') bodies.write(body, next);
+    else bodies.set(body, next);
+    next += lengths[index] ?? 0;
   }
   return { bodies, starts, lengths };
 }

@@ -39,6 +39,10 @@ export function accountStatements(schema: string) {
       VALUES (:account, :batchId, 'draft', ${NOW})
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
       WHERE known.account = :account AND known.stage = 'draft'`,
+    // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
+    touchDraft: `UPDATE ${batches} SET touched_at = ${NOW}
+      WHERE account = :account AND id = :batchId AND stage = 'draft'
+      RETURNING set_config('synchronous_commit', 'off', true)`,
     addItems: `WITH draft AS (
         UPDATE ${batches} SET touched_at = ${NOW}
         WHERE account = :account AND id = :batchId AND stage = 'draft' RETURNING 1),
@@ -158,7 +162,8 @@ export function accountStatements(schema: string) {
       WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
         (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
-    readPiece: `SELECT content FROM ${pieces}
+    // As bytes it would come in hexadecimal digits, which is half as long again.
+    readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
     hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
     deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (

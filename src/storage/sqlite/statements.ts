@@ -111,7 +111,7 @@ export const ACCOUNT_STATEMENTS = {
   insertItem: `INSERT INTO items (account, batch_id, position, custom_id)
     VALUES (:account, :batchId, :position, :customId)
     ON CONFLICT (account, batch_id, custom_id) DO NOTHING`,
-  insertBody: `INSERT INTO requests (account, batch_id, position, body) VALUES (:account, :batchId, :position, :body)`,
+  insertBody: `INSERT INTO requests (account, batch_id, position, body) VALUES (:account, :batchId, :position, CAST(:body AS TEXT))`,
   findCustomId: `SELECT position FROM items WHERE ${OF_BATCH} AND custom_id = :customId`,
   findRow: `SELECT stage, ${RECORD} FROM batches WHERE account = :account AND id = :batchId`,
   countItems: `SELECT count(*) AS total FROM items WHERE ${OF_BATCH}`,

@@ -98,6 +98,27 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.items(ACCOUNT, BATCH, -1, 100), someItems(9), 'its requests');
   }),
 
+  check('takes bodies as bytes in memory that is used again afterwards', async (store) => {
+    await store.openDraft(ACCOUNT, BATCH);
+    const texts = ['{"text":"größer 👋"}', '{}', '{"a":"\\u0000 and \\\\"}'];
+    const memory = new TextEncoder().encode(texts.join(''));
+    let end = 0;
+    const items = texts.map((text, index) => {
+      const start = end;
+      end += new TextEncoder().encode(text).byteLength;
+      return { index, customId: `custom-${index}`, body: index === 1 ? text : memory.subarray(start, end) };
+    });
+    await store.addItems(ACCOUNT, BATCH, items);
+    memory.fill(0x20);
+    await store.publish(draftRecord(), []);
+    const stored = await store.items(ACCOUNT, BATCH, -1, 10);
+    expectSame(
+      stored.map(({ body }) => body),
+      texts,
+      'the bodies',
+    );
+  }),
+
   check('publishes a draft with no requests', async (store) => {
     await store.openDraft(ACCOUNT, BATCH);
     const outcome = await store.publish(draftRecord(), []);

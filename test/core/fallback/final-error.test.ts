@@ -209,7 +209,8 @@ describe('when every endpoint is cooling down', () => {
     expect(error).toEqual({
       status: 503,
       errorType: 'provider_overloaded',
-      message: 'Every provider of acme/one is failing right now',
+      message:
+        'Every provider of acme/one is failing right now; retry after the time in Retry-After, or add a provider',
       retryAfterMs: 1_200,
       previous: [],
       availability: {

@@ -25,6 +25,7 @@ import {
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
+  type Pace,
   paceAfterRefusal,
   paceAfterSending,
   paceAfterSuccess,
@@ -275,41 +276,69 @@ describe('the pacer', () => {
 
   it('knows no limit before the first refusal, and then the rate at which it was refused', () => {
     let pace = FREE_PACE;
-    for (let call = 0; call < 20; call += 1) pace = paceAfterSending(pace, NOW + call * 40, NOW + call * 40);
+    for (let call = 0; call < 20; call += 1) pace = paceAfterSending(pace, NOW + call * 40);
     expect(placeIn(pace, policy, false, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
-    const refused = paceAfterRefusal(pace, policy, NOW + 800);
+    const refused = paceAfterRefusal(pace, policy, undefined, NOW + 800);
     expect(refused.rate).toBeCloseTo(19, 6);
     expect(paceAfterSuccess(refused, policy).rate).toBeCloseTo(19.015, 6);
-    expect(paceAfterRefusal(FREE_PACE, policy, NOW).rate).toBe(1);
+    expect(paceAfterRefusal(FREE_PACE, policy, undefined, NOW).rate).toBe(1);
   });
 
-  it('never lets more through in a second than the rate, and keeps a quarter for warm prompts', () => {
+  it('lowers the rate once for refusals that come together', () => {
+    const pace = paceAfterRefusal(crowd(20), policy, undefined, NOW);
+    expect(paceAfterRefusal(pace, policy, undefined, NOW + 100).rate).toBe(pace.rate);
+    expect(paceAfterRefusal(crowd(20, pace), policy, undefined, NOW + 1_000).rate).toBeCloseTo(0.95 * pace.rate, 6);
+  });
+
+  it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {
+    let pace = paceAfterRefusal(crowd(4), policy, NOW + 300, NOW);
+    const places = Array.from({ length: 4 }, () => {
+      const { waitMs } = placeIn(pace, policy, false, NOW);
+      pace = paceAfterSending(pace, NOW);
+      return Math.round(waitMs);
+    });
+    const each = 1_000 / pace.rate;
+    expect(places).toEqual([300, 300 + each, 300 + 2 * each, 300 + 3 * each].map(Math.round));
+  });
+
+  it('never lets more through than the rate, however long it lasts, and always has room for warm prompts', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1, max: 30, noNaN: true }),
         fc.array(fc.tuple(fc.nat(200), fc.boolean()), { maxLength: 80 }),
         (rate, list) => {
-          let pace = { ...FREE_PACE, rate };
+          let pace: Pace = { ...FREE_PACE, rate };
           let now = NOW;
+          let warmAt = -Infinity;
           const sent: number[] = [];
           for (const [after, warm] of list) {
             now += after;
             const { waitMs } = placeIn(pace, policy, warm, now);
-            const recent = sent.filter((at) => at > now - 1_000).length;
-            expect(waitMs === 0).toBe(recent < (warm ? rate : rate * policy.coldShare));
+            // Warm calls that keep to a quarter of the rate never wait, whatever cold ones do.
+            if (warm && now - warmAt >= 4_000 / rate && rate >= 4) expect(waitMs).toBe(0);
+            if (warm) warmAt = now;
             if (waitMs > 0) {
               // What it says is the truth: then there is a place, if nobody else takes it.
               expect(placeIn(pace, policy, warm, now + waitMs).waitMs).toBe(0);
               continue;
             }
-            pace = paceAfterSending(pace, now, now);
+            pace = paceAfterSending(pace, now);
             sent.push(now);
+            for (const [index, at] of sent.entries()) {
+              const most = rate * (policy.burstSeconds + (now - at) / 1_000);
+              expect(sent.length - index).toBeLessThanOrEqual(Math.max(1, most + 1e-3));
+            }
           }
         },
       ),
       runs(500),
     );
   });
+
+  /** So many calls within the last second. */
+  function crowd(calls: number, pace: Pace = FREE_PACE): Pace {
+    return Array.from({ length: calls }).reduce<Pace>((before) => paceAfterSending(before, NOW), pace);
+  }
 });
 
 describe('declared limits', () => {

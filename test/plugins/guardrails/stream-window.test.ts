@@ -82,6 +82,43 @@ describe('a hit in a stream', () => {
     );
   });
 
+  /** A window that the hits of these tests fit, and so small that every position in and around it can be tried. */
+  const SMALL = 24;
+  const POSITIONS = Array.from({ length: 3 * SMALL + 1 }, (_, at) => at);
+  const SIZES = Array.from({ length: SMALL + 16 }, (_, at) => at + 1);
+
+  it('is held back whole, whichever position it has and however large the pieces are', () => {
+    for (const before of POSITIONS) {
+      const start = `${filler(before)} `;
+      for (const size of SIZES) {
+        // The first piece is shorter, so that pieces begin and end at every place of the hit.
+        for (const first of [1, Math.ceil(size / 2)]) {
+          const cut = [first, ...Array.from({ length: 200 }, () => size)];
+          const blocked = sentOf(inPieces(`${start}project falcon ${filler(30)}`, cut), [blockSecret], SMALL);
+          const shown = contentOf(blocked);
+          if (blocked.error === undefined || !start.startsWith(shown)) {
+            expect.unreachable(`${before} before, pieces of ${size} after ${first}: ${JSON.stringify(shown)}`);
+          }
+        }
+      }
+    }
+  });
+
+  it('is held back whole, whichever two places it is cut at', () => {
+    const start = `${filler(40)} `;
+    const text = `${start}project falcon ${filler(10)}`;
+    const end = start.length + 'project falcon'.length + 2;
+    for (let one = start.length - 2; one < end; one += 1) {
+      for (let other = one + 1; other <= end; other += 1) {
+        const deltas = [text.slice(0, one), text.slice(one, other), text.slice(other)].map((content) => ({ content }));
+        const blocked = sentOf(deltas, [blockSecret], SMALL);
+        if (blocked.error === undefined || !start.startsWith(contentOf(blocked))) {
+          expect.unreachable(`cut at ${one} and ${other}: ${JSON.stringify(contentOf(blocked))}`);
+        }
+      }
+    }
+  });
+
   it('is taken out at every position, and everything else is sent', () => {
     fc.assert(
       fc.property(fc.nat(700), fc.nat(700), sizes, (before, after, cut) => {

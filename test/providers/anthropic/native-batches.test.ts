@@ -177,6 +177,13 @@ describe('the Message Batches API', () => {
       expect(await native(server).find?.(lookup)).toMatchObject({ ok: false, failure: { kind: 'overloaded' } });
     });
 
+    it('is not waited for because of other parts of the same batch', async () => {
+      const running = { processing_status: 'in_progress', request_counts: { processing: 4 } };
+      await using server = await api(list(listed('first', running), listed('second', running)));
+      const known = [{ id: 'first' }, { id: 'second' }];
+      expect(await native(server).find?.({ ...lookup, known })).toEqual({ ok: true, value: undefined });
+    });
+
     it('is not there when none of its time and size is', async () => {
       await using server = await api(list(listed('old', { created_at: '2025-12-31T23:00:00Z' })));
       expect(await native(server).find?.(lookup)).toEqual({ ok: true, value: undefined });

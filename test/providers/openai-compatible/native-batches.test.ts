@@ -67,6 +67,12 @@ const RESPONSE = {
   ],
   usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
 };
+const EMBEDDED = {
+  object: 'list',
+  model: 'one-up',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+};
 const MODALITIES = {
   '/v1/responses': ['text'],
   '/v1/messages': ['text'],
@@ -171,6 +177,44 @@ describe('the batch API of files', () => {
       completion_window: '24h',
       metadata: { router_batch: batch.id },
     });
+    await scene.router.batches.stop({ graceMs: 0 });
+  });
+
+  it('gets a batch that is more than it takes in parts, each over a file of its own', async () => {
+    // 26 requests of 2,000 inputs are more than the 50,000 that one batch may have.
+    const [count, inputs] = [26, 2_000];
+    const files: string[][] = [];
+    const keys: string[] = [];
+    await using server = await startBatchServer(({ line, body }) => {
+      const [, number = '', content] = /^GET \/v1\/(?:batches\/batch|files\/out)_(\d)(\/content)?$/.exec(line) ?? [];
+      if (line === 'POST /v1/files') {
+        files.push([...body.toString().matchAll(/"custom_id":"(r\d+)"/g)].map(([, name = '']) => name));
+        return [200, { id: `in_${files.length}` }];
+      }
+      if (line === 'POST /v1/batches') {
+        const { metadata } = JSON.parse(body.toString()) as { metadata: Record<string, string> };
+        keys.push(...Object.values(metadata));
+        return [200, { ...BATCH, id: `batch_${keys.length}`, input_file_id: `in_${files.length}` }];
+      }
+      const lines = files[Number(number) - 1]?.map((name) => outcome(name, 200, EMBEDDED));
+      if (content !== undefined) return [200, lines?.join('\n') ?? ''];
+      if (number !== '') return [200, { ...BATCH, status: 'completed', output_file_id: `out_${number}` }];
+      return [404, { error: { message: 'no such' } }];
+    });
+    const models = { 'acme/one': { ...MODELS['acme/one'], outputModalities: ['embeddings'] } } as const;
+    const up = openai({ apiKey: 'sk-key', baseURL: `${server.origin}/v1`, models, nativeBatches: true });
+    const scene = batchScene({ providers: [up] });
+    const input = Array.from({ length: inputs }, () => 'a');
+    const { id } = await scene.router.batches.create({
+      endpoint: '/v1/embeddings',
+      model: 'acme/one',
+      requests: Array.from({ length: count }, (_, index) => ({ custom_id: `n${index}`, body: { input } })),
+    });
+    await scene.router.batches.start();
+    expect(await endedAtServer(scene, id)).toMatchObject({ status: 'completed', request_counts: { completed: count } });
+    expect(files.map(({ length }) => length)).toEqual([13, 13]);
+    expect(new Set(files.flat()).size).toBe(count);
+    expect(new Set(keys).size).toBe(2);
     await scene.router.batches.stop({ graceMs: 0 });
   });
 

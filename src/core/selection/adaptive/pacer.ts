@@ -10,9 +10,13 @@ export const DEFAULT_PACER_POLICY: PacerPolicy = fill(PACER);
 export interface Pace {
   /** Calls per second; infinite until the endpoint refuses one. */
   readonly rate: number;
-  /** Monotonic times of the calls of the last second and of places that were promised, in order; none without a rate. */
-  readonly sent: readonly number[];
-  /** As long as there is no rate, calls are only counted, so that a call costs the same however many there are. */
+  /**
+   * Monotonic time until which everything that was sent or promised keeps the endpoint busy at its rate; what lies in the
+   * past is free. Means nothing without a rate.
+   */
+  readonly busyUntil: number;
+  /** Monotonic time of the refusal that the rate was last lowered for. */
+  readonly refusedAt: number;
   readonly counted?: Counted | undefined;
 }
 
@@ -33,45 +37,60 @@ export interface Place {
 }
 
 /** Pace of an endpoint that never refused a call. */
-export const FREE_PACE: Pace = { rate: Infinity, sent: [] };
+export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity };
 
 const SECOND_MS = 1_000;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
 
-/** Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. */
-export function placeIn({ rate, sent }: Pace, policy: PacerPolicy, warm: boolean, now: number): Place {
+/**
+ * Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. What two seconds hold
+ * may be sent at once; over a longer time it is exactly the rate, also where that is no whole number. Cold calls leave a
+ * part of that free, so that there is always room for a warm one; they still get all that warm ones leave.
+ */
+export function placeIn({ rate, busyUntil }: Pace, policy: PacerPolicy, warm: boolean, now: number): Place {
   if (rate === Infinity) return ANYTIME;
-  const limit = warm ? rate : rate * policy.coldShare;
-  const recent = sentSince(sent, now - SECOND_MS);
-  const headroom = Math.max(0, 1 - recent / rate);
-  if (recent < limit) return { waitMs: 0, headroom };
-  // The first moment at which fewer than the limit lie within the second before it.
-  const most = Math.max(1, Math.ceil(limit));
-  const leaving = sent[sent.length - most];
-  return { waitMs: leaving === undefined ? 0 : Math.max(1, leaving + SECOND_MS - now), headroom };
+  const used = Math.max(0, busyUntil - now);
+  const burstMs = burstOf(policy);
+  const headroom = burstMs === 0 ? Number(used === 0) : Math.max(0, 1 - used / burstMs);
+  const each = SECOND_MS / rate;
+  const most = Math.max(each, warm ? burstMs : burstMs * policy.coldShare);
+  return { waitMs: used + each <= most + ROUNDING_MS ? 0 : Math.max(1, used + each - most), headroom };
 }
 
-/** Folds in that a call goes out, or that a place is promised for a time to come. */
-export function paceAfterSending({ rate, sent, counted }: Pace, at: number, now: number): Pace {
-  if (rate === Infinity) return { rate, sent, counted: countedAfter(counted, at) };
-  const oldest = now - SECOND_MS;
-  const kept = sent.length > 0 && (sent[0] ?? 0) <= oldest ? sent.filter((one) => one > oldest) : sent;
-  const last = kept.at(-1);
-  if (last === undefined || last <= at) return { rate, sent: [...kept, at] };
-  return { rate, sent: [...kept, at].sort((left, right) => left - right) };
+function burstOf({ burstSeconds }: PacerPolicy): number {
+  return burstSeconds * SECOND_MS;
 }
 
-/** Folds in a refusal. */
-export function paceAfterRefusal({ rate, sent, counted }: Pace, policy: PacerPolicy, now: number): Pace {
-  if (rate !== Infinity) {
-    const known = Math.min(rate, sentSince(sent, now - SECOND_MS));
-    return { rate: Math.max(policy.slowestPerSecond, policy.afterRefusal * known), sent };
-  }
-  const calls = Math.round(callsOf(counted, now));
-  // When each of them went out was not kept; from here on it is.
-  const spread = Array.from({ length: calls }, (_, index) => now - SECOND_MS + ((index + 1) * SECOND_MS) / calls);
-  return { rate: Math.max(policy.slowestPerSecond, policy.afterRefusal * calls), sent: spread };
+/** Sums of milliseconds are this exact. */
+const ROUNDING_MS = 1e-3;
+
+/** Folds in that a call goes out, or that a place is promised to one. */
+export function paceAfterSending(pace: Pace, now: number): Pace {
+  const { rate, busyUntil, counted } = pace;
+  const sent = { ...pace, counted: countedAfter(counted, now) };
+  return rate === Infinity ? sent : { ...sent, busyUntil: Math.max(now, busyUntil) + SECOND_MS / rate };
 }
+
+/**
+ * Folds in a refusal: nothing is free now. Those of calls that went out together lower the rate once.
+ *
+ * @param emptyAt - Monotonic time at which the endpoint has nothing left: now, or just before it wants to be called again.
+ */
+export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: number | undefined, now: number): Pace {
+  const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
+  const known = Math.min(pace.rate, callsOf(pace.counted, now));
+  const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
+  const each = SECOND_MS / rate;
+  // What the endpoint said itself holds for whoever comes first, cold or warm.
+  const empty =
+    emptyAt === undefined
+      ? now + burstOf(policy)
+      : Math.max(now, emptyAt - each) + Math.max(each, burstOf(policy) * policy.coldShare);
+  const busyUntil = Math.max(pace.busyUntil, empty);
+  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now };
+}
+
+const SAME_REFUSAL_MS = 250;
 
 function countedAfter(counted: Counted | undefined, at: number): Counted {
   if (counted === undefined || at - counted.since >= 2 * SECOND_MS) return { since: at, calls: 1, before: 0 };
@@ -94,12 +113,6 @@ function callsOf(counted: Counted | undefined, now: number): number {
 /** Folds in a success. */
 export function paceAfterSuccess(pace: Pace, policy: PacerPolicy): Pace {
   return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
-}
-
-function sentSince(sent: readonly number[], oldest: number): number {
-  let count = 0;
-  for (let index = sent.length - 1; index >= 0 && (sent[index] ?? 0) > oldest; index -= 1) count += 1;
-  return count;
 }
 
 /** A bucket of retries after refusals, which every request fills a little. */

@@ -1,3 +1,5 @@
+import { ByteBuffer } from './byte-buffer.ts';
+
 /** Bytes of JSON that mean something outside of strings. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -8,7 +10,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** One item of an array, still as bytes. */
+/** One item of an array, still as bytes: valid until the splitter is given more. */
 export interface RawItem {
   readonly bytes: Uint8Array;
   /** Where the value of the wanted member is in an object, from its colon to the comma or brace behind it. */
@@ -60,9 +62,9 @@ export class ItemSplitter {
   readonly #options: SplitOptions;
   readonly #name: Uint8Array;
   #place: Place = 'start';
-  /** Bytes of the item from bites before this one. */
-  #chunks: Uint8Array[] = [];
-  #length = 0;
+  /** Bytes of the item from bites before this one, and of the item before it that was put together in the same way. */
+  #held = new ByteBuffer();
+  #taken = new ByteBuffer();
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -83,7 +85,7 @@ export class ItemSplitter {
 
   /** Bytes of an item that is not complete. */
   get pending(): number {
-    return this.#length;
+    return this.#held.length;
   }
 
   get ended(): boolean {
@@ -139,7 +141,7 @@ export class ItemSplitter {
   /** Reads on in an item. Gives the place behind its end, or -1 when it goes on. */
   #inItem(bytes: Uint8Array, start: number, begin: number): number {
     // Places in the item are counted from its own beginning.
-    const offset = this.#length - begin;
+    const offset = this.#held.length - begin;
     for (let at = start; at < bytes.byteLength; at += 1) {
       if (this.#inString) {
         at = this.#endOfString(bytes, at);
@@ -219,23 +221,30 @@ export class ItemSplitter {
 
   #keep(bytes: Uint8Array): void {
     // The bytes belong to whoever gave them, and may be overwritten.
-    this.#chunks.push(bytes.slice());
-    this.#length += bytes.byteLength;
-    if (this.#length > this.#options.itemBytes) throw new SplitError('too_large');
+    if (this.#held.length + bytes.byteLength > this.#options.itemBytes) throw new SplitError('too_large');
+    this.#held.add(bytes);
   }
 
   #take(last: Uint8Array): RawItem {
-    const bytes = this.#chunks.length === 0 ? last : joined([...this.#chunks, last]);
-    if (bytes.byteLength > this.#options.itemBytes) throw new SplitError('too_large');
+    if (this.#held.length + last.byteLength > this.#options.itemBytes) throw new SplitError('too_large');
+    const bytes = this.#whole(last);
     const member = this.#candidates.findLast(({ key }) =>
       isName(bytes.subarray(key.from, key.to), this.#name, this.#options),
     );
     this.#place = 'after';
-    this.#chunks = [];
-    this.#length = 0;
     this.#candidates = [];
     this.#key = undefined;
     return { bytes, member };
+  }
+
+  /** An item whose last bytes are these. It stays where it is while the next one begins to be put together. */
+  #whole(last: Uint8Array): Uint8Array {
+    if (this.#held.length === 0) return last;
+    this.#held.add(last);
+    const bytes = this.#held.all();
+    [this.#held, this.#taken] = [this.#taken, this.#held];
+    this.#held.clear();
+    return bytes;
   }
 }
 
@@ -253,14 +262,4 @@ function isName(key: Uint8Array, name: Uint8Array, { member }: SplitOptions): bo
   } catch {
     return false;
   }
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
 }

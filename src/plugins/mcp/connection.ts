@@ -1,0 +1,123 @@
+import type { ToolExpansion } from '../../contracts/server-tool.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { type ListedTool, readTools, type ToolList } from './listed-tools.ts';
+import { McpFailure, type McpSession, openSession, type SessionOptions } from './session.ts';
+import * as read from '../../platform/json.ts';
+
+/** Pages of a list that are read, and entries in all. */
+const MAX_PAGES = 20;
+const MAX_ENTRIES = 1_000;
+
+/** Milliseconds after which a server is asked again which tools it has. */
+const LIST_MS = 300_000;
+
+/** Tools that a warning names. */
+const MAX_TOLD = 5;
+
+/**
+ * The connection to one server, which all requests share. It is made when the first of them needs it, and made again
+ * after it has ended. What it does for several requests ends by its own time, not when one of them leaves.
+ */
+export class McpConnection {
+  readonly #name: string;
+  readonly #options: Pick<SessionOptions, 'server' | 'outbound' | 'timeoutMs' | 'maxBytes'>;
+  #session: Promise<McpSession> | undefined;
+  /** Ends what is under way when the connection is closed. */
+  #closing = new AbortController();
+  #listed: (ToolList & { readonly at: number }) | undefined;
+  #listing: Promise<ToolList> | undefined;
+
+  constructor(name: string, options: Pick<SessionOptions, 'server' | 'outbound' | 'timeoutMs' | 'maxBytes'>) {
+    this.#name = name;
+    this.#options = options;
+  }
+
+  /**
+   * The tools that the server has.
+   *
+   * @throws {@link McpFailure}
+   */
+  async tools({ now, warn }: Pick<ToolExpansion, 'now' | 'warn'>): Promise<readonly ListedTool[]> {
+    if (this.#listed !== undefined && now() - this.#listed.at < LIST_MS) return this.#listed.tools;
+    this.#listing ??= this.#list(now).finally(() => (this.#listing = undefined));
+    const { tools, problems } = await this.#listing;
+    if (problems.length > 0) {
+      const more = problems.length > MAX_TOLD ? `, and ${problems.length - MAX_TOLD} more` : '';
+      const told = problems.slice(0, MAX_TOLD).join(', ');
+      warn(`The MCP server "${this.#name}" lists tools that are not offered: ${told}${more}`);
+    }
+    return tools;
+  }
+
+  /**
+   * Calls a tool.
+   *
+   * @throws {@link McpFailure}
+   */
+  async call(name: string, args: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    return this.#request('tools/call', { name, arguments: args }, signal);
+  }
+
+  /** Ends the connection. One that is needed after that is made anew. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#listed = undefined;
+    this.#closing.abort();
+    this.#closing = new AbortController();
+    await session?.then((one) => one.close(), ignore);
+  }
+
+  async #list(now: () => number): Promise<ToolList> {
+    const at = now();
+    const entries: unknown[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES && entries.length < MAX_ENTRIES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await this.#request('tools/list', params, this.#closing.signal);
+      entries.push(...read.list(result['tools']));
+      cursor = read.text(result['nextCursor']);
+      if (cursor === undefined) break;
+    }
+    const list = readTools(entries.slice(0, MAX_ENTRIES));
+    this.#listed = { ...list, at };
+    return list;
+  }
+
+  async #request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const session = await this.#opened();
+    try {
+      return await session.request(method, params, signal);
+    } catch (error) {
+      if (!(error instanceof McpFailure) || error.problem !== 'forgotten') throw error;
+      // The protocol asks for a new session then; what was asked has not been done.
+      this.#forget(session);
+      return (await this.#opened()).request(method, params, signal);
+    }
+  }
+
+  #opened(): Promise<McpSession> {
+    if (this.#session !== undefined) return this.#session;
+    const opening: Promise<McpSession> = openSession({
+      ...this.#options,
+      signal: this.#closing.signal,
+      onClosed: () => this.#drop(opening),
+      onToolsChanged: () => (this.#listed = undefined),
+    });
+    this.#session = opening;
+    // What failed may work the next time.
+    opening.catch(() => this.#drop(opening));
+    return opening;
+  }
+
+  #forget(session: McpSession): void {
+    this.#session = undefined;
+    void session.close().catch(ignore);
+  }
+
+  #drop(session: Promise<McpSession>): void {
+    if (this.#session === session) this.#session = undefined;
+  }
+}
+
+function ignore(): void {}

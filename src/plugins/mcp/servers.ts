@@ -1,0 +1,132 @@
+import { OutboundError } from '../../net/outbound-url.ts';
+import type { Outbound, OutboundOptions } from '../../net/outbound.ts';
+import {
+  checkShape,
+  group,
+  headerText,
+  httpAddress,
+  kind,
+  listOf,
+  mapOf,
+  milliseconds,
+  type OptionKind,
+  type OptionShape,
+  text,
+} from '../../platform/option-kinds.ts';
+import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
+import { outboundKind, positive } from '../option-kinds.ts';
+
+/** What all MCP servers have in common. */
+interface AnyMcpServer {
+  /** Its tools that models may use, by the names that the server gives them. Default: all. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** An MCP server that is reached over streamable HTTP. */
+export interface McpHttpServer extends AnyMcpServer {
+  /** Its endpoint, for example `https://mcp.example.com/mcp`. Redirects within its origin are followed. */
+  readonly url: string;
+  /** Sent with every request, for example `{ authorization: 'Bearer …' }`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** An MCP server that is a program on this machine, started when a request first needs it and spoken to over stdio. */
+export interface McpProgramServer extends AnyMcpServer {
+  /** The program. No shell is involved. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Its environment variables, beside `PATH`, `HOME` and a few others that hold no secrets. Default: none. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Working directory. Default: that of this process. */
+  readonly cwd?: string | undefined;
+}
+
+/** Where an MCP server is, and what of it may be used. Only the program says so, never a request. */
+export type McpServer = McpHttpServer | McpProgramServer;
+
+/** Options of `mcpTool`. */
+export interface McpToolOptions {
+  /** Servers by the names that requests use: 1 to 24 lower-case letters, digits and `-`. */
+  readonly servers: Readonly<Record<string, McpServer>>;
+  /** Which addresses of servers may be called. Default: ports 80, 443 and 8443 of public hosts. */
+  readonly outbound?: OutboundOptions | undefined;
+  /** Milliseconds that a call may take, and finding out which tools a server has. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Bytes that a server may answer to one request. Default 4,000,000. */
+  readonly maxBytes?: number | undefined;
+}
+
+const names = listOf(text);
+const anyText = kind('a text', (value) => typeof value === 'string');
+
+const HTTP_SERVER: OptionShape<McpHttpServer> = {
+  tools: names,
+  url: httpAddress,
+  headers: mapOf(
+    kind('a text without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
+  ),
+};
+
+const PROGRAM_SERVER: OptionShape<McpProgramServer> = {
+  tools: names,
+  command: text,
+  args: listOf(anyText),
+  env: mapOf(anyText),
+  cwd: text,
+};
+
+/** A server is told apart by its form, so that what is wrong is said of the form that was meant. */
+const serverKind: OptionKind = (value, path) =>
+  typeof value === 'object' && value !== null && 'command' in value
+    ? group(PROGRAM_SERVER, ['command'])(value, path)
+    : group(HTTP_SERVER, ['url'])(value, path);
+
+const OPTIONS: OptionShape<McpToolOptions> = {
+  servers: mapOf(serverKind),
+  outbound: outboundKind,
+  timeoutMs: milliseconds,
+  maxBytes: positive,
+};
+
+const NAME = /^[a-z0-9-]{1,24}$/;
+
+/**
+ * Checks the options of `mcpTool`, and the addresses of its servers as far as they tell by themselves.
+ *
+ * @throws {@link ConfigError} with everything that is wrong.
+ */
+export function checkMcpOptions(options: McpToolOptions, outboundOf: () => Outbound): void {
+  checkShape(OPTIONS, options, 'mcpTool', ['servers']);
+  const problems = Object.entries(options.servers).flatMap(([name, server]) => [
+    ...nameProblems(name),
+    ...headerProblems(name, server),
+    ...addressProblems(name, server, outboundOf),
+  ]);
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+function nameProblems(name: string): readonly ConfigProblem[] {
+  if (NAME.test(name)) return [];
+  // Names of functions begin with it, up to the first "__": without "_" no two of them can be the same.
+  return [{ path: 'mcpTool.servers', problem: 'must have names of 1 to 24 lower-case letters, digits and "-"' }];
+}
+
+function headerProblems(name: string, server: McpServer): readonly ConfigProblem[] {
+  const path = `mcpTool.servers.${name}.headers`;
+  const headers = 'url' in server ? Object.keys(server.headers ?? {}) : [];
+  return headers.flatMap((header) => [...headerText(header, path)]);
+}
+
+function addressProblems(name: string, server: McpServer, outboundOf: () => Outbound): readonly ConfigProblem[] {
+  if (!('url' in server)) return [];
+  try {
+    outboundOf().check(server.url, 'any');
+    return [];
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    const { hostname, port, protocol } = new URL(server.url);
+    const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+    const problem = `${error.message.replace('The URL ', '')}; for one of your own network, give outbound: { allowedHosts: ['${host}'] }`;
+    return [{ path: `mcpTool.servers.${name}.url`, problem }];
+  }
+}

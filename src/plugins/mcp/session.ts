@@ -1,0 +1,213 @@
+import type * as ClientModule from '@modelcontextprotocol/sdk/client/index.js';
+import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
+import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type * as TypesModule from '@modelcontextprotocol/sdk/types.js';
+import { OutboundError } from '../../net/outbound-url.ts';
+import type { Outbound } from '../../net/outbound.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { guardedFetch } from './guarded-fetch.ts';
+import type { McpProgramServer, McpServer } from './servers.ts';
+import * as read from '../../platform/json.ts';
+
+/** What went wrong with a server. */
+export type McpProblem =
+  /** The package of the protocol is not installed. */
+  | 'not_installed'
+  /** No connection, or no program. */
+  | 'unreachable'
+  /** 401 or 403. */
+  | 'credentials'
+  /** The server has forgotten the session, and so has not done what it was asked. */
+  | 'forgotten'
+  | 'timeout'
+  /** The connection ended while something was under way. */
+  | 'closed'
+  /** It answered with something that is not of the protocol. */
+  | 'invalid'
+  /** It answered with an error of its own. */
+  | 'refused';
+
+/** A failed request to an MCP server. */
+export class McpFailure extends Error {
+  override readonly name = 'McpFailure';
+  readonly problem: McpProblem;
+  /** What the server says, for the model. */
+  readonly said: string | undefined;
+
+  constructor(problem: McpProblem, message: string, said?: string) {
+    super(message);
+    this.problem = problem;
+    this.said = said;
+  }
+}
+
+/** An initialised connection to an MCP server. */
+export interface McpSession {
+  /**
+   * @param signal - The server is told when it is aborted.
+   * @throws {@link McpFailure}
+   */
+  request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+/** What a session is opened with. */
+export interface SessionOptions {
+  readonly server: McpServer;
+  readonly outbound: () => Outbound;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** The connection has ended, whoever ended it. */
+  readonly onClosed: () => void;
+  /** The server says that it has other tools now. */
+  readonly onToolsChanged: () => void;
+}
+
+const CLIENT = { name: 'signalbox', version: '1' } as const;
+
+/** Characters of a server's error that a model reads. */
+const MAX_SAID = 1_000;
+
+/**
+ * Connects to a server with the optional package `@modelcontextprotocol/sdk`, which is loaded here.
+ *
+ * @throws {@link McpFailure}
+ */
+export async function openSession(options: SessionOptions): Promise<McpSession> {
+  const { server, timeoutMs, signal } = options;
+  const { Client, ResultSchema } = await loadSdk();
+  const client = new Client(CLIENT, { capabilities: {} });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a client has no other way to be heard.
+  client.onclose = options.onClosed;
+  client.fallbackNotificationHandler = ({ method }) => {
+    if (method === 'notifications/tools/list_changed') options.onToolsChanged();
+    return Promise.resolve();
+  };
+  const close = async (): Promise<void> => client.close();
+  const transport =
+    'url' in server ? await httpTransport(server, options, close) : await programTransport(server, options);
+  try {
+    await client.connect(transport, { timeout: timeoutMs, signal });
+  } catch (error) {
+    throw failureOf(error);
+  }
+  return {
+    async request(method, params, caller) {
+      // The SDK tells the server of every abort, also of one that comes when everything is over.
+      const own = new AbortController();
+      const leave = (): void => own.abort('The caller does not wait any more');
+      caller.addEventListener('abort', leave);
+      try {
+        caller.throwIfAborted();
+        const result = await client.request({ method, params }, ResultSchema, {
+          signal: own.signal,
+          timeout: timeoutMs,
+        });
+        return read.object(result);
+      } catch (error) {
+        throw failureOf(error);
+      } finally {
+        caller.removeEventListener('abort', leave);
+      }
+    },
+    async close() {
+      // A server that keeps sessions may forget this one; nobody waits for it longer than for anything else.
+      if ('terminateSession' in transport) await transport.terminateSession().catch(ignore);
+      await close().catch(ignore);
+    },
+  };
+}
+
+async function httpTransport(
+  { url, headers }: Extract<McpServer, { readonly url: string }>,
+  { outbound, timeoutMs, maxBytes }: SessionOptions,
+  onBroken: () => Promise<void>,
+): Promise<HttpModule.StreamableHTTPClientTransport> {
+  const { StreamableHTTPClientTransport } = await loadHttpTransport();
+  return new StreamableHTTPClientTransport(new URL(url), {
+    fetch: guardedFetch({ outbound: outbound(), timeoutMs, maxBytes, onBroken: () => void onBroken().catch(ignore) }),
+    ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
+  });
+}
+
+async function programTransport({ command, args = [], env, cwd }: McpProgramServer, { maxBytes }: SessionOptions) {
+  const { StdioClientTransport } = await loadProgramTransport();
+  return new StdioClientTransport({
+    command,
+    args: [...args],
+    ...(env === undefined ? {} : { env: { ...env } }),
+    ...(cwd === undefined ? {} : { cwd }),
+    // What a program complains of may hold what it was asked.
+    stderr: 'ignore',
+    maxBufferSize: maxBytes,
+  });
+}
+
+async function loadSdk(): Promise<Pick<typeof ClientModule, 'Client'> & Pick<typeof TypesModule, 'ResultSchema'>> {
+  try {
+    const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+    const { ResultSchema } = await import('@modelcontextprotocol/sdk/types.js');
+    return { Client, ResultSchema };
+  } catch {
+    throw notInstalled();
+  }
+}
+
+async function loadHttpTransport(): Promise<typeof HttpModule> {
+  try {
+    return await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  } catch {
+    throw notInstalled();
+  }
+}
+
+async function loadProgramTransport(): Promise<typeof ProgramModule> {
+  try {
+    return await import('@modelcontextprotocol/sdk/client/stdio.js');
+  } catch {
+    throw notInstalled();
+  }
+}
+
+function notInstalled(): McpFailure {
+  const message = 'need the package @modelcontextprotocol/sdk; install it with "npm install @modelcontextprotocol/sdk"';
+  return new McpFailure('not_installed', message);
+}
+
+/** Codes of JSON-RPC that the SDK itself gives to errors. */
+const CLOSED = -32_000;
+const TIMED_OUT = -32_001;
+
+/** What is thrown here comes from the SDK, from Node or from us; texts of theirs may hold addresses and keys. */
+function failureOf(error: unknown): McpFailure {
+  if (error instanceof McpFailure) return error;
+  if (error instanceof OutboundError) {
+    if (error.problem === 'too_large') return new McpFailure('invalid', 'answered with more than is read');
+    const isLate = error.problem === 'timeout' || error.problem === 'aborted';
+    return new McpFailure(isLate ? 'timeout' : 'unreachable', isLate ? 'did not answer in time' : 'cannot be reached');
+  }
+  const { code, name, message } = Object(error) as { code?: unknown; name?: unknown; message?: unknown };
+  if (typeof code === 'string') return new McpFailure('unreachable', `cannot be started (${code})`);
+  if (name !== 'McpError' && typeof code === 'number') return answered(code);
+  if (code === CLOSED) return new McpFailure('closed', 'ended the connection');
+  if (code === TIMED_OUT) return new McpFailure('timeout', 'did not answer in time');
+  if (name === 'McpError') {
+    const said = String(message).replace(/^MCP error -?\d+: /, '');
+    return new McpFailure('refused', `answered with an error (${String(code)})`, said.slice(0, MAX_SAID));
+  }
+  return new McpFailure('invalid', 'answered with something that is not of the protocol');
+}
+
+function answered(status: number): McpFailure {
+  if (status === 401 || status === 403) {
+    return new McpFailure('credentials', `does not accept the credentials that are configured here (${status})`);
+  }
+  if (status === 404) return new McpFailure('forgotten', 'is not at its address, or has forgotten the session (404)');
+  const isHttp = status >= 300 && status < 600;
+  return isHttp
+    ? new McpFailure('unreachable', `answered ${status}`)
+    : new McpFailure('invalid', 'answered with something that is not of the protocol');
+}
+
+function ignore(): void {}

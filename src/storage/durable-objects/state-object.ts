@@ -1,0 +1,138 @@
+import type { ChangedCounters, CounterChange } from '../../contracts/state-store.ts';
+import type { JsonValue } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
+
+/** The part of a Durable Object's state that is used. */
+export interface DurableObjectContext {
+  readonly storage: {
+    readonly sql: { exec(query: string, ...values: (string | number)[]): { toArray(): unknown[] } };
+    setAlarm(at: number): Promise<void>;
+  };
+}
+
+/** What the object is asked, and what it answers: one request for each function of a store. */
+export type StateQuestion =
+  | { readonly ask: 'get' | 'delete'; readonly key: string }
+  | { readonly ask: 'set'; readonly key: string; readonly value: JsonValue; readonly ttlMs: number }
+  | { readonly ask: 'increment'; readonly key: string; readonly by: number; readonly ttlMs: number }
+  | { readonly ask: 'change'; readonly changes: readonly CounterChange[] };
+
+interface Entry {
+  readonly value: JsonValue | undefined;
+  /** Epoch milliseconds. */
+  readonly expires: number;
+}
+
+/** Milliseconds between two times at which what has expired is removed. */
+const SWEEP_MS = 60_000;
+
+const TABLE = `CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS state_expires ON state (expires)`;
+
+/**
+ * The class of the Durable Object behind {@link durableObjectStore}: export it from the Worker, and give it a binding
+ * and a migration with `new_sqlite_classes`. Nothing but its Worker can reach it.
+ *
+ * It answers one request at a time and waits for nothing while it does, so each change is whole.
+ *
+ * @example
+ * ```ts
+ * export { StateObject } from 'signalbox/durable-objects';
+ * ```
+ */
+export class StateObject {
+  readonly #storage: DurableObjectContext['storage'];
+  #isSwept = false;
+
+  constructor(context: DurableObjectContext) {
+    this.#storage = context.storage;
+    for (const statement of TABLE.split(';')) this.#storage.sql.exec(statement);
+  }
+
+  /** Answers the store. */
+  async fetch(request: Request): Promise<Response> {
+    const question = (await request.json()) as StateQuestion;
+    const answer = this.#answer(question);
+    await this.#sweepLater();
+    return Response.json(answer === undefined ? {} : { answer });
+  }
+
+  /** Removes what has expired. Called by the runtime. */
+  async alarm(): Promise<void> {
+    this.#isSwept = false;
+    this.#storage.sql.exec('DELETE FROM state WHERE expires <= ?', Date.now());
+    if (this.#storage.sql.exec('SELECT 1 FROM state LIMIT 1').toArray().length > 0) await this.#sweepLater();
+  }
+
+  #answer(question: StateQuestion): JsonValue | ChangedCounters | undefined {
+    switch (question.ask) {
+      case 'get':
+        return this.#entry(question.key)?.value;
+      case 'set':
+        return this.#put(question.key, question.value, lifeOf(question.ttlMs));
+      case 'delete':
+        this.#storage.sql.exec('DELETE FROM state WHERE key = ?', JSON.stringify(question.key));
+        return undefined;
+      case 'increment': {
+        const { key, by, ttlMs } = question;
+        const sum = (this.#count(key) ?? 0) + by;
+        this.#keep(key, sum, ttlMs);
+        return sum;
+      }
+      case 'change':
+        return this.#change(question.changes);
+    }
+  }
+
+  #change(changes: readonly CounterChange[]): ChangedCounters {
+    const sumOf = ({ key, beside = [] }: CounterChange): number =>
+      [key, ...beside].reduce((sum, one) => sum + (this.#count(one) ?? 0), 0);
+    const applied = changes.every((change) => change.max === undefined || sumOf(change) + change.by <= change.max);
+    if (applied) {
+      for (const { key, by, ttlMs } of changes) this.#keep(key, Math.max(0, (this.#count(key) ?? 0) + by), ttlMs);
+    }
+    return { applied, sums: changes.map(sumOf) };
+  }
+
+  /** Writes a counter; one that is there keeps its time. */
+  #keep(key: string, value: number, ttlMs: number): void {
+    const known = this.#entry(key);
+    this.#put(key, value, typeof known?.value === 'number' ? known.expires : lifeOf(ttlMs));
+  }
+
+  #count(key: string): number | undefined {
+    const value = this.#entry(key)?.value;
+    return typeof value === 'number' ? value : undefined;
+  }
+
+  #entry(key: string): Entry | undefined {
+    const rows = this.#storage.sql.exec(
+      'SELECT value, expires FROM state WHERE key = ? AND expires > ?',
+      JSON.stringify(key),
+      Date.now(),
+    );
+    const { value, expires } = read.object(rows.toArray()[0]);
+    if (typeof value !== 'string' || typeof expires !== 'number') return undefined;
+    return { value: read.parse(value) as JsonValue | undefined, expires };
+  }
+
+  /** Keys are kept as JSON: they may hold anything, and SQLite ends some texts at a NUL. */
+  #put(key: string, value: JsonValue, expires: number): undefined {
+    this.#storage.sql.exec(
+      'INSERT OR REPLACE INTO state (key, value, expires) VALUES (?, ?, ?)',
+      JSON.stringify(key),
+      JSON.stringify(value),
+      expires,
+    );
+  }
+
+  async #sweepLater(): Promise<void> {
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    await this.#storage.setAlarm(Date.now() + SWEEP_MS);
+  }
+}
+
+function lifeOf(ttlMs: number): number {
+  return Date.now() + Math.max(1, ttlMs);
+}

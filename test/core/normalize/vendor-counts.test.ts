@@ -1,0 +1,140 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, it } from 'vitest';
+import { imageSize } from '../../../src/core/normalize/image-size.ts';
+import { inVocabularyOf, promptParts } from '../../../src/core/normalize/prompt-parts.ts';
+import { countsOf } from '../../../src/core/normalize/vendor-counts.ts';
+import type { ContentPart } from '../../../src/protocol/content-part.ts';
+import type { Tool } from '../../../src/protocol/tools.ts';
+
+/** Tokens of a prompt, its texts counted with OpenAI's vocabulary. */
+function counted(model: string, content: string | ContentPart[], more: object = {}): number {
+  const request = { messages: [{ role: 'user' as const, content }], tools: [], responseFormat: undefined, ...more };
+  const { texts, fixedTokens } = promptParts(request, model);
+  const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  return inVocabularyOf(model, tokens, fixedTokens);
+}
+
+const image = (url: string, detail?: 'low' | 'high'): ContentPart[] => [
+  { type: 'image_url', image_url: detail === undefined ? { url } : { url, detail } },
+];
+
+/** Files as they begin: that is all that is read of them. */
+function dataUrl(type: string, ...bytes: readonly number[]): string {
+  return `data:image/${type};base64,${Buffer.from([...bytes, ...Array<number>(40).fill(0)]).toString('base64')}`;
+}
+const two = (number: number): readonly number[] => [number >> 8, number & 255];
+const four = (number: number): readonly number[] => [0, 0, ...two(number)];
+const reversed = (bytes: readonly number[]): readonly number[] => bytes.toReversed();
+const chars = (text: string): readonly number[] => [...Buffer.from(text, 'latin1')];
+const png = (width: number, height: number): string =>
+  dataUrl('png', ...chars('\x89PNG\r\n\x1a\n'), 0, 0, 0, 13, ...chars('IHDR'), ...four(width), ...four(height));
+
+describe('the size of an image', () => {
+  it.each<readonly [string, string]>([
+    ['PNG', png(640, 480)],
+    ['GIF', dataUrl('gif', ...chars('GIF89a'), ...reversed(two(640)), ...reversed(two(480)))],
+    [
+      'JPEG',
+      dataUrl('jpeg', 255, 0xd8, 255, 0xe0, 0, 4, 1, 2, 255, 0xc4, 0, 2, 255, 0xc2, 0, 17, 8, ...two(480), ...two(640)),
+    ],
+    [
+      'WebP, lossy',
+      dataUrl(
+        'webp',
+        ...chars('RIFF0000WEBPVP8 '),
+        ...Array<number>(10).fill(0),
+        ...reversed(two(640)),
+        ...reversed(two(480)),
+      ),
+    ],
+    [
+      'WebP, extended',
+      dataUrl(
+        'webp',
+        ...chars('RIFF0000WEBPVP8X'),
+        ...Array<number>(8).fill(0),
+        ...reversed(two(639)),
+        0,
+        ...reversed(two(479)),
+        0,
+      ),
+    ],
+  ])('is read from a %s', (_, url) => {
+    expect(imageSize(url)).toEqual({ width: 640, height: 480 });
+  });
+
+  it.each([
+    'https://example.com/a.png',
+    'data:image/png;base64,',
+    'data:image/jpeg;base64,////',
+    'data:text/plain,x',
+    '',
+  ])('is unknown of %j', (url) => {
+    expect(imageSize(url)).toBeUndefined();
+  });
+
+  it('is looked for in the beginning only', () => {
+    const long = dataUrl('jpeg', 255, 0xd8, 255, 0xe1, 255, 255) + 'A'.repeat(50_000_000);
+    const before = process.cpuUsage();
+    expect(imageSize(long)).toBeUndefined();
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(50);
+  });
+});
+
+describe('tokens of images', () => {
+  // The examples of the vendors' own pages.
+  it.each<readonly [string, string, 'low' | undefined, number]>([
+    ['openai/gpt-4o', png(1_024, 1_024), undefined, 765],
+    ['openai/gpt-4o', png(2_048, 4_096), undefined, 1_105],
+    ['openai/gpt-4o', png(4_096, 8_192), 'low', 85],
+    ['openai/gpt-4.1-mini', png(1_024, 1_024), undefined, Math.ceil(1_024 * 1.62)],
+    ['anthropic/claude-sonnet-4.5', png(200, 200), undefined, 54],
+    ['anthropic/claude-sonnet-4.5', png(1_000, 1_000), undefined, 1_334],
+    ['google/gemini-2.5-flash', png(384, 384), undefined, 258],
+  ])('are those of %s', (model, url, detail, tokens) => {
+    const without = counted(model, [{ type: 'text', text: 'Look' }]);
+    expect(counted(model, [{ type: 'text', text: 'Look' }, ...image(url, detail)]) - without).toBe(tokens);
+  });
+});
+
+describe('what is counted besides texts', () => {
+  const tool: Tool = {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      description: 'The weather of a city.',
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string' }, unit: { type: 'string', enum: ['c', 'f'] } },
+        required: ['city'],
+      },
+    },
+  };
+
+  it('is what OpenAI reports for a question: its text and seven tokens', () => {
+    const question = 'What is the capital of France?';
+    expect(counted('openai/gpt-4o', question)).toBe(countTokens(question) + 7);
+  });
+
+  it('is a declaration as OpenAI shows it to its models, not as it came', () => {
+    expect(countsOf('openai/gpt-4o').declared(tool.function)).toBe(
+      '// The weather of a city.\ntype get_weather = (_: {\ncity: string,\nunit?: "c" | "f",\n}) => any;',
+    );
+    expect(countsOf('acme/one').declared(tool.function)).toBe(JSON.stringify(tool.function));
+  });
+
+  it('is more for tools with Anthropic, which explains them to its models, than with anybody else', () => {
+    const cost = (model: string): number => counted(model, 'Hi', { tools: [tool] }) - counted(model, 'Hi');
+    expect(cost('anthropic/claude-sonnet-4.5')).toBeGreaterThan(400);
+    expect(cost('openai/gpt-4o')).toBeLessThan(60);
+    expect(cost('google/gemini-2.5-flash')).toBeLessThan(80);
+    expect(cost('acme/one')).toBeGreaterThan(150);
+  });
+
+  it('ends with schemas that refer to themselves', () => {
+    const deep: Record<string, unknown> = { type: 'array' };
+    deep['items'] = deep;
+    const looped = { name: 'f', parameters: deep };
+    expect(countsOf('openai/gpt-4o').declared(looped)).toContain('any[]');
+  });
+});

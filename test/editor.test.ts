@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openInEditor, type Editor } from './support/language-service.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** A program as it is while somebody writes it: texts are still empty where the editor is asked what could be there. */
+const PROGRAM = `
+import { apiKeys, createRouter, openai, RouterError, simulated } from 'signalbox';
+
+const router = createRouter({
+  providers: [
+    simulated({ slug: 'east', failureRate: 0.5, models: { 'acme/small': { price: { prompt: 1, completion: 2 }, rpm: 60 } } }),
+    openai({ apiKey: 'x', models: { 'openai/gpt-5-mini': { upstreamModel: 'gpt-5', contextLength: 400_000 } } }),
+  ],
+  aliases: { fast: 'acme/small' },
+  timeouts: { firstTokenMs: 10_000 },
+  fallback: { maxAttempts: 4 },
+  hedge: { share: 0.02 },
+  identitySecret: 'secret',
+  authenticate: apiKeys([{ id: 'shop', key: 'x', budget: { limitUsd: 5, period: 'day' } }]),
+  inspector: undefined,
+});
+const answer = await router.chat({
+  model: 'acme/small',
+  messages: [{ role: 'user', content: 'Hello' }],
+  max_completion_tokens: 100,
+  provider: { sort: 'price', order: ['east'], max_price: { completion: 2 } },
+  plugins: [{ id: 'web' }],
+  reasoning: { effort: 'low' },
+  metadata: { team: 'search' },
+  session_id: 'one',
+});
+answer.usage?.cost;
+router.on('attempt', (event) => event.costNanoUsd);
+router.on('warning', (event) => event.code);
+`;
+
+const EMPTY = `
+import { createRouter, openai, RouterError, simulated } from 'signalbox';
+
+const router = createRouter({ providers: [simulated({ models: { 'acme/small': {}, 'acme/large': {} } })], aliases: { fast: 'acme/small' } });
+createRouter({ strategy: '' });
+createRouter({ timeouts: { } });
+createRouter({ providers: [], });
+openai({ models: { one: { } } });
+router.chat({ messages: [], model: '' });
+router.chat({ messages: [], plugins: [{ id: '' }] });
+router.chat({ messages: [], provider: { sort: '' } });
+router.chat({ messages: [], tools: [{ type: '' }] });
+router.on('', () => {});
+export const isLimited = (error: unknown) => RouterError.isInstance(error) && error.errorType === '';
+`;
+
+let program: Editor;
+let empty: Editor;
+
+beforeAll(() => {
+  if (!existsSync(`${root}dist/index.js`)) throw new Error('npm run build comes first');
+  // In the project, so that `signalbox` means this package, as users get it.
+  program = openInEditor(`${root}coverage/editor-program.ts`, PROGRAM);
+  empty = openInEditor(`${root}coverage/editor-empty.ts`, EMPTY);
+});
+
+describe('what an editor shows over', () => {
+  it.each([
+    ['providers: [', 'What serves models'],
+    ['aliases: {', '{ split: [{ model, weight: 95 }'],
+    ['timeouts: {', 'How long the router waits'],
+    ['firstTokenMs:', 'first token of a stream. Default 60,000'],
+    ['maxAttempts:', 'Default 8'],
+    ['share:', 'Default 0.012'],
+    ['identitySecret:', 'Default: random for each router'],
+    ['authenticate:', 'apiKeys([...])'],
+    ['key: ', 'The key itself'],
+    ['limitUsd:', 'until the period ends'],
+    ['failureRate:', 'from 0 to 1'],
+    ['price: {', '{ prompt: 1.25, completion: 10, cacheRead: 0.125 }'],
+    ['prompt: 1,', 'USD per million input tokens'],
+    ['rpm:', 'Requests per minute'],
+    ['upstreamModel:', 'What the provider calls the model'],
+    ['contextLength:', 'prompt and answer together'],
+  ])('an option, %s', (written, said) => {
+    expect(program.hover(written)).toContain(said);
+  });
+
+  it.each([
+    ["model: 'acme/small',\n", 'router/auto'],
+    ['messages:', "{ role: 'user', content: 'Hello' }"],
+    ['max_completion_tokens:', 'reasoning included'],
+    ['provider: {', "sort: 'price'"],
+    ['order:', "['azure', 'deepinfra/turbo']"],
+    ['max_price:', 'US dollars per million tokens'],
+    ['plugins:', "{ id: 'response-healing' }"],
+    ['reasoning:', "{ effort: 'low', exclude: true }"],
+    ['metadata:', "team: 'search'"],
+    ['session_id:', 'stick to one provider'],
+  ])('a field of a request, %s', (written, said) => {
+    expect(program.hover(written)).toContain(said);
+  });
+
+  it.each([
+    ['cost;', 'US dollars charged'],
+    ['costNanoUsd', 'nano-dollars'],
+    ['code);', 'catalog_stale'],
+    ['createRouter({', 'openai/gpt-5-mini'],
+    ['simulated({', "failures: ['ok'"],
+  ])('a member of an answer or an event, or a function, %s', (written, said) => {
+    expect(program.hover(written)).toContain(said);
+  });
+});
+
+describe('what an editor offers for', () => {
+  it.each([
+    [
+      'a model of a configured provider, or an alias',
+      "model: '",
+      ['acme/small', 'acme/large', 'acme/small:nitro', 'fast'],
+    ],
+    ['a plugin', "plugins: [{ id: '", ['web', 'response-healing', 'context-compression', 'moderation', 'fusion']],
+    ['a server tool', "tools: [{ type: '", ['function', 'router:web_search', 'router:datetime']],
+    ['an order', "sort: '", ['price', 'throughput', 'latency', 'exacto']],
+    ['a strategy', "strategy: '", ['adaptive', 'balanced']],
+    ['a type of error', "errorType === '", ['rate_limit_exceeded', 'provider_unavailable', 'context_length_exceeded']],
+    ['an event', "router.on('", ['attempt', 'result', 'warning', 'configuration']],
+    ['an option of the router', 'providers: [], ', ['aliases', 'authenticate', 'timeouts', 'inspector']],
+    ['a timeout', 'timeouts: { ', ['firstTokenMs', 'idleMs']],
+    ['what is declared of a model', 'one: { ', ['price', 'contextLength', 'upstreamModel', 'rpm']],
+  ])('%s', (_what, written, offered) => {
+    expect(empty.completions(written)).toEqual(expect.arrayContaining(offered));
+  });
+});
