@@ -36,7 +36,7 @@ export async function printUploads(): Promise<void> {
       const figures = [
         `${(megabytes / seconds).toFixed(0)} MB/s`,
         `memory +${(grownBytes / 1e6).toFixed(0)} MB`,
-        `longest pause ${more.blockedMs.toFixed(0)} ms`,
+        `longest pause ${more.blockedMs.toFixed(0)} ms (${more.workMs.toFixed(0)} ms of CPU)`,
         `CPU ${more.cpuSeconds.toFixed(1)} s`,
       ];
       console.log(`${megabytes.toFixed(0)} MB, ${name}, storage ${kind}: ${status}, ${figures.join(', ')}`);

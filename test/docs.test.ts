@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRouter, type Router, RouterError, simulated } from '../src/index.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
 import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
-import { codeBlocks, promisedOutput, runBlock } from './support/code-blocks.ts';
+import { codeBlocks, promisedOutput, runBlock, shownBelow } from './support/code-blocks.ts';
 import { readProjectFile } from './support/source-files.ts';
 import { membersOf } from './support/schema-values.ts';
 
@@ -15,11 +16,17 @@ const folder = join(root, 'coverage/docs');
 const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => name.replaceAll('\\', '/'));
+/** What a page says that a block prints: in comments, or in a block below. */
+function outputOf(page: string, block: string): readonly string[] {
+  const promised = promisedOutput(block);
+  return promised.length > 0 ? promised : shownBelow(readProjectFile(page), block);
+}
+
 /** Blocks that say what they print are whole programs; the others are fragments. */
 const blocks = [...pages.map((page) => `docs/${page}`), 'llms.txt'].flatMap((page) =>
   codeBlocks(readProjectFile(page))
-    .map((block, index) => [page, index + 1, block] as const)
-    .filter(([, , block]) => promisedOutput(block).length > 0),
+    .map((block, index) => [page, index + 1, block, outputOf(page, block)] as const)
+    .filter(([, , , output]) => output.length > 0),
 );
 
 /** What `tsc --init` writes, and the types of Node. */
@@ -47,7 +54,7 @@ function complaintsAbout(written: readonly (readonly [page: string, block: strin
   const isWhole = new Map<string, boolean>();
   for (const [index, [page, block]] of written.entries()) {
     const name = `${basename(page, '.md')}-${index}.ts`;
-    isWhole.set(name, promisedOutput(block).length > 0);
+    isWhole.set(name, outputOf(page, block).length > 0);
     writeFileSync(join(place, name), block);
   }
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, include: ['*.ts'] }));
@@ -61,6 +68,15 @@ function complaintsAbout(written: readonly (readonly [page: string, block: strin
     return said.filter((line) => isWhole.get(line.split('(')[0] ?? '') === true || !OF_THE_READER.test(line));
   }
 }
+
+/** Pages to look things up in. */
+const WITHOUT_EXAMPLE = new Set(['configuration.md', 'glossary.md', 'architecture.md', 'faq.md']);
+
+/** Units that only measurements have here; other milliseconds are defaults. */
+const MEASURED = /\d ?(?:µs|MB\/s)|kB compressed|95 % interval|\btook [\d.,]+ /;
+
+/** What prints a figure: a script, a test, or a run of Node itself. */
+const COMMAND = /`npm run [\w:-]+|\btest\/[\w/-]+\.test\.ts|node --cpu-prof/;
 
 /** The one default that is no number: it follows from the heap. */
 const PLACES = 'one for each 128 kB of heap, 1,000 to 10,000';
@@ -166,6 +182,70 @@ describe('the documentation', () => {
     expect(complaintsAbout(written)).toEqual([]);
   });
 
+  it.each(pages.filter((page) => !page.includes('/') && !WITHOUT_EXAMPLE.has(page)))(
+    'opens with what a page is for, and with an example: %s',
+    (page) => {
+      const [, , purpose = '', ...rest] = readProjectFile(`docs/${page}`).split('\n');
+      expect(purpose).toMatch(/^(?:This page|Short answers) .+[.:]/);
+      // The example comes before the rules, and before a reader has to scroll.
+      expect(rest.slice(0, 30).some((line) => line.startsWith('```'))).toBe(true);
+    },
+  );
+
+  it('names the command behind every figure', () => {
+    const ownPages = pages.filter((page) => !page.includes('/'));
+    const sections = ['README.md', ...ownPages.map((page) => `docs/${page}`)].flatMap((page) =>
+      readProjectFile(page)
+        .split(/^(?=##? )/m)
+        .map((section) => ({ page, section })),
+    );
+    const measured = sections.filter(({ section }) => MEASURED.test(section));
+    expect(measured.length).toBeGreaterThan(5);
+    const unnamed = measured.filter(({ section }) => !COMMAND.test(section));
+    expect(unnamed.map(({ page, section }) => `${page}: ${section.split('\n')[0]}`)).toEqual([]);
+  });
+
+  it('names commands that are there', () => {
+    const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: Readonly<Record<string, string>> };
+    const all = ['README.md', 'llms.txt', 'CONTRIBUTING.md', ...pages.map((page) => `docs/${page}`)];
+    const named = all.flatMap((page) =>
+      [...readProjectFile(page).matchAll(/`npm run ([\w:-]+)/g)].map(([, name]) => name),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name = '') => scripts[name] === undefined)).toEqual([]);
+  });
+
+  it('is where errors about missing endpoints lead to', async () => {
+    const asked = [
+      { model: 'acme/none' },
+      { model: 'acme/one', provider: { only: ['nobody'] } },
+      { model: 'acme/one', provider: { max_price: { prompt: 0 } } },
+      { model: 'acme/one', provider: { zdr: true } },
+      { model: 'acme/one', tools: [{ type: 'function', function: { name: 'one' } }] },
+      { model: 'acme/one' },
+    ] as const;
+    const links = new Set<string>();
+    for (const docsUrl of [undefined, 'https://docs.example.com/fallback-and-errors.html']) {
+      const provider = simulated({ models: { 'acme/one': {} }, failures: [{ kind: 'model_not_found' }] });
+      const router = createRouter({ providers: [provider], docsUrl, selection: { unknownCapability: 'exclude' } });
+      for (const request of asked) {
+        const messages = [{ role: 'user', content: 'Hello' }] as const;
+        const failed = await (router as Router).chat({ ...request, messages }).catch((error: unknown) => error);
+        const link = RouterError.isInstance(failed) ? failed.availability?.docs_url : undefined;
+        if (link !== undefined) links.add(link);
+      }
+    }
+    const relative = [...links].filter((link) => !link.includes('://'));
+    expect(relative.length).toBeGreaterThan(2);
+    for (const link of relative) {
+      const [file = '', anchor = ''] = link.split('#');
+      // The package brings the page, so the path leads somewhere for whoever installed it.
+      expect(existsSync(join(root, file))).toBe(true);
+      expect(anchorsOf(file)).toContain(anchor);
+      expect(links).toContain(`https://docs.example.com/fallback-and-errors.html#${anchor}`);
+    }
+  });
+
   it('has an example of each kind of thing that users bring', () => {
     const all = blocks.map(([, , block]) => block).join('\n');
     for (const name of ['definePlugin', 'defineServerTool']) expect(all).toContain(name);
@@ -173,9 +253,9 @@ describe('the documentation', () => {
 
   it.each(blocks)(
     '%s, block %i prints what it says it prints',
-    async (page, index, block) => {
+    async (page, index, block, output) => {
       const { stdout, stderr } = await runBlock(block, join(folder, `${basename(page)}-${index}.ts`));
-      expect([stdout.trim().split('\n'), stderr]).toEqual([promisedOutput(block), '']);
+      expect([stdout.trim().split('\n'), stderr]).toEqual([output, '']);
     },
     20_000,
   );

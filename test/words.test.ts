@@ -65,6 +65,7 @@ function proseOf(page: string): string {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = [
   'README.md',
+  'llms.txt',
   ...readdirSync(`${root}docs`)
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

@@ -49,7 +49,19 @@ const delays = monitorEventLoopDelay({ resolution: 5 });
 let highest = 0;
 let cpu = process.cpuUsage();
 const look = (): number => (highest = Math.max(highest, process.memoryUsage().rss));
-setInterval(look, 5).unref();
+const busyMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+let busy = busyMs();
+/** Most milliseconds of processor between two turns of a timer: a pause that other programs have no part in. */
+let longest = 0;
+setInterval(() => {
+  look();
+  const now = busyMs();
+  longest = Math.max(longest, now - busy);
+  busy = now;
+}, 5).unref();
 
 const server = createServer(nodeRouter(router, { basePath: '/v1' }));
 server.requestTimeout = 0;
@@ -58,9 +70,10 @@ server.listen(0, '127.0.0.1', () => {
 });
 process.stdin.on('data', () => {
   const { user, system } = process.cpuUsage(cpu);
-  const used = { rss: look(), blockedMs: delays.max / 1e6, cpuSeconds: (user + system) / 1e6 };
+  const used = { rss: look(), blockedMs: delays.max / 1e6, workMs: longest, cpuSeconds: (user + system) / 1e6 };
   console.log(JSON.stringify(used));
   highest = 0;
+  longest = 0;
   cpu = process.cpuUsage();
   delays.reset();
   delays.enable();

@@ -187,7 +187,10 @@ function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
 }
 
 /** A sparkline, once there are enough values for a line. */
-function History(line: { readonly values: readonly (number | undefined)[]; readonly label: string }): JSX.Element | null {
+function History(line: {
+  readonly values: readonly (number | undefined)[];
+  readonly label: string;
+}): JSX.Element | null {
   return line.values.filter((value) => value !== undefined).length < LEAST_VALUES ? null : <Sparkline {...line} />;
 }
 

@@ -302,6 +302,7 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['model that answered', record.model],
     ['rules', record.applied?.rules?.join(', ')],
     ['split', record.applied?.splits?.map(({ alias, model, by }) => `${alias} → ${model}, by ${by}`).join(', ')],
+    ['copied to', record.applied?.mirror?.model],
     ['strategy', record.strategy],
     ['first token', record.first_token_ms === undefined ? undefined : ms(record.first_token_ms)],
     [

@@ -1,4 +1,5 @@
 import type { FailureKind } from '../core/fallback/failure.ts';
+import type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
 import type { ExclusionReason } from '../core/selection/route-plan.ts';
 
 /** API format in which a request came. `embeddings` has one only. */
@@ -113,7 +114,7 @@ export interface LedgerRecord {
   /** Model or alias as it was sent. */
   readonly requested: string;
   /** Rules, splits and mirrors of the configuration that took part. Replay keeps the models that rules and splits chose. */
-  readonly applied?: LedgerApplied | undefined;
+  readonly applied?: AppliedConfiguration | undefined;
   /** How the model was chosen, as in `router_metadata`. */
   readonly strategy: string;
   /**
@@ -153,31 +154,6 @@ export interface LedgerRecord {
   readonly tools?: readonly LedgerTool[] | undefined;
   /** What else the decision depended on. Absent where nothing was planned: a plugin or the response cache answered. */
   readonly decision?: LedgerDecision | undefined;
-}
-
-/** What the configuration has made of a request. */
-export interface LedgerApplied {
-  /** Ids of rules that changed something, in the order in which they did. */
-  readonly rules?: readonly string[] | undefined;
-  /** Models that aliases divide, and by what each was chosen. */
-  readonly splits?: readonly LedgerSplit[] | undefined;
-  /** Who was to get a copy, once the request was answered. */
-  readonly mirror?: LedgerMirror | undefined;
-}
-
-/** A candidate that copies go to. */
-export interface LedgerMirror {
-  readonly alias: string;
-  readonly model: string;
-  /** What decided that the request was to be copied. */
-  readonly by: LedgerSplit['by'];
-}
-
-/** The model that an alias stood for. */
-export interface LedgerSplit {
-  readonly alias: string;
-  readonly model: string;
-  readonly by: 'session' | 'account' | 'endUser' | 'request';
 }
 
 /** Tokens of an answer. */

@@ -20,8 +20,8 @@ export type {
 
 /**
  * What was decided about requests, what became of them and what they cost. One {@link LedgerRecord} for each request
- * that was understood; requests that were refused before that (401, 403, a body that is not valid, an unknown model, the
- * account's own rate limit) decided nothing, cost nothing and are not recorded.
+ * whose account is known, also where it was refused before anything was planned; those have `refused`. A request with
+ * credentials that are no good (401) is nobody's and is not recorded.
  *
  * Served over HTTP, below the base path of a mount:
  * - `GET /generation?id=gen-…`: one generation in the shape of the hosted service (gaps 10), for its own account or with

@@ -18,6 +18,7 @@ export type {
   ClaimedTask,
   IdempotencyKey,
   ItemOutcome,
+  NewItem,
   PublishOutcome,
   StoredItem,
   StoredOutcome,

@@ -21,6 +21,7 @@ import {
   formatOf,
   isPlain,
   tooLarge,
+  unpacked,
 } from './body.ts';
 import type { HttpCall, UnreadBody } from './exchange.ts';
 import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';
@@ -191,7 +192,7 @@ export async function* uploadedBytes(
   const sent = { bytes: 0 };
   const raw = paced(body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, uploadMs), limits, sent);
   let length = 0;
-  for await (const chunk of isPlain(coding) ? raw : unpacked(raw, coding)) {
+  for await (const chunk of isPlain(coding) ? raw : decompressed(raw, coding)) {
     length += chunk.byteLength;
     if (length > bytes) throw tooLarge(bytes);
     if (!isPlain(coding)) checkRatio(length, sent.bytes, requests.compressionRatio);
@@ -233,7 +234,7 @@ async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): As
   yield await body.collect(maxBytes, timeoutMs);
 }
 
-async function* unpacked(raw: AsyncIterable<Uint8Array>, coding: string): AsyncGenerator<Uint8Array, void> {
+async function* decompressed(raw: AsyncIterable<Uint8Array>, coding: string): AsyncGenerator<Uint8Array, void> {
   const format = formatOf(coding);
   let cause: unknown;
   const source = raw[Symbol.asyncIterator]();
@@ -248,15 +249,15 @@ async function* unpacked(raw: AsyncIterable<Uint8Array>, coding: string): AsyncG
         controller.error(error);
       }
     },
-    async cancel() {
-      await source.return?.();
-    },
   });
   try {
-    yield* packed.pipeThrough(new DecompressionStream(format)) as unknown as AsyncIterable<Uint8Array>;
+    yield* unpacked(packed, format);
   } catch (error) {
     if (cause !== undefined) throw cause;
     throw error instanceof TypeError ? new JsonStreamError('syntax', '', `is not valid ${format}`) : error;
+  } finally {
+    // Who sends slowly is not waited for.
+    void Promise.resolve(source.return?.()).catch(() => undefined);
   }
 }
 

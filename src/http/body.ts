@@ -188,11 +188,11 @@ async function decompress(
   hold: ByteHold,
 ): Promise<Uint8Array> {
   const format = formatOf(coding);
-  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
+  const packed = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream();
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    for await (const chunk of unpacked(packed, format)) {
       length += chunk.byteLength;
       if (length > bodyBytes) throw tooLarge(bodyBytes);
       checkRatio(length, bytes.byteLength, compressionRatio);
@@ -205,6 +205,18 @@ async function decompress(
   const whole = new Uint8Array(await new Blob(chunks).arrayBuffer());
   hold.set(length);
   return whole;
+}
+
+/**
+ * What a compressed body unpacks to. A reader who ends early cancels nothing: Node's decompression throws where nobody can
+ * catch it when it is cancelled just as it ends, and what is not read any more holds nothing but memory.
+ */
+export async function* unpacked(
+  packed: ReadableStream<Uint8Array<ArrayBuffer>>,
+  format: 'gzip' | 'deflate',
+): AsyncGenerator<Uint8Array, void> {
+  const reader = packed.pipeThrough(new DecompressionStream(format)).getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
 /** Bytes that may come out of any compressed body. */

@@ -33,7 +33,7 @@ import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { CALLER_GONE, errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
@@ -146,7 +146,8 @@ function noteRefusal(
   if (name !== 'chat' && name !== 'embeddings') return;
   const body = call.body.type === 'parsed' ? call.body.value : undefined;
   const refused = { operation: name, account, format: dialectAt(call.path)?.name, body };
-  services.ledger?.refused(services.facts, startedAt, refused, errorOfUnknown(error));
+  const told = call.signal.aborted ? CALLER_GONE : errorOfUnknown(error);
+  services.ledger?.refused(services.facts, startedAt, refused, told);
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */

@@ -71,7 +71,7 @@ class Parts {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #delimiter: Uint8Array;
   /** What has come and was not used. The first delimiter has no line end before it, so one is put there. */
-  #buffer = ENCODER.encode('\r\n');
+  #buffer: Uint8Array = ENCODER.encode('\r\n');
   #begun = false;
 
   constructor(bytes: AsyncIterable<Uint8Array>, boundary: string) {
@@ -127,6 +127,10 @@ class Parts {
   async #more(): Promise<void> {
     const { done, value } = await this.#source.next();
     if (done === true) throw invalid('The form ended before it was complete');
+    if (this.#buffer.byteLength === 0) {
+      this.#buffer = value;
+      return;
+    }
     const joined = new Uint8Array(this.#buffer.byteLength + value.byteLength);
     joined.set(this.#buffer);
     joined.set(value, this.#buffer.byteLength);

@@ -3,7 +3,7 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
-import { accountOfMirror } from '../core/normalize/mirror.ts';
+import { accountOfMirror } from '../core/normalize/mirror-copy.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { RouterError } from '../protocol/router-error.ts';
@@ -50,28 +50,22 @@ export async function requestPage(router: InspectedRouter, id: string): Promise<
     const found = partsOf(router, record, attempt);
     return found.length === 0 ? [] : [{ attempt: attempt.number, parts: found }];
   });
-  const copies = await copiesOf(router, ledger, record);
+  const copies = await copiesOf(ledger, record);
   return { record, parts, draw: drawOf(router, record), copies, ...explainAgain(router, record) };
 }
 
 /** Milliseconds within which a copy begins once its request has been answered. */
 const COPY_MS = 5_000;
 
-/** Copies of a request for candidates, of aliases that have a mirror now. */
+/** Copies of a request for a candidate. */
 async function copiesOf(
-  { internals }: InspectedRouter,
   ledger: ReadableLedger,
-  { id, at, duration_ms: duration }: LedgerRecord,
+  { id, at, duration_ms: duration, applied }: LedgerRecord,
 ): Promise<readonly LiveRow[] | undefined> {
-  const aliases = Object.entries(internals.config.aliases).filter(
-    ([, one]) => typeof one === 'object' && 'mirror' in one,
-  );
-  const pages = await Promise.all(
-    aliases.map(([alias]) =>
-      ledger.read({ account: accountOfMirror(alias), from: at, to: at + duration + COPY_MS, limit: EXPORT_PAGE }),
-    ),
-  );
-  const copies = pages.flatMap(({ records }) => records.filter(({ parent }) => parent === id));
+  if (applied?.mirror === undefined) return undefined;
+  const account = accountOfMirror(applied.mirror.alias);
+  const { records } = await ledger.read({ account, from: at, to: at + duration + COPY_MS, limit: EXPORT_PAGE });
+  const copies = records.filter(({ parent }) => parent === id);
   return copies.length === 0 ? undefined : copies.map(rowOf);
 }
 

@@ -29,7 +29,8 @@ export type BuiltInServerTool =
   | 'router:subagent'
   | 'router:image_generation'
   | 'router:experimental__search_models'
-  | 'router:files';
+  | 'router:files'
+  | 'router:mcp';
 
 /**
  * A tool that the router itself runs: `router:web_search`, `router:datetime` and so on, or one of the short forms

@@ -44,6 +44,24 @@ describe('the examples', () => {
     }
   });
 
+  it.each(folders)(
+    "%s says how to run it from a clone and in a project of one's own, with each package it needs",
+    (name) => {
+      const readme = readProjectFile(`examples/${name}/README.md`);
+      expect(readme).toMatch(/^From a clone.*`npm ci && npm (?:start|run build)/m);
+      const [, installed = ''] = /^In a project of your own: `npm install ([^`]*)`/m.exec(readme) ?? [];
+      const programs = readdirSync(join(root, 'examples', name)).filter((file) => file.endsWith('.ts'));
+      const imported = programs.flatMap((file) =>
+        [...readProjectFile(`examples/${name}/${file}`).matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)].map(
+          ([, one]) => one,
+        ),
+      );
+      // A configuration of Next is in a project that has Next.
+      const needed = imported.filter((one = '') => one !== 'node' && one !== 'next');
+      expect(needed.filter((one = '') => !installed.split(' ').includes(one))).toEqual([]);
+    },
+  );
+
   it.each(Object.entries(PROGRAMS))('%s prints what it should', async (file, expected) => {
     const { stdout, stderr } = await runProgram(join(root, 'examples', file));
     for (const pattern of expected) expect(stdout).toMatch(pattern);

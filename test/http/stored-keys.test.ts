@@ -430,6 +430,9 @@ describe('the card of an API key', () => {
     const { call } = await serve({ store: memoryKeys() }, { budgets: { keeper } });
     const { data } = await call(BOSS, 'POST', '/keys', { limit: 5 });
     expect(data).toMatchObject({ limit: 5, limit_remaining: null, usage: null, usage_daily: null });
+    const spentUnder = (): Promise<never> => Promise.reject(new Error('away'));
+    const away = await serve({ store: memoryKeys() }, { budgets: { keeper: { ...keeper, spentUnder } } });
+    expect((await away.call(BOSS, 'POST', '/keys', {})).data).toMatchObject({ usage: null });
   });
 });
 

@@ -31,6 +31,8 @@ describe('hostile text', () => {
       catalog: [],
       inspector: inspector(),
       ledger: { tags: ['feature', HOSTILE.slice(0, 60)] },
+      aliases: { [`alias ${HOSTILE}`]: { split: [{ model: `acme/${HOSTILE}`, weight: 1 }] } },
+      rules: [{ id: HOSTILE, when: { models: ['bad/one'] }, preferences: { allow_fallbacks: true } }],
       on: { warning: () => {} },
     });
     const account: Account = { id: HOSTILE };
@@ -50,6 +52,9 @@ describe('hostile text', () => {
         });
     await ask(`acme/${HOSTILE}`);
     await ask('bad/one');
+    await ask(`alias ${HOSTILE}`);
+    // Refused before it begins.
+    await ask(`nobody/${HOSTILE}`);
     await router.batches.create(
       {
         endpoint: '/v1/chat/completions',
@@ -59,7 +64,9 @@ describe('hostile text', () => {
       { account },
     );
     const records = (await router.ledger?.read())?.records ?? [];
-    expect(records).toHaveLength(2);
+    expect(records.map(({ refused }) => refused)).toEqual([undefined, undefined, undefined, true]);
+    expect(records[1]?.applied?.rules).toEqual([HOSTILE]);
+    expect(records[2]?.applied?.splits).toHaveLength(1);
 
     const mount = MOUNTS['node'];
     if (mount === undefined) throw new Error('no mount');

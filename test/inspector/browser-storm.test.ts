@@ -18,9 +18,11 @@ const REQUESTS = Math.floor(SECONDS * PER_SECOND);
 const MOST_ROWS_OF_A_FRAME = 8 + 8 + 2 * 12;
 
 const MOST_BYTES = 100_000_000;
-const MOST_DELAY_MS = 100;
-/** Share of the interactions that must be as quick as that. */
-const MEASURED = STORMS_ARE_FULL ? 0.75 : 0.5;
+/**
+ * CPU of the page for one frame, with everything that comes between two: a key or a click waits for a frame that is
+ * being drawn, and is answered by the next, so both together stay below 100 ms. Wall time would be that of the machine.
+ */
+const MOST_CPU_MS = 50;
 
 let browser: RunningBrowser;
 beforeAll(async () => {
@@ -51,7 +53,7 @@ describe('10,000 requests in a minute', () => {
       await page.goto(`${mounted.baseURL}/inspector/live`);
       await page.getByText('● Live.').waitFor();
       const debugging = await page.context().newCDPSession(page);
-      await debugging.send('Performance.enable');
+      await debugging.send('Performance.enable', { timeDomain: 'threadTicks' });
       // How long the page takes from a key or a click until it has painted what follows from it.
       await page.evaluate(`window.delays = [];
         new PerformanceObserver((list) => {
@@ -72,6 +74,7 @@ describe('10,000 requests in a minute', () => {
         const frame = () => { drawn.push(rows.size); rows = new Set(); requestAnimationFrame(frame); };
         requestAnimationFrame(frame);`);
 
+      const cpuBefore = await metricOf(debugging, 'TaskDuration');
       const under: Promise<unknown>[] = [];
       const began = performance.now();
       const storm = setInterval(() => {
@@ -98,14 +101,16 @@ describe('10,000 requests in a minute', () => {
       );
       expect(drawn.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(REQUESTS / 100);
       expect(most).toBeLessThanOrEqual(MOST_ROWS_OF_A_FRAME);
+      const cpuMs = (1_000 * ((await metricOf(debugging, 'TaskDuration')) - cpuBefore)) / drawn.length;
+      expect(cpuMs).toBeGreaterThan(0);
+      expect(cpuMs).toBeLessThanOrEqual(MOST_CPU_MS);
       const delays = await delaysOf(page);
       console.info(
         `${REQUESTS} requests in ${seconds.toFixed(0)} s: the page took ${(bytes / 1e6).toFixed(0)} MB at most; of ${delays.length} interactions that took ` +
-          `16 ms or more, half took up to ${delays[Math.floor(delays.length / 2)] ?? 0} ms, the longest ${delays.at(-1) ?? 0} ms`,
+          `16 ms or more, half took up to ${delays[Math.floor(delays.length / 2)] ?? 0} ms, the longest ${delays.at(-1) ?? 0} ms; ` +
+          `${cpuMs.toFixed(1)} ms of CPU for a frame`,
       );
       expect(bytes).toBeLessThan(MOST_BYTES);
-      // The slowest ones are the machine's: the storm, the router and the browser share its cores, often with others.
-      expect(delays[Math.floor(delays.length * MEASURED)] ?? 0).toBeLessThanOrEqual(MOST_DELAY_MS);
       expect(await page.locator('table.live tbody tr').count()).toBeLessThan(250);
       await page.getByText('Too many to show them all').waitFor();
       expect(opened.complaints).toEqual([]);
@@ -115,9 +120,14 @@ describe('10,000 requests in a minute', () => {
   );
 });
 
-async function heapOf(debugging: CDPSession): Promise<number> {
+function heapOf(debugging: CDPSession): Promise<number> {
+  return metricOf(debugging, 'JSHeapTotalSize');
+}
+
+/** What the browser counts of the page; durations in seconds of CPU of its main thread. */
+async function metricOf(debugging: CDPSession, wanted: string): Promise<number> {
   const { metrics } = await debugging.send('Performance.getMetrics');
-  return metrics.find(({ name }) => name === 'JSHeapTotalSize')?.value ?? Infinity;
+  return metrics.find(({ name }) => name === wanted)?.value ?? Infinity;
 }
 
 async function delaysOf(page: Page): Promise<readonly number[]> {

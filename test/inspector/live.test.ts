@@ -26,7 +26,14 @@ function scene(firstTokenMs = 0, tokensPerSecond = 0): Scene {
   const router: Router = createRouter({
     environment,
     providers: [
-      simulated({ slug: 'acme', models, environment, firstTokenMs, tokensPerSecond, answer: () => 'Yes, and so on and on and on. '.repeat(5) }),
+      simulated({
+        slug: 'acme',
+        models,
+        environment,
+        firstTokenMs,
+        tokensPerSecond,
+        answer: () => 'Yes, and so on and on and on. '.repeat(5),
+      }),
       simulated({
         slug: 'bad',
         models: { 'bad/one': {} },
@@ -132,7 +139,7 @@ describe('the live stream', () => {
     const { router, watch, environment } = scene();
     const page = await watch();
     await page.next();
-    await router.chat({ model: 'acme/none' as 'acme/one', messages: [{ role: 'user', content: 'Hi' }] }).catch(() => {});
+    await router.chat({ model: 'acme/none', messages: [{ role: 'user', content: 'Hi' }] }).catch(() => {});
     const next = page.next();
     await environment.advance(300);
     const update = (await next)?.update;

@@ -25,6 +25,7 @@ it('tells which configuration is in force, and shows a request beside its copy',
   const copy = rows.find(({ mirror: alias }) => alias === 'fast');
   expect(copy).toMatchObject({ parent: id, model: 'up/new', account: 'mirror/fast', status: 200 });
   const page = await ask<RequestPage>(`requests/${id}`);
+  expect(page.record.applied).toEqual({ mirror: { alias: 'fast', model: 'up/new', by: 'session' } });
   expect(page.copies).toMatchObject([{ id: copy?.id, model: 'up/new', cost_nano_usd: 15_000 }]);
   const { record, copies } = await ask<RequestPage>(`requests/${copy?.id}`);
   expect([record.parent, record.mirror, copies]).toEqual([id, 'fast', undefined]);

@@ -6,13 +6,18 @@ import {
   type LedgerContent,
   memoryStorage,
   type Router,
+  type RouterListeners,
   simulated,
   type WarningEvent,
+  web,
 } from 'signalbox';
 import { fakeEnvironment, simulateTraffic } from 'signalbox/testing';
 import type { BudgetClaim } from '../../src/contracts/budget-keeper.ts';
 import { seededRandom } from '../../src/platform/seeded-random.ts';
+import { caller, fusionBench } from '../support/fusion.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';
+import { pluginBench } from '../support/plugins.ts';
+import { startSearchServer } from '../support/search-server.ts';
 import { ask, instant } from '../support/simulated.ts';
 import { call, echoTool, turns } from '../support/tools.ts';
 
@@ -99,7 +104,7 @@ describe('the sums of a ledger, with everything that costs', () => {
       const search = echoTool('router:echo', {
         execute: ({ text }) => {
           if (chance() < 0.2) throw new Error('broken');
-          return { result: `echo of ${String(text)}`, used: { cost: 0.005 * Math.ceil(3 * chance()) } };
+          return { result: `echo of ${JSON.stringify(text)}`, used: { cost: 0.005 * Math.ceil(3 * chance()) } };
         },
       });
       const advisor = definePlugin<object>({
@@ -115,12 +120,24 @@ describe('the sums of a ledger, with everything that costs', () => {
           return { type: 'continue' };
         },
       });
-      const models = { 'acme/one': { price: { prompt: 1, completion: 2 } }, 'acme/two': { price: { prompt: 3, completion: 9 } } };
+      const models = {
+        'acme/one': { price: { prompt: 1, completion: 2 } },
+        'acme/two': { price: { prompt: 3, completion: 9 } },
+      };
       const script = turns({ toolCalls: [call('echo', { text: 'a' })] }, 'And so it is.');
       const router = createRouter({
         environment,
         providers: ['a', 'b'].map((slug) =>
-          simulated({ slug, models, environment, failureRate: 0.15, seed, answer: script.script, firstTokenMs: 20, tokensPerSecond: 500 }),
+          simulated({
+            slug,
+            models,
+            environment,
+            failureRate: 0.15,
+            seed,
+            answer: script.script,
+            firstTokenMs: 20,
+            tokensPerSecond: 500,
+          }),
         ),
         catalog: [],
         budgets: { default: { limitUsd: 1e6 }, keeper },
@@ -167,12 +184,11 @@ describe('the sums of a ledger, with everything that costs', () => {
         })),
       });
       await router.batches.start();
-      let done = false;
-      const all = Promise.all([lane(), lane(), lane()]).then(() => (done = true));
-      for (let turn = 0; turn < 5_000; turn += 1) {
+      const traffic = { isOver: false };
+      const all = Promise.all([lane(), lane(), lane()]).then(() => (traffic.isOver = true));
+      // What is loaded on first use takes time of the real clock, so no number of steps is enough.
+      while (!traffic.isOver || (await router.batches.retrieve(id)).finalized_at === null)
         await environment.advance(50);
-        if (done && (await router.batches.retrieve(id)).finalized_at !== null) break;
-      }
       await all;
       await router.batches.stop({ graceMs: 0 });
       for (let turn = 0; turn < 10; turn += 1) await environment.advance(1_000);
@@ -193,6 +209,42 @@ describe('the sums of a ledger, with everything that costs', () => {
     },
     60_000,
   );
+});
+
+describe('the sums of a ledger, with plugins of the router', () => {
+  it('are those of the events: a search that is paid for, and a panel of models', async () => {
+    await using server = await startSearchServer();
+    let told = 0;
+    const on: RouterListeners = {
+      attempt: ({ costNanoUsd = 0 }) => void (told += costNanoUsd),
+      plugin: ({ serviceNanoUsd = 0 }) => void (told += serviceNanoUsd),
+      tool: ({ serviceNanoUsd = 0 }) => void (told += serviceNanoUsd),
+    };
+    const searching = pluginBench('Found.', {
+      plugins: [web({ engines: [server.engines.exa] })],
+      ledger: true,
+      on,
+    }).router;
+    await searching.chat({ ...ask('Where?'), model: 'acme/one', plugins: [{ id: 'web' }] });
+    const panel = fusionBench({ 'ant/large': caller('fusion', { prompt: 'Why?' }) }, { ledger: true, on }).router;
+    const parameters = { analysis_models: ['ant/small', 'cat/small'], model: 'dog/large', tools: [] };
+    for await (const _ of panel.stream({
+      ...ask('Why?'),
+      model: 'ant/large',
+      tools: [{ type: 'router:fusion', parameters }],
+    }));
+    const pages = await Promise.all([searching.ledger?.read(), panel.ledger?.read()]);
+    const [searched = [], fused = []] = pages.map((page) => page?.records);
+    expect(searched).toHaveLength(1);
+    expect(searched[0]?.plugins).toMatchObject([{ id: 'web', cost_nano_usd: 7_000_000 }]);
+    const outer = fused.find(({ parent }) => parent === undefined);
+    expect(outer?.tools).toMatchObject([{ type: 'router:fusion', outcome: 'ok' }]);
+    // The panel and the one that compares.
+    expect(fused.filter(({ parent }) => parent === outer?.id)).toHaveLength(3);
+    const kept = [...searched, ...fused].reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0);
+    expect(kept).toBeGreaterThan(7_000_000);
+    expect(kept).toBe(told);
+  });
 });
 
 describe('a store that is slow or away', () => {

@@ -69,6 +69,16 @@ describe('a request that is refused', () => {
       ['user', 'chat', '', false],
     ]);
     expect(records[1]?.tags).toEqual({ team: 'x' });
+    // Nobody has checked these bodies: what is kept of them is bounded.
+    const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 'v'.repeat(100)]));
+    await post(router, {
+      model: 'm'.repeat(100_000),
+      messages: 7,
+      metadata: { ...members, team: 't'.repeat(100_000) },
+    });
+    const long = (await recordsOf(router)).at(-1);
+    expect(Object.keys(long?.tags ?? {})).toEqual(['team']);
+    expect(JSON.stringify(long).length).toBeLessThan(2_000);
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
     for (const record of records) {
       expect(record).toMatchObject({ refused: true, cost_nano_usd: 0, candidates: [], attempts: [] });
@@ -109,7 +119,15 @@ describe('what the configuration made of a request', () => {
     const config: RouterConfig = {
       providers: [instant({ slug: 'a', models }), instant({ slug: 'b', models })],
       catalog: [],
-      aliases: { fast: { split: [{ model: 'acme/one', weight: 1 }, { model: 'acme/two', weight: 1 }], by: 'request' } },
+      aliases: {
+        fast: {
+          split: [
+            { model: 'acme/one', weight: 1 },
+            { model: 'acme/two', weight: 1 },
+          ],
+          by: 'request',
+        },
+      },
       rules: [
         { id: 'eu', when: { metadata: { region: ['eu'] } }, preferences: { only: ['b'] } },
         { id: 'old', when: { models: ['acme/old'] }, rewrite: ['acme/three', 'acme/one'] },
@@ -120,9 +138,12 @@ describe('what the configuration made of a request', () => {
     for (let sent = 0; sent < 8; sent += 1) await router.chat({ ...ask('Hi'), model: 'fast' });
     await router.chat({ ...ask('Hi'), model: 'acme/one', metadata: { region: 'eu' } });
     await router.chat({ ...ask('Hi'), model: 'acme/old' });
-    await router.chat({ ...ask('Hi'), model: 'acme/one' }, {
-      account: { id: 'ada', policy: { excludedModels: ['acme/two'] } },
-    });
+    await router.chat(
+      { ...ask('Hi'), model: 'acme/one' },
+      {
+        account: { id: 'ada', policy: { excludedModels: ['acme/two'] } },
+      },
+    );
     const records = await recordsOf(router);
     expect(new Set(records.slice(0, 8).map(({ applied }) => applied?.splits?.[0]?.model)).size).toBe(2);
     expect(records[0]?.applied?.splits?.[0]).toMatchObject({ alias: 'fast', by: 'request' });
@@ -195,7 +216,10 @@ describe('endpoints that count tokens in ways of their own', () => {
   it('are decided about again as they were known to count', async () => {
     const long = 'Signals and semaphores are older than radio. '.repeat(60);
     const counting = (slug: string, contextLength: number, factor: number): Provider => {
-      const provider = instant({ slug, models: { 'acme/one': { contextLength, price: { prompt: 1, completion: 1 } } } });
+      const provider = instant({
+        slug,
+        models: { 'acme/one': { contextLength, price: { prompt: 1, completion: 1 } } },
+      });
       return {
         ...provider,
         chat: async (call) => {

@@ -9,6 +9,7 @@ import {
   type RouterConfig,
 } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
+import { prometheus } from 'signalbox/prometheus';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../support/mounts.ts';
@@ -168,13 +169,20 @@ describe('a request that is copied to a candidate', () => {
       .toContain('Nothing is copied to nobody/model for the alias "fast": nobody/model is not a valid model ID');
   });
 
-  it('is told of by explain and in router_metadata', async () => {
+  it('is told of by explain, in router_metadata, and in metrics of its own', async () => {
     await using scene = await open();
+    const metrics = prometheus(scene.router);
+    const text = async (): Promise<string> => (await metrics.fetch(new Request('http://localhost/'))).text();
+    const counted = async (origin: string): Promise<string | undefined> => {
+      const name = `signalbox_request_duration_seconds_count{operation="chat",.*,origin="${origin}",error=""}`;
+      return new RegExp(`^${name} (\\d+)$`, 'm').exec(await text())?.[1];
+    };
     const applied = { mirror: { alias: 'fast', model: 'candidate/model', by: 'session' } };
     expect((await scene.router.explain(BODY as never)).applied).toEqual(applied);
     const answer = await scene.router.chat(BODY as never, { metadata: true });
     expect(answer.router_metadata?.applied).toEqual(applied);
-    await scene.copied(1);
+    await expect.poll(() => counted('mirror')).toBe('1');
+    expect(await counted('caller')).toBe('1');
   });
 });
 

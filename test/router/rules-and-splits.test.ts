@@ -28,6 +28,13 @@ async function modelsFor(rules: readonly Rule[], fields: object = {}, account = 
 
 const REWRITE: Rule = { id: 'old-to-new', when: { models: ['acme/old'] }, rewrite: 'acme/new' };
 
+/** What differs from request to request. */
+interface Asked {
+  readonly account?: string;
+  readonly model?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 describe('rules', () => {
   it.each([
     ['a model', REWRITE, {}, ['acme/new'], ['old-to-new']],
@@ -106,6 +113,23 @@ describe('rules', () => {
     const answering = router.chat({ model: 'acme/old', messages: MESSAGES, max_tokens: 1 }, { metadata: true });
     await routerDone(router, answering);
     expect(facts[0]?.applied).toEqual({ rules: ['other-first'] });
+  });
+
+  it.each([
+    ['an account', { accounts: ['acme-*'] }, { account: 'acme-1' }, { account: 'zeta' }],
+    ['a model', { models: ['acme/old'] }, { model: 'acme/old' }, { model: 'acme/new' }],
+    ['a model, by its alias', { models: ['fast'] }, { model: 'fast' }, { model: 'acme/old' }],
+    ['a tag', { metadata: { team: ['a*'] } }, { metadata: { team: 'ab' } }, { metadata: { team: 'b' } }],
+  ] as const)('give preferences by %s', async (_what, when, fits, fitsNot) => {
+    const rule: Rule = { id: 'other-only', when, preferences: { only: ['other'] } };
+    const { router } = routerWith({ rules: [rule], aliases: { fast: 'acme/old' } });
+    const planOf = async ({ account = 'team', ...fields }: Asked) => {
+      const request = { model: 'acme/old', messages: MESSAGES, ...fields };
+      const { steps, applied } = await router.explain(request, { account: { id: account } });
+      return [new Set(steps.map(({ provider }) => provider)), applied?.rules];
+    };
+    expect(await planOf(fits)).toEqual([new Set(['other']), ['other-only']]);
+    expect(await planOf(fitsNot)).toEqual([new Set(['acme', 'other']), undefined]);
   });
 
   it('are checked at the start, all of them', () => {

@@ -53,6 +53,30 @@ describe('events', () => {
     }
   });
 
+  it('tell of the first token of a stream, once, between its beginning and its end; of no other answer', async () => {
+    const environment = fakeEnvironment();
+    const provider = simulated({ slug: 'acme', environment, firstTokenMs: 700, tokensPerSecond: 50 });
+    const router: Router = createRouter({ environment, providers: [provider] });
+    const told: string[] = [];
+    listen(router, {
+      attempt_start: () => told.push('attempt_start'),
+      first_token: ({ attempt, provider: slug, firstTokenMs }) =>
+        told.push(`first_token ${attempt} ${slug} ${firstTokenMs >= 700}`),
+      attempt: () => told.push('attempt'),
+    });
+    const finish = async (answer: Promise<unknown>): Promise<void> => {
+      const state = { isOver: false };
+      void answer.finally(() => (state.isOver = true));
+      while (!state.isOver) await environment.advance(100);
+      await answer;
+    };
+    await finish(streamed(router, { ...hello(), model: 'simulated/small' }));
+    expect(told.splice(0)).toEqual(['attempt_start', 'first_token 1 acme true', 'attempt']);
+    await finish(router.chat({ ...hello(), model: 'simulated/small' }));
+    expect(told).toEqual(['attempt_start', 'attempt']);
+    await router.close();
+  });
+
   it('tell of every begin that has an end, and of every end that had a begin', async () => {
     const model = turns({ toolCalls: [call('echo', {}), call('echo', {})] }, 'Done.');
     const fails = echoTool('router:fails', {

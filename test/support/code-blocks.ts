@@ -15,6 +15,12 @@ export function promisedOutput(block: string): readonly string[] {
   return [...block.matchAll(/^console\.log\(.*\);\n\/\/ (.*)$/gm)].map((match) => match[1] ?? '');
 }
 
+/** What a document shows below a block as its output. */
+export function shownBelow(document: string, block: string): readonly string[] {
+  const behind = document.slice(document.indexOf(block) + block.length);
+  return /^```\n\n```text\n([\s\S]*?)\n```/.exec(behind)?.[1]?.split('\n') ?? [];
+}
+
 /** Runs a block as a program of its own; gives what it printed. The file must be inside the project. */
 export async function runBlock(
   block: string,

@@ -9,6 +9,9 @@ import type { CallOptions, Router } from '../../src/router/router.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import { type FakeEnvironment, fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type StubOptions, type Stubs, stubProviders } from './stub-provider.ts';
+// Loaded by the first request that needs it, which takes real time; the clock of these tests has none.
+import '../../src/runtime/limits/cached-execution.ts';
+import '../../src/runtime/pipeline/pipeline-execution.ts';
 
 /** Short times, so that everything happens within seconds of the fake clock. */
 export const TIMEOUTS = { connectMs: 200, firstTokenMs: 1_000, answerMs: 2_000, idleMs: 500, totalMs: 6_000 };

@@ -12,6 +12,8 @@ export interface UploadFigures {
   readonly grownBytes: number;
   /** Longest time in milliseconds for which the event loop stood still. */
   readonly blockedMs: number;
+  /** Most milliseconds of its own processor that it worked without looking at its timers. */
+  readonly workMs: number;
   /** Seconds of CPU that the process took. */
   readonly cpuSeconds: number;
 }
@@ -88,8 +90,8 @@ export async function measureUpload(
       const after = await used();
       const grownBytes = after.rss - before.rss;
       const seconds = (performance.now() - startedAt) / 1_000;
-      const { blockedMs, cpuSeconds } = after;
-      last = { ...answer, seconds, grownBytes, blockedMs, cpuSeconds };
+      const { blockedMs, workMs, cpuSeconds } = after;
+      last = { ...answer, seconds, grownBytes, blockedMs, workMs, cpuSeconds };
       before = { ...before, rss: Math.min(before.rss, after.rss) };
     }
     if (last === undefined) throw new RangeError('something must be sent');
@@ -104,6 +106,7 @@ export async function measureUpload(
 interface ServerFigures {
   readonly rss: number;
   readonly blockedMs: number;
+  readonly workMs: number;
   readonly cpuSeconds: number;
 }
 

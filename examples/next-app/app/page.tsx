@@ -5,7 +5,7 @@ export default function Page(): ReactNode {
     <main>
       <h1>Signalbox in Next.js</h1>
       <p>
-        The router stands under <code>/api/v1</code>.
+        The router is at <code>/api/v1</code>.
       </p>
     </main>
   );

@@ -95,10 +95,12 @@ export interface RefusedRequest {
  * What can be said of a request that was refused: its own words are looked at with care, because nobody has checked them.
  *
  * @param id - Where it has none yet.
+ * @param tags - Names of members of `metadata` that are kept; nobody has counted the others.
  */
 export function draftedRefusal(
   { operation, account, format, parent, body, request }: RefusedRequest,
   { id, created }: Pick<RoutedRequest, 'id' | 'created'>,
+  tags: readonly string[],
 ): DraftedRequest {
   if (request !== undefined) return drafted(request, undefined);
   const asked: JsonObject = isJsonObject(body) ? body : {};
@@ -114,7 +116,7 @@ export function draftedRefusal(
     preferences: normalizePreferences({}, []),
     session: {},
     account,
-    metadata: textsOf(asked['metadata']),
+    metadata: textsOf(asked['metadata'], tags),
     format,
     applied: undefined,
     parent,
@@ -135,11 +137,12 @@ const NO_NEEDS: RoutedRequest['needs'] = {
   images: 0,
 };
 
-function textsOf(metadata: unknown): Readonly<Record<string, string>> | undefined {
+function textsOf(metadata: unknown, names: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (!isJsonObject(metadata)) return undefined;
-  const texts = Object.entries(metadata).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, shortened(value)] as const] : [],
-  );
+  const texts = names.flatMap((name) => {
+    const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+    return typeof value === 'string' ? [[name, shortened(value)] as const] : [];
+  });
   return Object.fromEntries(texts);
 }
 

@@ -95,7 +95,10 @@ function keptAway(
   const ofPolicy = modelRules([policy]);
   if (names === undefined) return { models: ofPolicy };
   const reasons = new Map(
-    excluded.map(({ endpoint, reason, detail = '' }) => [partOfEndpoint(endpoint, 'model', account), { reason, detail }]),
+    excluded.map(({ endpoint, reason, detail = '' }) => [
+      partOfEndpoint(endpoint, 'model', account),
+      { reason, detail },
+    ]),
   );
   const byRule = (model: string): DeniedModel | undefined => {
     const { reason, detail = '' } = reasons.get(model) ?? {};

@@ -77,7 +77,7 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
 
 /** Each once, where it stood last. */
 function latestLast(origins: Iterable<string>): readonly string[] {
-  return [...new Set([...origins].reverse())].reverse();
+  return [...new Set([...origins].toReversed())].toReversed();
 }
 
 function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {

@@ -9,14 +9,14 @@ import { DecideAgain, type DecisionRules } from './decide-again.ts';
 import { intervalOf, LocalMeans } from './local-means.ts';
 import type { Compared, Estimated, ReplayChange, ReplayReport } from './replay-report.ts';
 
-/** A request whose outcome is estimated when all are known. */
-interface Moved {
-  readonly at: number;
-  /** Number of the endpoint that it would go to. */
-  readonly to: number;
-  readonly before: number;
-  /** What is known of the outcome there besides estimates: its price at the first endpoints that would be asked. */
-  readonly ways: readonly Way[];
+/** Requests whose outcomes are estimated when all are known. There may be millions: a list for each number is small. */
+class Moved {
+  readonly at: number[] = [];
+  /** Numbers of the endpoints that they would go to. */
+  readonly to: number[] = [];
+  readonly before: number[] = [];
+  /** What is known of outcomes there besides estimates: the price at the first endpoints that would be asked. */
+  readonly ways: (readonly Way[])[] = [];
 }
 
 /** What a request costs at an endpoint. */
@@ -35,7 +35,7 @@ class Metric {
   readonly #means = new LocalMeans();
   /** How often requests that asked an endpoint first were answered by another one. */
   readonly #goesOn = new LocalMeans();
-  readonly #moved: Moved[] = [];
+  readonly #moved = new Moved();
   readonly #isShare: boolean;
   #requests = 0;
   #sum = 0;
@@ -46,11 +46,16 @@ class Metric {
 
   /** Notes the outcome of a request; `to` where it would go elsewhere. */
   add(value: number, at: number, to: number | undefined, ways = NO_WAYS): void {
-    if (to !== undefined) this.#moved.push({ at, to, before: value, ways });
-    else {
+    if (to === undefined) {
       this.#requests += 1;
       this.#sum += value;
+      return;
     }
+    const { at: times, to: places, before, ways: all } = this.#moved;
+    times.push(at);
+    places.push(to);
+    before.push(value);
+    all.push(ways);
   }
 
   /** Notes what a request showed of the endpoint that it went to. */
@@ -88,18 +93,21 @@ class Metric {
     let before = this.#sum;
     let difference = 0;
     let chance = 0;
-    for (const { at, to, before: was, ways } of this.#moved) {
-      const estimate = this.#means.estimate(to, at);
+    const { at: times, to: places, before: values, ways } = this.#moved;
+    for (const [index, at] of times.entries()) {
+      const was = values[index] ?? 0;
+      const estimate = this.#means.estimate(places[index] ?? 0, at);
       if (estimate === undefined) unknown += 1;
       else {
         before += was;
-        difference += estimate + this.#expectedPrice(ways, at, (one) => (chance += one)) - was;
+        const price = this.#expectedPrice(ways[index] ?? NO_WAYS, at, (one) => (chance += one));
+        difference += estimate + price - was;
       }
     }
     const [own, further] = [this.#means.variance(this.#isShare), this.#goesOn.variance(true)];
     const variance = own.variance + further.variance + chance;
     const fewest = Math.min(own.fewest, further.fewest);
-    const estimated = this.#moved.length - unknown;
+    const estimated = times.length - unknown;
     const requests = this.#requests + estimated;
     const count = Math.max(1, requests);
     return {

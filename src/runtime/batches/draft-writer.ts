@@ -96,6 +96,8 @@ export class DraftWriter {
     const items = slice.map(({ index, customId, body }): NewItem => {
       return { index, customId, body: typeof body === 'string' ? body : this.#bytes.part(body.start, body.end) };
     });
+    // Whoever stores them may work for some time, and so did whoever read the last of them.
+    await nextTurn();
     await store.addItems(this.#draft.account, this.#draft.id, items);
     this.#bytes.clear();
     await failPoint('create.reading');

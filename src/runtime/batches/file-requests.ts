@@ -9,6 +9,7 @@ import { nameOf } from '../../protocol/issues.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { ItemSplitter, type RawItem } from '../../platform/item-splitter.ts';
 import { outlineOf } from '../../platform/json-outline.ts';
+import { nextTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { UploadedRequest } from './draft-writer.ts';
 import { piecesOf } from './files.ts';
@@ -125,9 +126,12 @@ async function* linesOf(
       index += 1;
       from = end + 1;
     }
-    if (from === piece.byteLength) continue;
-    expectShort(held.length + piece.byteLength - from);
-    held.add(piece.subarray(from));
+    if (from < piece.byteLength) {
+      expectShort(held.length + piece.byteLength - from);
+      held.add(piece.subarray(from));
+    }
+    // Stores may give pieces without waiting, and long lines take some time.
+    await nextTurn();
   }
   if (held.length > 0) yield held.all();
 }

@@ -79,8 +79,8 @@ export interface FilePorts {
   readonly open: () => Promise<void>;
 }
 
-/** Bytes that are stored at a time. Longer pieces are garbage that drivers of databases leave outside of the heap. */
-const PIECE_BYTES = 64 * 1024;
+/** Bytes that are stored at a time. */
+const PIECE_BYTES = 256 * 1024;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 10_000;
 /** Outcomes that are read at a time. */

@@ -160,7 +160,12 @@ type NativeEnd =
 const IN_ITS_BATCH = 'its provider runs the whole batch';
 
 /** Notes one request in the ledger: a call that began with the batch, and ended when its result was read. */
-function note({ ledger, facts, environment }: BatchPorts, batch: BatchRecord, { upstream }: LiveJob, end: NativeEnd): void {
+function note(
+  { ledger, facts, environment }: BatchPorts,
+  batch: BatchRecord,
+  { upstream }: LiveJob,
+  end: NativeEnd,
+): void {
   if (ledger === undefined) return;
   const { request } = end;
   const endedAt = environment.now();
@@ -214,9 +219,9 @@ function withBatchPrice(endpoint: Endpoint, { priceFactor }: Pick<NativeBatches,
   return { ...endpoint, price: { ...price, serviceTiers: { ...price.serviceTiers, batch: priceFactor } } };
 }
 
-function errorOf(failure: AttemptFailure): BatchItemError {
-  const { status, errorType } = FAILURE_RULES[failure.kind];
-  return itemError({ status, errorType, message: failure.message });
+function errorOf({ kind, message }: AttemptFailure): BatchItemError {
+  const { status, errorType } = FAILURE_RULES[kind];
+  return itemError({ status, errorType, message });
 }
 
 type Batched = Parameters<LiveJob['native']['read']>[1];

@@ -39,14 +39,15 @@ export function announceAttempt(
   return carried;
 }
 
-/** Emits the `first_token` event for a stream. */
-export function announceFirstToken(
+/** Emits the `first_token` event for a stream, and gives the call back. */
+export function announceFirstToken<Made extends AttemptedCall>(
   services: RuntimeServices,
   { request }: { readonly request: RoutedRequest },
-  { endpoint, attempt, hedge, startedAt, firstTokenAt }: AttemptedCall,
-): void {
+  made: Made,
+): Made {
   const { events } = services;
-  if (!events.heard('first_token')) return;
+  if (!events.heard('first_token')) return made;
+  const { endpoint, attempt, hedge, startedAt, firstTokenAt } = made;
   events.emit('first_token', {
     request: factsOf(request),
     attempt,
@@ -57,6 +58,7 @@ export function announceFirstToken(
     endpoint: endpoint.id,
     firstTokenMs: firstTokenAt - startedAt,
   });
+  return made;
 }
 
 /** Emits `health` events for what has changed about an endpoint. */

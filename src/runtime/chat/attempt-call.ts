@@ -97,3 +97,13 @@ export interface AttemptKind<Request, Call, Result> {
   /** What an answer used and cost, as far as it was read. */
   readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }
+
+/** What an execution shares with others, where it is one of several for the same request. */
+export interface AttemptLoopOptions<Request> {
+  /** Monotonic milliseconds at which the request's time is over. Default: `timeouts.totalMs` from now. */
+  readonly deadlineAt?: number | undefined;
+  /** Attempts that were made before this execution, for the numbers in events. */
+  readonly attemptsBefore?: number | undefined;
+  /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
+  readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
+}

@@ -1,4 +1,11 @@
-import type { AttemptCall, AttemptedCall, AttemptKind, CallEnd, CallResult } from './attempt-call.ts';
+import type {
+  AttemptCall,
+  AttemptedCall,
+  AttemptKind,
+  AttemptLoopOptions,
+  CallEnd,
+  CallResult,
+} from './attempt-call.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
@@ -24,16 +31,6 @@ import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/reservation.ts';
 import { accountOf, learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
-
-/** What an execution shares with others, where it is one of several for the same request. */
-export interface AttemptLoopOptions<Request> {
-  /** Monotonic milliseconds at which the request's time is over. Default: `timeouts.totalMs` from now. */
-  readonly deadlineAt?: number | undefined;
-  /** Attempts that were made before this execution, for the numbers in events. */
-  readonly attemptsBefore?: number | undefined;
-  /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
-  readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
-}
 
 /**
  * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
@@ -366,11 +363,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    if (opened.type === 'committed') {
-      const streaming = { ...made, firstTokenAt: opened.firstTokenAt };
-      announceFirstToken(this.#services, this, streaming);
-      return this.#answerOf(streaming);
-    }
+    if (opened.type === 'committed')
+      return this.#answerOf(announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt }));
     this.#ended(made, { failure: opened.failure });
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { fill } from '../../config/option.ts';
 import { MIRROR } from '../../config/tables/rules.ts';
-import { copyOf, type MirrorChoice } from '../../core/normalize/mirror.ts';
+import type { MirrorChoice } from '../../core/normalize/mirror.ts';
+import { copyOf } from '../../core/normalize/mirror-copy.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { chatTargets } from '../../core/normalize/targets.ts';
 import { RouterError } from '../../protocol/router-error.ts';

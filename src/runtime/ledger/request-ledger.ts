@@ -112,11 +112,11 @@ export class RequestLedger implements ReadableLedger {
    * @param startedAt - Monotonic milliseconds at which it came.
    */
   refused(facts: DecisionContext, startedAt: number, refused: RefusedRequest, error: RefusalError): void {
-    const { environment } = this.#options;
+    const { environment, tags } = this.#options;
     const endedAt = environment.now();
     const at = environment.wallClock() - (endedAt - startedAt);
     const created = Math.floor(at / 1_000);
-    const request = draftedRefusal(refused, { id: `gen-${created}-${environment.randomText(20)}`, created });
+    const request = draftedRefusal(refused, { id: `gen-${created}-${environment.randomText(20)}`, created }, tags);
     const { requested } = request;
     const { status, errorType } = error;
     const draft: RequestDraft = {

@@ -45,7 +45,8 @@ export class Spending {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
-    this.#countsKeys = countsKeys;
+    // Nobody could be told of it otherwise.
+    this.#countsKeys = countsKeys && keeper.spentUnder !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
@@ -116,10 +117,14 @@ export class Spending {
   /** US dollars that were spent with the key of an account, by period; undefined where nobody can tell. */
   async spentWith(account: Account): Promise<Readonly<Record<BudgetPeriod, number>> | undefined> {
     if (!this.counts(account)) return undefined;
-    const spent = await this.#keeper.spentUnder?.(account.id, keyPeriods(account));
-    if (spent === undefined) return undefined;
-    const [day = 0, week = 0, month = 0, total = 0] = spent.map(usdFromNano);
-    return { day, week, month, total };
+    try {
+      const spent = await this.#keeper.spentUnder?.(account.id, keyPeriods(account));
+      const [day = 0, week = 0, month = 0, total = 0] = (spent ?? []).map(usdFromNano);
+      return { day, week, month, total };
+    } catch {
+      // A key is managed also when the store of amounts is away.
+      return undefined;
+    }
   }
 
   #add(account: Account, limited: readonly HeldBudget[], nanoUsd: number): void {

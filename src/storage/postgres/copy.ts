@@ -3,8 +3,8 @@ import { sha256 } from '../../platform/hash.ts';
 import { storable } from '../stored-rows.ts';
 import type { PostgresClient } from './driver.ts';
 
-/** Runs a `COPY … FROM STDIN` with these bytes. */
-export type CopyIn = (text: string, bytes: readonly Uint8Array[]) => Promise<void>;
+/** Runs a `COPY` with these bytes, and gives those that came back. */
+export type Copy = (text: string, bytes?: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>;
 
 /** A connection of the package `pg`, below its client. */
 interface Wire {
@@ -23,12 +23,13 @@ interface CopyingClient {
 }
 
 /** How rows are copied over a connection; undefined for one that is not of the package `pg` itself. */
-export function copyOver(client: PostgresClient | CopyingClient): CopyIn | undefined {
+export function copyOver(client: PostgresClient | CopyingClient): Copy | undefined {
   if (!('connection' in client)) return undefined;
-  return (text, bytes) =>
-    new Promise((resolve, reject) =>
-      client.query(new Copying(text, bytes, (error) => (error ? reject(error) : resolve()))),
-    );
+  return (text, bytes = []) =>
+    new Promise((resolve, reject) => {
+      const copying = new Copying(text, bytes, (error) => (error ? reject(error) : resolve(copying.received)));
+      client.query(copying);
+    });
 }
 
 /**
@@ -40,6 +41,7 @@ class Copying {
   readonly #bytes: Iterator<Uint8Array>;
   readonly #settle: (error?: Error) => void;
   #wire: Wire | undefined;
+  readonly received: Uint8Array[] = [];
 
   constructor(text: string, bytes: readonly Uint8Array[], settle: (error?: Error) => void) {
     this.#text = text;
@@ -54,6 +56,11 @@ class Copying {
 
   handleCopyInResponse(): void {
     this.#write();
+  }
+
+  /** What came belongs to the driver, which writes over it. */
+  handleCopyData({ chunk }: { readonly chunk: Uint8Array }): void {
+    this.received.push(new Uint8Array(chunk));
   }
 
   handleCommandComplete(): void {
@@ -93,6 +100,37 @@ const COLUMNS = ['account', 'batch_id', 'position', 'custom_id', 'custom_key', '
 /** The statement that takes {@link copyRows}. */
 export function copyItems(schema: string): string {
   return `COPY ${schema}.items (${COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`;
+}
+
+/** Bytes of a row that comes back: the driver puts together what is longer than it reads at a time, again and again. */
+const ROW_BYTES = 32_768;
+
+/** The statement that gives one piece of a file, in rows. A `COPY` takes no values, so they are written in digits. */
+export function copyPiece(
+  schema: string,
+  { account, fileId, piece }: { readonly account: string; readonly fileId: string; readonly piece: number },
+): string {
+  const [owner, file] = [account, fileId].map((text) => {
+    return `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
+  });
+  return `COPY (SELECT substr(content, start, ${ROW_BYTES})
+    FROM ${schema}.file_pieces, generate_series(1, length(content), ${ROW_BYTES}) AS start
+    WHERE account = ${owner} AND file_id = ${file} AND piece = ${Math.trunc(piece)}
+      AND EXISTS (SELECT 1 FROM ${schema}.files WHERE account = ${owner} AND id = ${file} AND stage = 'file')
+    ORDER BY start) TO STDOUT (FORMAT binary)`;
+}
+
+/** The values that came in PostgreSQL's binary format, in rows of one value, put together; undefined without a row. */
+export function copiedValue(received: readonly Uint8Array[]): Uint8Array | undefined {
+  const values: Uint8Array[] = [];
+  for (const [place, message] of received.entries()) {
+    const bytes = Buffer.from(message.buffer);
+    // Each row is a message; the first one has the header before it, and the end is one of its own.
+    const row = place === 0 ? HEADER.byteLength : 0;
+    if (bytes.byteLength < row + 6) continue;
+    values.push(bytes.subarray(row + 6, row + 6 + bytes.readInt32BE(row + 2)));
+  }
+  return values.length === 0 ? undefined : Buffer.concat(values);
 }
 
 /** What PostgreSQL's binary format begins with, and the flags and the extension that it has none of. */

@@ -1,7 +1,7 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
-import { type CopyIn, copyOver } from './copy.ts';
+import { type Copy, copyOver } from './copy.ts';
 import type { Statement, StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
@@ -71,11 +71,20 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
   }
 
   /** A transaction that may copy rows, too: `copy` is there where the connections are those of the package `pg`. */
-  copying<Value>(work: (session: Session<Name>, copy: CopyIn | undefined) => Promise<Value>): Promise<Value> {
+  copying<Value>(work: (session: Session<Name>, copy: Copy | undefined) => Promise<Value>): Promise<Value> {
     return this.script((query, client) => {
       const copy = copyOver(client);
       const timeoutMs = this.#options.statementTimeoutMs + GRACE_MS;
       return work(this.#sessionOf(query), copy && ((text, bytes) => inTime(copy(text, bytes), timeoutMs)));
+    });
+  }
+
+  /** Runs a `COPY` by itself; gives undefined where the connections are not those of the package `pg`. */
+  copy(text: string): Promise<readonly Uint8Array[] | undefined> {
+    return this.#persist((client) => {
+      const copy = copyOver(client);
+      const timeoutMs = this.#options.statementTimeoutMs + GRACE_MS;
+      return copy === undefined ? Promise.resolve(undefined) : inTime(copy(text), timeoutMs);
     });
   }
 

@@ -1,5 +1,6 @@
 import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
 import { fileOf, fileText, publishedFile, storable, wholeMs } from '../stored-rows.ts';
+import { copiedValue, copyPiece } from './copy.ts';
 import type { PostgresDatabase } from './database.ts';
 import { columnOf, storedNumber } from './records.ts';
 
@@ -9,7 +10,7 @@ interface PostgresFiles extends BatchFileStore {
 }
 
 /** Makes {@link PostgresFiles}. */
-export function filesOf(database: PostgresDatabase): PostgresFiles {
+export function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
   return {
     async open(account, fileId) {
       await database.run('openFile', ownerOf(account, fileId));
@@ -52,7 +53,10 @@ export function filesOf(database: PostgresDatabase): PostgresFiles {
     },
 
     async read(account, fileId, piece) {
-      const row = await database.first('readPiece', { ...ownerOf(account, fileId), piece });
+      const values = { ...ownerOf(account, fileId), piece };
+      const copied = await database.copy(copyPiece(schema, values));
+      if (copied !== undefined) return copiedValue(copied);
+      const row = await database.first('readPiece', values);
       return row === undefined ? undefined : Buffer.from(columnOf(row, 'content'), 'base64');
     },
 

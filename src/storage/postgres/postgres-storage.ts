@@ -287,7 +287,7 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkOptions(options, 'postgresStorage');
   const { schema = 'signalbox', migrate: allowed = true } = options;
   const database = databaseAt(options, statementsOf(quoted(schema)));
-  const files = filesOf(database);
+  const files = filesOf(database, quoted(schema));
   const tasks = tasksOf(database);
   return {
     durable: true,
