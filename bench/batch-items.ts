@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import process from 'node:process';
 import { Agent, request } from 'undici';
 import { type BatchStore, createRouter, localQueue, memoryStorage, openaiCompatible } from 'signalbox';
 import { postgresStorage } from 'signalbox/postgres';
@@ -26,7 +27,7 @@ export async function printItemsPerSecond(): Promise<void> {
   const baseURL = `http://127.0.0.1:${port}/v1`;
   using folder = temporaryFolder();
   const postgres = findPostgres() === undefined ? undefined : await startPostgres();
-  const ways = new Map<string, () => Promise<void>>([['bare loop', () => bareLoop(baseURL)]]);
+  const ways = new Map<string, () => Promise<Measured>>([['bare loop', () => measured(() => bareLoop(baseURL))]]);
   const stores: readonly (readonly [string, BatchStore | undefined])[] = [
     ['memory', memoryStorage()],
     ['SQLite', sqliteStorage({ file: folder.file('batches.db') })],
@@ -38,22 +39,25 @@ export async function printItemsPerSecond(): Promise<void> {
     ways.set(name, () => batch(router));
     return [router];
   });
-  const seconds = new Map<string, number[]>();
+  const rounds = new Map<string, Measured[]>();
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [name, run] of ways) {
-      const startedAt = performance.now();
-      await run();
-      if (round > 0) seconds.set(name, [...(seconds.get(name) ?? []), (performance.now() - startedAt) / 1_000]);
+      const one = await run();
+      if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), one]);
     }
   }
   console.log(
     `\n${ITEMS} requests, ${AT_A_TIME} at a time, from the creation to the last result; median of ${ROUNDS - 1}:`,
   );
-  const bare = median(seconds.get('bare loop') ?? []);
-  for (const [name, values] of seconds) {
-    const each = median(values);
+  const bare = median((rounds.get('bare loop') ?? []).map(({ seconds }) => seconds));
+  for (const [name, all] of rounds) {
+    const each = median(all.map(({ seconds }) => seconds));
     const cost = (((each - bare) * 1_000) / ITEMS).toFixed(2);
-    console.log(`  ${name.padEnd(12)}${(ITEMS / each).toFixed(0).padStart(6)} per second, ${cost} ms more per request`);
+    const cpu = ((median(all.map(({ cpuSeconds }) => cpuSeconds)) * 1e6) / ITEMS).toFixed(0);
+    const rate = (ITEMS / each).toFixed(0).padStart(6);
+    console.log(
+      `  ${name.padEnd(12)}${rate} per second, ${cost} ms more per request; ${cpu} µs of CPU of this process`,
+    );
   }
   for (const router of routers) await router.close();
   await postgres?.[Symbol.asyncDispose]();
@@ -72,7 +76,30 @@ function routerOver(storage: BatchStore, baseURL: string) {
   });
 }
 
-async function batch(router: ReturnType<typeof createRouter>): Promise<void> {
+/** What one round took. */
+interface Measured {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+async function measured(run: () => Promise<void>): Promise<Measured> {
+  const [startedAt, cpuAt] = [performance.now(), process.cpuUsage()];
+  await run();
+  const { user, system } = process.cpuUsage(cpuAt);
+  return { seconds: (performance.now() - startedAt) / 1_000, cpuSeconds: (user + system) / 1e6 };
+}
+
+async function batch(router: ReturnType<typeof createRouter>): Promise<Measured> {
+  let id = '';
+  const one = await measured(async () => {
+    id = await answered(router);
+  });
+  await router.batches.delete(id);
+  return one;
+}
+
+/** Runs a batch and reads its results. */
+async function answered(router: ReturnType<typeof createRouter>): Promise<string> {
   const completed = new Promise<void>((resolve) => {
     const off = router.on('batch', ({ batch: { status } }) => {
       if (status !== 'completed') return;
@@ -90,7 +117,7 @@ async function batch(router: ReturnType<typeof createRouter>): Promise<void> {
   let answers = 0;
   for await (const { response } of router.batches.results(id)) if (response?.status_code === 200) answers += 1;
   if (answers !== ITEMS) throw new Error(`${answers} of ${ITEMS} requests were answered`);
-  await router.batches.delete(id);
+  return id;
 }
 
 async function bareLoop(baseURL: string): Promise<void> {

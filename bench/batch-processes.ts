@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism, cpus } from 'node:os';
 import { type Router, createRouter } from 'signalbox';
 import { postgresStorage } from 'signalbox/postgres';
 import { startPostgres } from '../test/support/postgres.ts';
@@ -15,8 +16,9 @@ const FEW = 100;
 const BODY = { messages: [{ role: 'user' as const, content: 'Hello' }] };
 
 /**
- * How much faster one batch is run by more processes on one PostgreSQL, and how long an account with few requests waits
- * beside one with many.
+ * How much faster one batch is run by more processes on one PostgreSQL, and what bounds it: the places that they have
+ * at a provider of this latency, or the machine's cores, which they share with PostgreSQL and everything else. Then how
+ * long an account with few requests waits beside one with many.
  */
 export async function printProcesses(): Promise<void> {
   await using postgres = await startPostgres();
@@ -34,10 +36,18 @@ export async function printProcesses(): Promise<void> {
     const workers = await startWorkers(count, connectionString);
     // The first batch warms up.
     await secondsFor(router, ITEMS / 4, 'warm');
+    const [cpuBefore, machineBefore] = [await cpuSecondsOf(workers), machineTimes()];
     const seconds = await secondsFor(router, ITEMS, 'speed');
+    const [cpuAfter, machineAfter] = [await cpuSecondsOf(workers), machineTimes()];
     first ||= seconds;
-    const rate = (ITEMS / seconds).toFixed(0);
-    console.log(`  ${count} processes: ${seconds.toFixed(2)} s, ${rate} a second, ${(first / seconds).toFixed(2)} x`);
+    const rate = ITEMS / seconds;
+    const most = (count * PER_BATCH * 1_000) / LATENCY_MS;
+    const busy = (machineAfter.busy - machineBefore.busy) / (machineAfter.all - machineBefore.all);
+    const own = (cpuAfter - cpuBefore) / (seconds * availableParallelism());
+    console.log(
+      `  ${count} processes: ${seconds.toFixed(2)} s, ${rate.toFixed(0)} a second, ${(first / seconds).toFixed(2)} x; ` +
+        `${percent(rate / most)} of what their places allow; cores busy ${percent(busy)}, ${percent(own)} with these processes`,
+    );
     await stopWorkers(workers);
   }
   const alone = await startWorkers(2, connectionString);
@@ -52,6 +62,28 @@ export async function printProcesses(): Promise<void> {
   );
   await stopWorkers(alone);
   await router.close();
+}
+
+/** CPU seconds that processes have used so far. */
+async function cpuSecondsOf(workers: readonly ChildProcess[]): Promise<number> {
+  const all = workers.map(async (worker) => {
+    const told = once(worker, 'message');
+    worker.send('cpu');
+    const [{ cpu }] = (await told) as [{ readonly cpu: number }];
+    return cpu / 1e6;
+  });
+  return (await Promise.all(all)).reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/** Milliseconds of all cores since the machine was started, and those of them in which they were not idle. */
+function machineTimes(): { readonly busy: number; readonly all: number } {
+  const times = cpus().map((core) => core.times);
+  const all = times.flatMap((one) => Object.values(one)).reduce((sum, ms) => sum + ms, 0);
+  return { all, busy: all - times.reduce((sum, { idle }) => sum + idle, 0) };
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(0)} %`;
 }
 
 async function create(router: Router, items: number, account: string): Promise<string> {

@@ -11,7 +11,7 @@ const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const provider: Provider = {
   slug: 'slow',
   name: 'Slow',
-  models: { 'bench/model': {} },
+  models: { 'bench/model': { price: { prompt: 1, completion: 2 } } },
   async chat() {
     await new Promise((resolve) => {
       setTimeout(resolve, Number(latencyMs));
@@ -31,4 +31,8 @@ const router = createRouter({
 });
 await router.batches.start();
 process.send?.('ready');
+process.on('message', (question) => {
+  const { user, system } = process.cpuUsage();
+  if (question === 'cpu') process.send?.({ cpu: user + system });
+});
 process.on('disconnect', () => process.exit());

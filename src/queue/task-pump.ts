@@ -71,7 +71,7 @@ export class TaskPump {
     const limit = this.room;
     if (limit <= 0) return 0;
     // What this process holds itself and was too slow to renew is not for it to take away.
-    await Promise.all([...this.#held].map((held) => held.renewIfOver()));
+    await Promise.all([...this.#held].map((held) => held.renewIfDue()));
     const token = environment.randomText(24);
     const askedAt = environment.now();
     const leaseMs = this.#lease.ms;
@@ -187,9 +187,9 @@ class HeldTask {
     this.#ports.environment.clearTimer(this.#timer);
   }
 
-  /** Renews a lease that may have ended. */
-  async renewIfOver(): Promise<void> {
-    if (this.#ports.environment.now() >= this.#sure.to) await this.#renew();
+  /** Renews a lease that may soon have ended. */
+  async renewIfDue(): Promise<void> {
+    if (this.#ports.environment.now() >= this.#sure.from + this.#interval()) await this.#renew();
   }
 
   #interval(): number {

@@ -20,7 +20,7 @@ const DECODER = new TextDecoder();
 
 /** The text that {@link storable} was given. */
 export function restored(column: string): string {
-  return JSON.parse(`"${column}"`) as string;
+  return column.includes('\\') ? (JSON.parse(`"${column}"`) as string) : column;
 }
 
 /** A time or a length of time as columns keep it: whole milliseconds, never shorter than was asked. */

@@ -17,8 +17,11 @@ const seed = Number(process.argv[2] ?? Date.now() % 1_000_000);
 const times = Number(process.argv[3] ?? 1);
 const begun = Date.now();
 const leaseMs = Number(process.argv[4] ?? 1_000);
-/** A webhook that failed twice is sent again after five minutes, more or less. */
-const LONGEST_WAIT_MS = 360_000;
+/**
+ * A webhook that failed twice is sent again after five minutes, more or less, and a task during which processes died time
+ * and again is put off for up to ten.
+ */
+const LONGEST_WAIT_MS = 660_000;
 const common = { leaseMs, blind: 0.25, strikeMs: 300_000 * times, drainMs: LONGEST_WAIT_MS };
 console.log(`Seed ${seed}. Leases of ${leaseMs} ms.`);
 

@@ -23,7 +23,15 @@ const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 let aim: Extract<Order, { type: 'aim' }> = { type: 'aim' };
 
 function say(...words: readonly (string | number)[]): void {
-  writeSync(1, `${words.join(' ')}\n`);
+  let line = Buffer.from(`${words.join(' ')}\n`);
+  while (line.length > 0) {
+    try {
+      line = line.subarray(writeSync(1, line));
+    } catch (error) {
+      // Whoever reads it is busy, and the pipe is full.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+    }
+  }
 }
 
 function reach(point: FailPoint): void {

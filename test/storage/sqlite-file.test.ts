@@ -13,7 +13,7 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
@@ -284,5 +284,40 @@ describe('opening a file of batches', () => {
 
   it.each([{ file: '' }, { file: ':memory:' }, { file: 'a.db', busyTimeoutMs: -1 }])('refuses %o', (options) => {
     expect(() => sqliteStorage(options)).toThrow(ConfigError);
+  });
+});
+
+describe('a file that is written to often', () => {
+  it('waits for the disk now and then for outcomes, and always before a batch changes', async () => {
+    using folder = temporaryFolder();
+    await using store = await opened(folder.file('batches.db'));
+    const batch = await makeBatch(store, { items: 40 });
+    await store.claimItems(batch.account, batch.id, { limit: 40, leaseMs: 60_000, token: 't' });
+    /** What each transaction waits for. */
+    const commits: string[] = [];
+    let level = 'FULL';
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, text) {
+      level = /synchronous = (NORMAL|FULL)/.exec(text)?.[1] ?? level;
+      if (text === 'COMMIT') commits.push(level);
+      this.prepare(text).run();
+    });
+    try {
+      const startedAt = performance.now();
+      for (let index = 0; index < 40; index += 1) {
+        const outcome = {
+          index,
+          resultId: `batch_req_${index}`,
+          response: { statusCode: 200, requestId: 'r', body: 1 },
+        };
+        expect(await store.storeOutcomes(batch.account, batch.id, 't', [outcome])).toEqual([index]);
+      }
+      const waits = commits.filter((one) => one === 'FULL').length;
+      expect(commits).toHaveLength(40);
+      expect(waits).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 100);
+      expect(await store.save({ ...batch, status: 'finalizing', revision: batch.revision + 1 }, [])).toBe(true);
+      expect(commits.at(-1)).toBe('FULL');
+    } finally {
+      exec.mockRestore();
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { type Batch, type NewBatch, type Provider, type Router, type RouterConfig, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import type { FakeEnvironment } from 'signalbox/testing';
@@ -156,6 +157,8 @@ export function batchScene(
         const batch = await router.batches.retrieve(id);
         if (batch.finalized_at !== null) return batch;
         await environment.advance(1_000);
+        // What is loaded at its first use takes time that no fake clock makes pass.
+        if (turn > 1_000) await setTimeout(5);
       }
       throw new Error('The batch does not end');
     },

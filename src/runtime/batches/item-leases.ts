@@ -9,10 +9,11 @@ type LeasePorts = Pick<BatchPorts, 'store' | 'environment' | 'itemLease'>;
 interface Claim {
   /** Requests of it without an outcome. */
   open: number;
-  /** Its lease ends no sooner than at `to`, because it was asked for at `from`. */
+  /** When its lease was asked for, the last time that this is known. */
   from: number;
-  to: number;
   renewAt: number;
+  /** Times as long as others its leases are. */
+  readonly factor: number;
 }
 
 /**
@@ -39,11 +40,12 @@ export class ItemLeases {
    *
    * @param from - When it was asked for.
    * @param leaseMs - What it was asked for with.
+   * @param factor - Times as long as others its leases are to be.
    */
-  hold(token: string, items: number, from: number, leaseMs: number): void {
+  hold(token: string, items: number, from: number, leaseMs: number, factor = 1): void {
     const { environment, itemLease } = this.#ports;
     itemLease.renewed(environment.now() - from);
-    this.#claims.set(token, { open: items, from, to: from + leaseMs, renewAt: from + leaseMs / RENEWALS });
+    this.#claims.set(token, { open: items, from, renewAt: from + leaseMs / RENEWALS, factor });
     if (this.#renewing === undefined) this.#schedule();
   }
 
@@ -55,10 +57,10 @@ export class ItemLeases {
     if (claim.open <= 0) this.#claims.delete(token);
   }
 
-  /** Renews leases that may have ended, so that this process does not take its own requests for somebody else's. */
-  async renewOver(): Promise<void> {
+  /** Renews leases that may soon have ended, so that this process does not take its own requests for somebody else's. */
+  async renewDue(): Promise<void> {
     const now = this.#ports.environment.now();
-    if ([...this.#claims.values()].some(({ to }) => now >= to)) await this.#renewDue();
+    if ([...this.#claims.values()].some(({ renewAt }) => now >= renewAt)) await this.#renewNow();
   }
 
   /** Gives back everything that has no outcome. Leases that cannot be given back end by themselves. */
@@ -76,10 +78,10 @@ export class ItemLeases {
     environment.clearTimer(this.#timer);
     if (this.#claims.size === 0) return;
     const first = Math.min(...[...this.#claims.values()].map(({ renewAt }) => renewAt));
-    this.#timer = environment.setTimer(() => void this.#renewDue(), Math.max(0, first - environment.now()));
+    this.#timer = environment.setTimer(() => void this.#renewNow(), Math.max(0, first - environment.now()));
   }
 
-  #renewDue(): Promise<void> {
+  #renewNow(): Promise<void> {
     this.#renewing ??= this.#renewAll().finally(() => {
       this.#renewing = undefined;
       this.#schedule();
@@ -95,11 +97,11 @@ export class ItemLeases {
     const { store, environment, itemLease } = this.#ports;
     const { account, id } = this.#batch;
     const askedAt = environment.now();
-    const leaseMs = itemLease.ms;
+    const leaseMs = itemLease.ms * claim.factor;
     const held = await store.renewItems(account, id, token, leaseMs).catch(() => undefined);
     // Meanwhile all of them may have their outcome.
     if (this.#claims.get(token) !== claim) return;
-    const tookMs = environment.now() - claim.from;
+    const tookMs = (environment.now() - claim.from) / claim.factor;
     if (held === 0) {
       itemLease.lost(tookMs);
       this.#claims.delete(token);
@@ -111,6 +113,5 @@ export class ItemLeases {
     if (held === undefined) return;
     itemLease.renewed(tookMs);
     claim.from = askedAt;
-    claim.to = askedAt + leaseMs;
   }
 }

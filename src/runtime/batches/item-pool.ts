@@ -36,8 +36,14 @@ const RETRY = { baseMs: 1_000, capMs: 60_000 };
  * are so long that one which only was in the wrong process has had its time.
  */
 const MAX_CLAIMS = 10;
+/** Milliseconds after the creation of a batch before which none of its requests is given up for that. */
+const PATIENCE_MS = 600_000;
 /** Claims after which a request runs alone: it, or one beside it, may bring down whoever runs it. */
 const SUSPECT_AFTER = 3;
+/** Times the length of a lease that the longest one of such a request is. */
+const LONGEST_SUSPICION = 16;
+/** Milliseconds that its lease is counted as, at least: where leases are short, processes may die of something else. */
+const SUSPECT_LEASE_MS = 1_000;
 /** Requests that wait for another try may be this many times as many as run. */
 const PARKED_SHARE = 4;
 /** Requests that are answered and not stored may be this many times as many as run. */
@@ -178,7 +184,7 @@ export class ItemPool {
     const { account, id } = this.#batch;
     this.#claiming = true;
     try {
-      await this.#leases.renewOver();
+      await this.#leases.renewDue();
       const token = environment.randomText(24);
       const [askedAt, leaseMs] = [environment.now(), itemLease.ms];
       const claim = { limit: this.#sliceSize(), leaseMs, token, fresh: this.#manner.fresh };
@@ -195,7 +201,10 @@ export class ItemPool {
         return;
       }
       if (!isSuspected) this.#manner = this.#usual;
-      this.#leases.hold(token, items.length, askedAt, leaseMs);
+      const factor = isSuspected ? suspectFactor(items, leaseMs) : 1;
+      // Before it runs: what brings down a process does so at once.
+      if (isSuspected) await store.renewItems(account, id, token, leaseMs * factor);
+      this.#leases.hold(token, items.length, askedAt, leaseMs, factor);
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {
@@ -270,7 +279,7 @@ export class ItemPool {
 
   /** Tries a request until it is answered, refused, or has had its tries; undefined when it must be given back. */
   async #outcomeOf(item: ClaimedItem): Promise<Omit<ItemOutcome, 'index' | 'resultId'> | undefined> {
-    if (item.attempts > MAX_CLAIMS) return { error: POISONED_ITEM };
+    if (item.attempts > MAX_CLAIMS && (await this.#isOld())) return { error: POISONED_ITEM };
     let tries = 0;
     for (;;) {
       const tried = await this.#try(item);
@@ -282,6 +291,11 @@ export class ItemPool {
       await this.#putAside(Math.max(1, tries), tried.retryAfterMs);
       if (this.#halt.signal.aborted) return undefined;
     }
+  }
+
+  /** Whether the batch has been there for so long that what killed its processes was most likely not something else. */
+  async #isOld(): Promise<boolean> {
+    return (await this.#ports.store.now()) - this.#batch.createdAt > PATIENCE_MS;
   }
 
   /** Waits before another try, and lets another request run meanwhile. */
@@ -336,4 +350,13 @@ export class ItemPool {
       place?.leave(verdict);
     }
   }
+}
+
+/**
+ * Times as long as others the leases of a request are that is suspected to bring down whoever runs it: longer each time,
+ * so that neither a process that is only slow nor many that die of something else give it up.
+ */
+function suspectFactor(items: readonly ClaimedItem[], leaseMs: number): number {
+  const before = Math.max(...items.map(({ attempts }) => attempts)) - SUSPECT_AFTER;
+  return (Math.min(LONGEST_SUSPICION, 2 ** before) * Math.max(leaseMs, SUSPECT_LEASE_MS)) / leaseMs;
 }

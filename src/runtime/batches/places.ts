@@ -78,6 +78,7 @@ export class BatchPlaces {
   enter(request: PlaceRequest, signal: AbortSignal): Promise<Place | undefined> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve(undefined);
+      let isOver = false;
       const giveUp = (): void => {
         this.#forget(waiter);
         resolve(undefined);
@@ -85,14 +86,16 @@ export class BatchPlaces {
       const waiter: Waiter = {
         ...request,
         grant(place) {
+          isOver = true;
           signal.removeEventListener('abort', giveUp);
           resolve(place);
         },
       };
-      signal.addEventListener('abort', giveUp, { once: true });
       this.#queueOf(request.account).push(waiter);
       this.#shared?.look(request.provider, ({ pauseMs }) => this.#heard(request.provider, pauseMs));
       this.#serve();
+      // Most have their place at once.
+      if (!isOver) signal.addEventListener('abort', giveUp, { once: true });
     });
   }
 
@@ -195,6 +198,7 @@ export class BatchPlaces {
   #wakeAfterPause(): void {
     const now = this.#environment.now();
     this.#environment.clearTimer(this.#timer);
+    if (this.#waiting.size === 0 || ![...this.#providers.values()].some(({ pace }) => pace.pausedUntil > now)) return;
     const ends = [...this.#waiting.values()]
       .flat()
       .map(({ provider }) => this.#stateOf(provider).pace.pausedUntil)
