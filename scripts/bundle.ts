@@ -43,7 +43,15 @@ const ENTRIES = {
  * What nearly every program loads together is in one file each, and not in one file for every set of entry points that
  * share it: finding and reading a hundred small files costs Node more than what is in them.
  */
-const LAYERS = layers([ENTRIES.webhooks, ENTRIES.catalog, ENTRIES.fetch, ENTRIES.minimal, ENTRIES.index]);
+const LAYERS = layers([
+  ENTRIES.webhooks,
+  ENTRIES.catalog,
+  ENTRIES.fetch,
+  ENTRIES.minimal,
+  // Loaded on first use below, and exported above: alone, it does not bring all of the main entry with it.
+  'src/storage/memory-storage.ts',
+  ENTRIES.index,
+]);
 
 await build({
   cwd: ROOT,

@@ -11,18 +11,13 @@ export interface Layer {
 
 /**
  * Sorts modules into layers: a module is in the layer of the first of these entry points that loads it with itself. What
- * anybody loads on first use is in none, with what it needs alone: who loads it would load the whole layer. Neither is
- * what cannot be loaded without Node: other entry points load the layer on runtimes that have no such modules.
+ * is loaded on first use is in none, and neither is what cannot be loaded without Node: other entry points load the whole
+ * layer, also on runtimes that have no such modules.
  */
 export function layers(entryPoints: readonly string[]): readonly Layer[] {
   const files = new Map(sourceFiles('src', 'adapters').map((file) => [file.path, file]));
   const taken = new Set<string>();
   const known = new Map<string, boolean>();
-  const onFirstUse = new Set(
-    [...files.values()].flatMap(({ imports }) =>
-      imports.filter(({ isDynamic }) => isDynamic).map(({ target }) => target),
-    ),
-  );
   const needsNode = (path: string): boolean => {
     const before = known.get(path);
     if (before !== undefined) return before;
@@ -36,7 +31,7 @@ export function layers(entryPoints: readonly string[]): readonly Layer[] {
     const reached = new Set([entryPoint]);
     for (const path of reached) {
       for (const { target, typeOnly, isDynamic } of files.get(path)?.imports ?? []) {
-        if (!typeOnly && !isDynamic && files.has(target) && !onFirstUse.has(target)) reached.add(target);
+        if (!typeOnly && !isDynamic && files.has(target)) reached.add(target);
       }
     }
     const own = [...reached].filter((path) => !taken.has(path) && !needsNode(path));
