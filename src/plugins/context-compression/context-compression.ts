@@ -11,14 +11,18 @@ import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, countMessage, sampledCount, type TokenCounter } from './count-message.ts';
 import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
-import { relevant } from './relevant.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Ways to make a prompt fit. */
 export type CompressionEngine = 'middle-out' | 'relevant';
 
-const ENGINES = { 'middle-out': middleOut, relevant } as const;
+/** What makes a prompt fit. The engine that few use is loaded by the first prompt for it. */
+async function engineOf(name: CompressionEngine): Promise<typeof middleOut> {
+  if (name === 'middle-out') return middleOut;
+  const { relevant } = await import('./relevant.ts');
+  return relevant;
+}
 
 /** Options of {@link contextCompression}. */
 export interface ContextCompressionOptions {
@@ -148,7 +152,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const slack = count === mostTokens ? excessOf(before, request) : 1;
       const shortened = Math.min(room.whole, Math.floor(room.shortened * slack));
       const limits = { tokens: before > room.whole ? shortened : room.whole, messages: mostMessages };
-      const compressed = ENGINES[engine](messages, sizes, limits, count);
+      const compressed = (await engineOf(engine))(messages, sizes, limits, count);
       if (compressed === undefined) return undefined;
       const after = sumOf(compressed.messages.map((one) => countMessage(one, count, imageTokens)));
       context.stage(stageOf(messages.length, compressed, [before, after], engine, endpoint));
