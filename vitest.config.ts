@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SERVERS } from './test/support/servers.ts';
@@ -41,7 +42,8 @@ export default defineConfig({
     testTimeout: STORMS_ARE_FULL ? 120_000 : 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: '100%',
+    // One more than there are cores: many tests wait for sockets.
+    maxWorkers: availableParallelism() + 1,
     setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },

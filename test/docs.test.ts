@@ -200,7 +200,7 @@ describe('the documentation', () => {
         .map((section) => ({ page, section })),
     );
     const measured = sections.filter(({ section }) => MEASURED.test(section));
-    expect(measured.length).toBeGreaterThan(5);
+    expect(measured.length).toBeGreaterThan(3);
     const unnamed = measured.filter(({ section }) => !COMMAND.test(section));
     expect(unnamed.map(({ page, section }) => `${page}: ${section.split('\n')[0]}`)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { type ComponentType, type JSX, render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { addressOf, followLinks, go, place, VIEWS } from './address.ts';
 import { refusal, signedIn, signIn } from './api.ts';
 import { Batches } from './batches.tsx';
@@ -25,7 +25,8 @@ function Inspector(): JSX.Element {
   const { view, id } = place.value;
   const Page = PAGES[view] ?? NotFound;
   const [help, setHelp] = useState(false);
-  useEffect(() => {
+  // Before the first paint: who sees the page may press a key.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') {
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur();

@@ -115,7 +115,8 @@ describe('in whatever world', () => {
         const { report } = await simulated({ ...given, outages: { share: 0 } });
         // The purse may be full at the start of a simulation as short as this: a hedge or two.
         const hedgeUsd = (2 * report.costUsd) / report.requests;
-        expect(report.cancelledUsd).toBeLessThanOrEqual(0.012 * report.costUsd + hedgeUsd);
+        // Sums of the same costs in another order differ in their last digits.
+        expect(report.cancelledUsd).toBeLessThanOrEqual((0.012 * report.costUsd + hedgeUsd) * (1 + 1e-9));
       }),
       { numRuns: RUNS },
     );
