@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SERVERS } from './test/support/servers.ts';
@@ -42,8 +41,7 @@ export default defineConfig({
     testTimeout: STORMS_ARE_FULL ? 120_000 : 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // One more than there are cores: many tests wait for sockets.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: '100%',
     setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },
