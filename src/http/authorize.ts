@@ -34,7 +34,7 @@ export function authorize(
   call: CallOrigin,
   scope: Scope | undefined,
   options: AuthorizeOptions,
-  onForbidden?: (account: Account, error: RouterError) => void,
+  onForbidden?: (account: Account) => void,
 ): MaybePromise<Account> {
   const { authenticate } = options.config;
   if (authenticate === undefined) return anonymous(call, options.config);
@@ -42,9 +42,8 @@ export function authorize(
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
     if (scope === undefined || hasScope(account, scope)) return account;
-    const error = forbidden(scope);
-    onForbidden?.(account, error);
-    throw error;
+    onForbidden?.(account);
+    throw forbidden(scope);
   };
   const found = checked(authenticate, { key, header: call.header }, options);
   return found instanceof Promise ? found.then(admit) : admit(found);

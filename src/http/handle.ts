@@ -33,7 +33,8 @@ import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { CALLER_GONE, errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
+import type { RefusedRequest } from '../core/ledger/draft.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
@@ -59,11 +60,11 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const { operation } = match;
     if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
     if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    const { ledger, environment } = router.internals.services;
-    const startedAt = ledger === undefined ? 0 : environment.now();
-    const found = authorize(call, scopeOf(operation), router.internals, (account, error) => {
-      noteRefusal(router, operation, call, { account, startedAt, error });
-    });
+    let forbidden: Account | undefined;
+    const admit = (): MaybePromise<Account> =>
+      authorize(call, scopeOf(operation), router.internals, (account) => (forbidden = account));
+    const refused = () => forbidden && refusedRequest(operation, call, forbidden);
+    const found = notingRefusal(router.internals.services, call.signal, admit, refused);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -126,28 +127,16 @@ function modelReply(
         return one;
       });
     });
-  const { ledger, environment } = router.internals.services;
-  if (ledger === undefined) return reply();
-  const startedAt = environment.now();
-  return orElse(reply, (error) => {
-    // From there on the router notes by itself what becomes of a request.
-    if (!isRead) noteRefusal(router, operation, call, { account, startedAt, error });
-    throw error;
-  });
+  // From the reading of its body on, the router notes by itself what becomes of a request.
+  const refused = () => (isRead ? undefined : refusedRequest(operation, call, account));
+  return notingRefusal(router.internals.services, call.signal, reply, refused);
 }
 
-/** Notes in the ledger that a request to a model was refused before the router saw it. */
-function noteRefusal(
-  { internals: { services } }: Router,
-  { name }: AccountOperation,
-  call: HttpCall,
-  { account, startedAt, error }: { readonly account: Account; readonly startedAt: number; readonly error: unknown },
-): void {
-  if (name !== 'chat' && name !== 'embeddings') return;
+/** What is known of a request to a model that the router has not seen; undefined for other requests. */
+function refusedRequest({ name }: AccountOperation, call: HttpCall, account: Account): RefusedRequest | undefined {
+  if (name !== 'chat' && name !== 'embeddings') return undefined;
   const body = call.body.type === 'parsed' ? call.body.value : undefined;
-  const refused = { operation: name, account, format: dialectAt(call.path)?.name, body };
-  const told = call.signal.aborted ? CALLER_GONE : errorOfUnknown(error);
-  services.ledger?.refused(services.facts, startedAt, refused, told);
+  return { operation: name, account, format: dialectAt(call.path)?.name, body };
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */

@@ -148,3 +148,13 @@ export interface ToolCallExtra {
     readonly thought_signature?: string | undefined;
   };
 }
+
+/**
+ * The id of a generation: `gen-<unix seconds>-<20 characters>`, `gen-batch-…` for a request of a batch.
+ *
+ * @param created - Unix seconds.
+ * @param random - 20 random letters and digits.
+ */
+export function generationId(created: number, random: string, isBatch = false): string {
+  return `${isBatch ? 'gen-batch' : 'gen'}-${created}-${random}`;
+}

@@ -2,6 +2,7 @@ import { ANONYMOUS } from '../core/account.ts';
 import type { RequestContext } from '../core/normalize/normalize.ts';
 import { traceContextOf } from '../core/trace-context.ts';
 import type { OpenOptions } from './router.ts';
+import { generationId } from '../protocol/chat-result.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { NativeRequest } from '../core/dialects/dialect.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
@@ -19,7 +20,7 @@ export function contextOf(
   services.checkAccount(account);
   const created = Math.floor(environment.wallClock() / 1_000);
   return andThen(endUsers.standIn(account.id, user), (endUser) => ({
-    id: `${options.batch === true ? 'gen-batch' : 'gen'}-${created}-${environment.randomText(20)}`,
+    id: generationId(created, environment.randomText(20), options.batch),
     created,
     account,
     endUser,

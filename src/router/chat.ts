@@ -3,7 +3,7 @@ import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
@@ -14,12 +14,13 @@ import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import type { Execution } from '../runtime/chat/execution.ts';
 import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
-import { CALLER_GONE, errorOfFault, errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import { withContent } from '../runtime/ledger/content.ts';
+import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 
@@ -80,16 +81,10 @@ export class ChatService {
         request = prepared.request;
         return andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options));
       });
-    const { ledger, environment } = this.#services;
-    if (ledger === undefined) return begin();
-    const startedAt = environment.now();
-    return orElse(begin, (error) => {
-      const { account = ANONYMOUS, dialect: format, signal } = options;
+    return notingRefusal(this.#services, options.signal, begin, () => {
+      const { account = ANONYMOUS, dialect: format } = options;
       const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
-      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
-      const refused = { operation: 'chat', account, format, body: asked, request } as const;
-      ledger.refused(this.#services.facts, startedAt, refused, told);
-      throw error;
+      return { operation: 'chat', account, format, body: asked, request };
     });
   }
 
@@ -173,22 +168,16 @@ export class ChatService {
 
   /** Answers a call that a plugin or a server tool makes. */
   async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
-    const { ledger, environment, facts } = this.#services;
-    const startedAt = environment.now();
+    const { account, parent, signal } = inner;
     const own: ChatBody = { chat: body, native: undefined, body };
     let request: NormalizedRequest | undefined;
-    let execution: Execution;
-    try {
-      const asked = { ...this.#parse(own), stream: false };
-      const prepared = await this.#normalize(own, asked, { account: inner.account }, inner);
+    const begin = async (): Promise<Execution> => {
+      const prepared = await this.#normalize(own, { ...this.#parse(own), stream: false }, { account }, inner);
       ({ request } = prepared);
-      execution = await execute(this.#services, await planPrepared(this.#services, prepared), inner.signal);
-    } catch (error) {
-      const { account, parent } = inner;
-      const told = inner.signal.aborted ? CALLER_GONE : errorOfUnknown(error);
-      ledger?.refused(facts, startedAt, { operation: 'chat', account, parent, body, request }, told);
-      throw error;
-    }
+      return execute(this.#services, await planPrepared(this.#services, prepared), signal);
+    };
+    const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
+    const execution = await notingRefusal(this.#services, signal, begin, refused);
     return (await answerWhole(this.#services, execution)).result;
   }
 }

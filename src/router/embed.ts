@@ -8,8 +8,9 @@ import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { firstProvider } from '../runtime/chat/world.ts';
-import { CALLER_GONE, errorOfFault, errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
 import { clientSignal, contextOf } from './caller.ts';
 
 /**
@@ -32,19 +33,15 @@ export class EmbeddingService {
 
   /** The way of a request from outside, up to where it runs. */
   async #begin(body: unknown, options: CallOptions): Promise<{ request: NormalizedEmbeddingRequest; plan: RoutePlan }> {
-    const { ledger, environment, facts, rates } = this.#services;
-    const startedAt = environment.now();
+    const { account = ANONYMOUS, signal } = options;
     let normalized: NormalizedEmbeddingRequest | undefined;
-    try {
+    const begin = async (): Promise<{ request: NormalizedEmbeddingRequest; plan: RoutePlan }> => {
       normalized = await this.#normalize(this.#parse(body), options);
-      const request = await rates.admit(normalized);
+      const request = await this.#services.rates.admit(normalized);
       return { request, plan: await planEmbeddings(this.#services, request) };
-    } catch (error) {
-      const { account = ANONYMOUS, signal } = options;
-      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
-      ledger?.refused(facts, startedAt, { operation: 'embeddings', account, body, request: normalized }, told);
-      throw error;
-    }
+    };
+    const refused = () => ({ operation: 'embeddings', account, body, request: normalized }) as const;
+    return notingRefusal(this.#services, signal, begin, refused);
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */

@@ -1,3 +1,4 @@
+import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { memoryStore } from './memory.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
@@ -22,6 +23,17 @@ export interface LocalFallbackOptions {
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;
 }
+
+/** What stores check of these options, beside their own. */
+export const LOCAL_FALLBACK_OPTIONS = {
+  openTimeoutMs: milliseconds,
+  required: flag,
+  timeoutMs: milliseconds,
+  restMs: milliseconds,
+  local: withFunctions('a store', 'get', 'set'),
+  warn: callable,
+  now: callable,
+} satisfies OptionShape<LocalFallbackOptions>;
 
 const TIMEOUT_MS = 250;
 const REST_MS = 1_000;

@@ -7,6 +7,17 @@ import { type UpstreamHandler, answerWith, sendJson, startUpstream } from '../su
 
 const DEAR = { prompt: 2_000, completion: 2_000 };
 const CHEAP = { prompt: 1_000, completion: 1_000 };
+/** An answer of Anthropic's. */
+const messageOf = (tier: string) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'one',
+  content: [{ type: 'text', text: 'Hello' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 10, output_tokens: 5, service_tier: tier },
+});
+
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 /** Fails for whoever asks for priority, and answers the others in a tier of that name. */
@@ -101,15 +112,7 @@ const WIRES: Readonly<
     provider: (baseURL) => openaiCompatible({ slug: 'acme', baseURL, models: MODELS }),
   },
   Anthropic: {
-    answer: (tier) => ({
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'one',
-      content: [{ type: 'text', text: 'Hello' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 10, output_tokens: 5, service_tier: tier },
-    }),
+    answer: messageOf,
     provider: (baseURL) => anthropic({ slug: 'acme', baseURL, apiKey: 'key-of-a-test', models: MODELS }),
   },
   Google: {
@@ -125,15 +128,7 @@ const WIRES: Readonly<
     provider: (baseURL) => google({ slug: 'acme', baseURL, apiKey: 'key-of-a-test', models: MODELS }),
   },
   'AI SDK': {
-    answer: (tier) => ({
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'one',
-      content: [{ type: 'text', text: 'Hello' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 10, output_tokens: 5, service_tier: tier },
-    }),
+    answer: messageOf,
     provider: (baseURL) => {
       const model = createAnthropic({ baseURL, apiKey: 'key-of-a-test' })('one');
       return fromAiSdk({ slug: 'acme', models: { 'acme/one': { ...MODELS['acme/one'], model } } });

@@ -26,7 +26,7 @@ interface AnyMcpServer {
 export interface McpHttpServer extends AnyMcpServer {
   /** Its endpoint, for example `https://mcp.example.com/mcp`. Redirects within its origin are followed. */
   readonly url: string;
-  /** Sent with every request, for example `{ authorization: 'Bearer …' }`. */
+  /** Headers of every request, for example `{ authorization: 'Bearer …' }`. Default: none of its own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -34,6 +34,7 @@ export interface McpHttpServer extends AnyMcpServer {
 export interface McpProgramServer extends AnyMcpServer {
   /** The program. No shell is involved. */
   readonly command: string;
+  /** Its arguments. Default: none. */
   readonly args?: readonly string[] | undefined;
   /** Its environment variables, beside `PATH`, `HOME` and a few others that hold no secrets. Default: none. */
   readonly env?: Readonly<Record<string, string>> | undefined;

@@ -9,6 +9,7 @@ import type { BatchPorts } from './ports.ts';
 
 /** Requests that are read at a time. */
 const PAGE = 16;
+
 /** A request that would go another way than the first one. */
 export class SeparateWays extends Error {}
 

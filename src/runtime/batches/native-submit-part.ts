@@ -16,7 +16,7 @@ import { findJob, upstreamOf } from './native-job.ts';
 import { isSilence } from './native-lost.ts';
 import { halves, jobOfParts, type NativePart, nextPart, partsOf } from './native-parts.ts';
 import { lookupOf } from './native-route.ts';
-import { MAX_TRIES, NEXT_PART, RETRY_MS, triesOf } from './native-submit.ts';
+import { MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './native-submit.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 
 /**
@@ -76,15 +76,12 @@ export async function submitPart(
     return NEXT_PART;
   }
   signal.throwIfAborted();
-  const { kind, message, retryAfterMs = 0 } = reply.failure;
+  const { kind, message } = reply.failure;
   if (kind === 'too_large' && lookup.total > 1) {
     await recorded(halves(part));
     return NEXT_PART;
   }
-  if (FAILURE_RULES[kind].next !== 'endpoint') return refused(message);
-  const submits = tries.submits + 1;
-  const afterMs = Math.max(retryAfterMs, RETRY_MS * submits);
-  return { type: 'again', afterMs, memo: { submits, refusal: message }, reset: true };
+  return FAILURE_RULES[kind].next === 'endpoint' ? tryAgain(tries, reply.failure) : refused(message);
 }
 
 /** A part that is to be handed over, and what it is looked for with. */

@@ -133,12 +133,16 @@ async function assign(
 async function afterRefusal(
   ports: BatchPorts,
   batch: BatchRecord,
-  { submits }: Tries,
-  { kind, message, retryAfterMs = 0 }: AttemptFailure,
+  tries: Tries,
+  failure: AttemptFailure,
 ): Promise<TaskResult> {
-  if (FAILURE_RULES[kind].next !== 'endpoint') return giveUp(ports, batch, message);
+  if (FAILURE_RULES[failure.kind].next !== 'endpoint') return giveUp(ports, batch, failure.message);
+  return tryAgain(tries, failure);
+}
+
+/** Another try, a while later. Also after the last one: what was submitted may be there although no answer came. */
+export function tryAgain({ submits }: Tries, { message, retryAfterMs = 0 }: AttemptFailure): TaskResult {
   const tries = submits + 1;
-  // Also after the last try: the batch may be there although its answer did not come.
   const afterMs = Math.max(retryAfterMs, RETRY_MS * tries);
   return { type: 'again', afterMs, memo: { submits: tries, refusal: message }, reset: true };
 }

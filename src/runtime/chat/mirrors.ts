@@ -1,9 +1,10 @@
 import { fill } from '../../config/option.ts';
-import { MIRROR } from '../../config/tables/rules.ts';
+import { type Mirror, MIRROR } from '../../config/tables/rules.ts';
 import type { MirrorChoice } from '../../core/normalize/mirror.ts';
 import { copyOf } from '../../core/normalize/mirror-copy.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { chatTargets } from '../../core/normalize/targets.ts';
+import { generationId } from '../../protocol/chat-result.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { withContent } from '../ledger/content.ts';
 import { answerWhole } from './answer-whole.ts';
@@ -47,7 +48,7 @@ export class Mirrors {
     services: RuntimeServices,
     request: NormalizedRequest,
     choice: MirrorChoice,
-    budget: Parameters<typeof copyOf>[1]['budget'],
+    budget: Mirror['budget'],
   ): Promise<void> {
     const { environment, fallback, facts } = services;
     // Whoever waits for a place, or asks again, is in the way of requests that somebody waits for.
@@ -63,7 +64,7 @@ export class Mirrors {
         return services.tellNotice(`Nothing is copied to ${choice.model} for the alias "${choice.alias}": ${why}`);
       }
       const created = Math.floor(environment.wallClock() / 1_000);
-      const id = `gen-${created}-${environment.randomText(20)}`;
+      const id = generationId(created, environment.randomText(20));
       const copy = copyOf(request, { id, created, targets: resolved.value.targets, choice, budget });
       const plan = await planRequest(modest, copy);
       // Its own model list, a rule, or what it says about data may keep a request from the candidate.

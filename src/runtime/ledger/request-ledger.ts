@@ -14,6 +14,7 @@ import { knownPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { valueWithin } from '../../platform/wait.ts';
+import { generationId } from '../../protocol/chat-result.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import type { ContentOptions } from './kept-content.ts';
@@ -116,7 +117,7 @@ export class RequestLedger implements ReadableLedger {
     const endedAt = environment.now();
     const at = environment.wallClock() - (endedAt - startedAt);
     const created = Math.floor(at / 1_000);
-    const request = draftedRefusal(refused, { id: `gen-${created}-${environment.randomText(20)}`, created }, tags);
+    const request = draftedRefusal(refused, { id: generationId(created, environment.randomText(20)), created }, tags);
     const { requested } = request;
     const { status, errorType } = error;
     const draft: RequestDraft = {

@@ -1,16 +1,8 @@
-import {
-  callable,
-  checkShape,
-  flag,
-  milliseconds,
-  type OptionShape,
-  text,
-  withFunctions,
-} from '../../platform/option-kinds.ts';
+import { checkShape, type OptionShape, text, withFunctions } from '../../platform/option-kinds.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
+import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 import type { StateQuestion } from './state-object.ts';
 import * as read from '../../platform/json.ts';
 
@@ -38,13 +30,7 @@ export interface DurableObjectStoreOptions extends LocalFallbackOptions {
 const OPTIONS: OptionShape<DurableObjectStoreOptions> = {
   namespace: withFunctions('a binding of Durable Objects, such as env.SIGNALBOX_STATE', 'idFromName', 'get'),
   name: text,
-  openTimeoutMs: milliseconds,
-  required: flag,
-  timeoutMs: milliseconds,
-  restMs: milliseconds,
-  local: withFunctions('a store', 'get', 'set'),
-  warn: callable,
-  now: callable,
+  ...LOCAL_FALLBACK_OPTIONS,
 };
 
 /** Nobody looks it up: requests to an object go where its binding leads. */

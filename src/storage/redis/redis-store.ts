@@ -1,16 +1,7 @@
-import {
-  anything,
-  callable,
-  checkShape,
-  flag,
-  kind,
-  milliseconds,
-  type OptionShape,
-  withFunctions,
-} from '../../platform/option-kinds.ts';
+import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
+import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import * as read from '../../platform/json.ts';
@@ -166,13 +157,7 @@ const OPTIONS: OptionShape<RedisStoreOptions> = {
   client: anything,
   url: kind('a text', (value) => typeof value === 'string'),
   prefix: kind('a text', (value) => typeof value === 'string'),
-  openTimeoutMs: milliseconds,
-  required: flag,
-  timeoutMs: milliseconds,
-  restMs: milliseconds,
-  local: withFunctions('a store', 'get', 'set'),
-  warn: callable,
-  now: callable,
+  ...LOCAL_FALLBACK_OPTIONS,
 };
 
 function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
