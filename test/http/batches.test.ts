@@ -103,6 +103,16 @@ describe('POST /batches', () => {
     }
   });
 
+  it('measures a body that the host has parsed', async () => {
+    const { router } = batchScene({ batches: { limits: { bytes: 1_000 } } });
+    const statusOf = async (text: string) => {
+      const value: unknown = { ...FIELDS, requests: [item('a'), item(text)] };
+      return (await handle(router, { ...httpCall(post('')), body: { type: 'parsed', value } }))?.status;
+    };
+    expect(await statusOf('b')).toBe(202);
+    expect(await statusOf('b'.repeat(1_000))).toBe(413);
+  });
+
   it('reads piece by piece, and asks for no more while it is busy', async () => {
     const { router } = batchScene();
     const text = JSON.stringify({ ...FIELDS, requests: [item('a'), item('b')] });
@@ -233,6 +243,25 @@ describe('the other operations on batches', () => {
     const second = await handle(router, httpCall(get(`/batches/${id}`)));
     await store.remove('anonymous', id);
     await expect(second && read(second)).rejects.toThrow('results are missing');
+  });
+
+  it('read long results a few at a time, as results and as a file', async () => {
+    const { router, id, store } = await completed(60, 'x'.repeat(100_000));
+    const { output_file_id: file } = await router.batches.retrieve(id);
+    const outcomes = store.outcomes.bind(store);
+    const came: number[] = [];
+    store.outcomes = async (...page) => {
+      const found = await outcomes(...page);
+      came.push(found.length);
+      return found;
+    };
+    for await (const _ of router.batches.results(id));
+    expect(came.reduce((all, one) => all + one, 0)).toBe(60);
+    expect(Math.max(...came.slice(1))).toBeLessThanOrEqual(3);
+    came.length = 0;
+    for await (const _ of router.batches.files.content(file ?? ''));
+    expect(came.reduce((all, one) => all + one, 0)).toBe(60);
+    expect(Math.max(...came.slice(1))).toBeLessThanOrEqual(3);
   });
 
   it('list, cancel and delete', async () => {

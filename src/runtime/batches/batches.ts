@@ -12,6 +12,7 @@ import { taskHandler } from './handle-task.ts';
 import type { LineLimits } from './file-requests.ts';
 import { type BatchFiles, FileService } from './files.ts';
 import { findJob, storedJob } from './native-job.ts';
+import { lengthOf, PageSize } from './page-size.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
 
@@ -109,8 +110,8 @@ interface BatchServicePorts extends BatchPorts {
 
 const DEFAULT_PAGE = 20;
 const MAX_PAGE = 100;
-/** Outcomes that are read at a time. */
-const RESULTS_PAGE = 20;
+/** Results that are read first. */
+const FIRST_RESULTS = 20;
 
 /** The batches of a router. */
 export class BatchService implements Batches {
@@ -191,10 +192,16 @@ export class BatchService implements Batches {
   async *results(id: string, options: BatchOptions = {}): AsyncGenerator<BatchResultItem, void, undefined> {
     const { status, account } = await this.#find(id, options);
     if (status !== 'completed') throw conflict(`The batch is ${status}; only completed batches have results`);
+    const size = new PageSize(FIRST_RESULTS);
     for (let after = -1, page; ; after = page.at(-1)?.index ?? after) {
-      page = await this.#ports.store.outcomes(account, id, after, RESULTS_PAGE);
+      page = await this.#ports.store.outcomes(account, id, after, size.limit);
       if (page.length === 0) return;
-      for (const outcome of page) yield wireResult(outcome);
+      let length = 0;
+      for (const outcome of page) {
+        length += lengthOf(outcome);
+        yield wireResult(outcome);
+      }
+      size.came(page.length, length);
     }
   }
 

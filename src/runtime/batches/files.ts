@@ -11,6 +11,7 @@ import type { DeletedFile, FileList, FileObject } from '../../protocol/file.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
+import { lengthOf, PageSize } from './page-size.ts';
 
 /** A file to be stored. */
 export interface NewFile {
@@ -83,8 +84,8 @@ export interface FilePorts {
 export const PIECE_BYTES = 256 * 1024;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 10_000;
-/** Outcomes that are read at a time. */
-const OUTCOMES_PAGE = 50;
+/** Outcomes that are read first. */
+const FIRST_OUTCOMES = 20;
 const LINE_FEED = 0x0a;
 const ENCODER = new TextEncoder();
 
@@ -193,11 +194,16 @@ export class FileService implements BatchFiles {
 
   async *#lines({ account, id }: BatchRecord, kind: OutputKind): AsyncGenerator<Uint8Array, void, undefined> {
     const { store } = this.#ports;
+    const size = new PageSize(FIRST_OUTCOMES);
     for (let after = -1, page; ; after = page.at(-1)?.index ?? after) {
-      page = await store.outcomes(account, id, after, OUTCOMES_PAGE);
+      page = await store.outcomes(account, id, after, size.limit);
       if (page.length === 0) return;
       const lines = page.filter((outcome) => kindOf(outcome) === kind).map(outputLine);
       if (lines.length > 0) yield ENCODER.encode(lines.join(''));
+      size.came(
+        page.length,
+        page.reduce((length, outcome) => length + lengthOf(outcome), 0),
+      );
     }
   }
 

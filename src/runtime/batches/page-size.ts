@@ -1,3 +1,6 @@
+import type { StoredOutcome } from '../../contracts/batch-store.ts';
+import { inspectJson } from '../../protocol/json.ts';
+
 /** Characters that are read at a time. */
 const PAGE_LENGTH = 256 * 1024;
 const MOST = 256;
@@ -21,4 +24,10 @@ export class PageSize {
   came(count: number, length: number): void {
     if (count > 0) this.#limit = Math.max(1, Math.min(MOST, Math.floor((PAGE_LENGTH * count) / Math.max(1, length))));
   }
+}
+
+/** About how long an outcome is as text. What is nested too deeply to be looked at is taken for a page. */
+export function lengthOf({ response }: Pick<StoredOutcome, 'response'>): number {
+  const found = inspectJson(response?.body ?? null, { depth: 100, nodes: Infinity });
+  return found.ok ? found.characters + found.nodes : PAGE_LENGTH;
 }
