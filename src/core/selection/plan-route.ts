@@ -234,57 +234,92 @@ export function usableEndpoints(
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly Endpoint[] {
-  const kind = kindOf(target, request);
-  if (kind === undefined) return filtered(target, request, policy, rejected);
+  if (!isShared(target, request)) return filtered(target, request, policy, rejected);
   let kinds = USABLE.get(target.endpoints);
-  if (kinds === undefined) USABLE.set(target.endpoints, (kinds = new Map()));
-  let known = kinds.get(kind);
+  if (kinds === undefined) USABLE.set(target.endpoints, (kinds = []));
+  let known = kinds.find((one) => isOfKind(one, target, request));
   if (known?.policy !== policy || known.preferences !== request.preferences) {
     const out: Rejection[] = [];
     const endpoints = filtered(target, request, policy, out);
-    known = { policy, preferences: request.preferences, endpoints, rejected: out };
-    if (kinds.size >= MOST_KINDS) kinds.clear();
-    kinds.set(kind, known);
+    const { preferences } = request;
+    if (known !== undefined) kinds.splice(kinds.indexOf(known), 1);
+    else if (kinds.length >= MOST_KINDS) kinds.length = 0;
+    known = { policy, preferences, ...kindOf(target, request), endpoints, rejected: out };
+    kinds.push(known);
   }
   for (const one of known.rejected) rejected.push(one);
   return known.endpoints;
 }
 
 /** What requests of one kind may use. */
-interface Usable {
+interface Usable extends Kind {
   readonly policy: SelectionPolicy;
   readonly preferences: Preferences;
   readonly endpoints: readonly Endpoint[];
   readonly rejected: readonly Rejection[];
 }
 
-const USABLE = new WeakMap<readonly Endpoint[], Map<string, Usable>>();
+const USABLE = new WeakMap<readonly Endpoint[], Usable[]>();
 /** Kinds that are remembered of one model. */
 const MOST_KINDS = 100;
 
-/**
- * Everything but the policies that the filters look at, in one text; undefined for a request that has keys or
- * preferences of its own, or that is long enough to be too long for somebody.
- */
-function kindOf(target: ModelTarget, request: RoutedRequest): string | undefined {
-  const { needs, preferences, account, native, reasoning } = request;
-  if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
-    return undefined;
-  }
-  if (!areOfPolicy(preferences)) return undefined;
-  const { input, output, total } = shortestOf(target.endpoints);
-  const { promptTokens, outputTokens = 0 } = needs;
-  if (promptTokens > input || outputTokens > output || promptTokens + outputTokens > total) return undefined;
-  const { inputModalities, outputModalities, parameters, tools, toolChoice } = needs;
+/** Everything but the policies and lengths that the filters look at. */
+interface Kind
+  extends
+    Pick<RoutedRequest, 'operation' | 'serviceTier'>,
+    Pick<ModelTarget, 'strategy' | 'admitTier'>,
+    Pick<RoutedRequest['needs'], 'tools' | 'toolChoice' | 'inputModalities' | 'outputModalities' | 'parameters'> {
+  readonly requiredBy: string | undefined;
+  readonly dialect: string | undefined;
+  readonly effort: string | undefined;
+}
+
+function kindOf({ strategy, admitTier }: ModelTarget, request: RoutedRequest): Kind {
+  const { operation, serviceTier, native, reasoning, needs } = request;
+  const { tools, toolChoice, inputModalities, outputModalities, parameters } = needs;
+  const [requiredBy, dialect, effort] = [native?.requiredBy, native?.dialect, reasoning?.effort];
+  const ofTarget = { strategy, admitTier };
+  const lists = { inputModalities, outputModalities, parameters };
+  return { operation, serviceTier, requiredBy, dialect, effort, ...ofTarget, tools, toolChoice, ...lists };
+}
+
+/** Compares without making anything: every plan asks this. */
+function isOfKind(kind: Kind, { strategy, admitTier }: ModelTarget, request: RoutedRequest): boolean {
+  const { needs, native, reasoning } = request;
   return (
-    `${request.operation} ${request.serviceTier} ${native?.requiredBy} ${native?.dialect} ${reasoning?.effort} ` +
-    `${target.strategy} ${target.admitTier} ${tools} ${toolChoice} ${join(inputModalities)} ${join(outputModalities)} ` +
-    join(parameters)
+    kind.operation === request.operation &&
+    kind.tools === needs.tools &&
+    kind.strategy === strategy &&
+    kind.serviceTier === request.serviceTier &&
+    kind.toolChoice === needs.toolChoice &&
+    kind.admitTier === admitTier &&
+    kind.effort === reasoning?.effort &&
+    kind.dialect === native?.dialect &&
+    kind.requiredBy === native?.requiredBy &&
+    areEqual(kind.parameters, needs.parameters) &&
+    areEqual(kind.inputModalities, needs.inputModalities) &&
+    areEqual(kind.outputModalities, needs.outputModalities)
   );
 }
 
-function join(names: readonly string[]): string {
-  return names.length === 0 ? '' : names.join(',');
+function areEqual(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index += 1) if (one[index] !== other[index]) return false;
+  return true;
+}
+
+/**
+ * Whether a request may use what others of its kind may: not one that has keys or preferences of its own, or that is
+ * long enough to be too long for somebody.
+ */
+function isShared(target: ModelTarget, { needs, preferences, account }: RoutedRequest): boolean {
+  if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
+    return false;
+  }
+  if (!areOfPolicy(preferences)) return false;
+  const { input, output, total } = shortestOf(target.endpoints);
+  const { promptTokens, outputTokens = 0 } = needs;
+  return promptTokens <= input && outputTokens <= output && promptTokens + outputTokens <= total;
 }
 
 /** The lowest limits of some endpoints. */
