@@ -75,6 +75,15 @@ export class LocalMeans {
     return (scale * ((sums[high] ?? 0) - (sums[low] ?? 0))) / count;
   }
 
+  /** The mean of what requests showed there, which counts as no estimate. */
+  mean(place: number, at: number): number | undefined {
+    const observed = this.#observed[place];
+    if (observed === undefined) return undefined;
+    const { at: times, sums } = (observed.sorted ??= sort(observed));
+    const [low, high] = nearest(times, at);
+    return ((sums[high] ?? 0) - (sums[low] ?? 0)) / (high - low);
+  }
+
   /**
    * The variance of the sum of all estimates so far, and how many values the least known place has.
    *

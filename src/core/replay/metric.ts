@@ -85,12 +85,12 @@ export class Metric {
     let [mean, square] = [0, 0];
     for (let way = first + count - 1; way > first; way -= 1) {
       const price = this.#prices.at(way);
-      const goesOn = this.#goesOn.estimate(this.#places.at(way), at, 0, false) ?? 0;
+      const goesOn = this.#goesOn.mean(this.#places.at(way), at) ?? 0;
       square = (1 - goesOn) * price ** 2 + goesOn * square;
       mean = (1 - goesOn) * price + goesOn * mean;
     }
     const [place, price] = [this.#places.at(first), this.#prices.at(first)];
-    const goesOn = this.#goesOn.estimate(place, at, 0, false) ?? 0;
+    const goesOn = this.#goesOn.mean(place, at) ?? 0;
     const expected = price + (this.#goesOn.estimate(place, at, mean - price, false) ?? 0);
     this.#chance += Math.max(0, (1 - goesOn) * price ** 2 + goesOn * square - expected ** 2);
     return expected;
