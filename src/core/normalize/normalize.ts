@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ChatRequest, ServiceTier } from '../../protocol/chat-request.ts';
+import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -240,40 +240,7 @@ const COPIED = new Set([
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
-  ...COPIED,
-  'messages',
-  'model',
-  'models',
-  'stream',
-  'stream_options',
-  'max_completion_tokens',
-  'max_tokens',
-  'stop',
-  'user',
-  'session_id',
-  'metadata',
-  'modalities',
-  'audio',
-  'tools',
-  'tool_choice',
-  'max_tool_calls',
-  'response_format',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'service_tier',
-  'cache_control',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'image_config',
-  'debug',
-  'provider',
-  'plugins',
-  'preset',
-  'route',
-  'stop_server_tools_when',
-  'trace',
-  'transforms',
+  ...CHAT_FIELDS,
   // Accepted from older clients and without effect: one choice is made, usage is always sent.
   'n',
   'usage',
