@@ -16,7 +16,7 @@ import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from '.
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
 import type { CompiledRules } from './rules.ts';
-import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
+import { type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from '../../catalog/model.ts';
 import { fewestTokens, surveyPrompt } from './token-estimate.ts';
 
 /** What the router knows before it reads a request. */
@@ -218,25 +218,22 @@ export function objectIfGiven(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Parameters that are copied as they are when they are set. */
-const COPIED = new Set([
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'seed',
-  'prediction',
-  'parallel_tool_calls',
-  'web_search_options',
-  'verbosity',
+/** Parameters that a normalised request has in a form of its own. */
+const READ_APART: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
 ]);
+
+/** The others, which are copied as they are when they are set. */
+const COPIED = new Set<string>(SUPPORTED_PARAMETERS.filter((name) => !READ_APART.has(name)));
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
