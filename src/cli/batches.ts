@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { batchArguments, batchServer, PATIENCE_MINUTES, patientServer, SERVER_HELP } from './batch-client.ts';
 import { type BatchLine, readBatchLines } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
-import type { Batch } from '../protocol/batch.ts';
+import { type Batch, BATCH_ENDS } from '../protocol/batch.ts';
 
 const SUBMIT_USAGE = `<file.jsonl> [options]
 
@@ -80,7 +80,7 @@ ${SERVER_HELP}`;
 
 const DEFAULT_SECONDS = 2;
 const BAR_LENGTH = 30;
-const ENDS: ReadonlySet<Batch['status']> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+const ENDS: ReadonlySet<Batch['status']> = new Set(BATCH_ENDS);
 
 /** `signalbox batches watch`: shows the progress of a batch. */
 export const batchesWatch: Command = {

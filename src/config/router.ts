@@ -12,8 +12,7 @@ import {
 import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
 import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from './option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
-import { CHAT_FIELDS, chatFieldsProblem } from '../protocol/chat-fields.ts';
-import type { ChatRequest } from '../protocol/chat-request.ts';
+import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { nearName } from '../protocol/near-name.ts';
 import type { Authenticate } from '../contracts/authenticate.ts';
