@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { likelyTextTokens } from '../src/core/normalize/likely-tokens.ts';
 import { countReported, errorsOf, readReported, type CountedRequest } from '../test/support/reported-counts.ts';
 
 /**
- * How near `count_tokens` comes to what providers report, where it does not ask them: with gpt-tokenizer, and by the
- * estimate. Without a file it takes recorded requests that none of its constants were made from
+ * How near estimates of texts come to a count, by language and format, and `count_tokens` to what providers report, where
+ * it does not ask them: with gpt-tokenizer, and by the estimate. Without a file it takes recorded requests that none of its constants were made from
  * (`test/fixtures/tokens/README.md` says from where, and in which form a file of yours has to be).
  * Usage: npm run bench:tokens [-- path/to/pairs.jsonl] [-- --worst]
  */
@@ -31,6 +34,24 @@ function printBy(nameOf: (one: CountedRequest) => string): void {
   console.table(Object.fromEntries(rows));
 }
 
+/** The likely estimate of texts by themselves, by language or format, beside the count of OpenAI's vocabulary. */
+function printTexts(): void {
+  const texts = readFileSync(new URL('../test/fixtures/tokens/likely.txt', import.meta.url), 'utf8').split(/^=== /m);
+  const ratios = new Map<string, number[]>();
+  for (const text of texts.slice(1)) {
+    const [kind = '', ...lines] = text.split('\n');
+    const content = lines.join('\n');
+    const ratio = likelyTextTokens([content]) / countTokens(content, { disallowedSpecial: new Set() });
+    ratios.set(kind, [...(ratios.get(kind) ?? []), ratio]);
+  }
+  const rows = [...ratios].map(([kind, all]) => {
+    const middle = all.toSorted((left, right) => left - right)[all.length >> 1] ?? 0;
+    return [kind, { texts: all.length, 'estimate: median error': `${(100 * (middle - 1)).toFixed(1)} %` }] as const;
+  });
+  console.table(Object.fromEntries(rows));
+}
+
+printTexts();
 printBy(({ reported: { vendor, kind } }) => `${kind}: ${vendor}`);
 printBy(({ reported: { kind } }) => kind);
 console.table({ all: rowOf(counted) });
