@@ -72,7 +72,7 @@ function textOf({ customId, body }: BatchLine): string {
 
 const WATCH_USAGE = `<id> [options]
 
-Shows how far a batch is until it has ended. The exit code is 0 when it is completed, and 1 when it ended otherwise.
+Shows the progress of a batch until it ends. The exit code is 0 when it is completed, and 1 when it ended otherwise.
 A server that becomes unreachable meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
@@ -85,7 +85,7 @@ const ENDS: ReadonlySet<Batch['status']> = new Set(BATCH_ENDS);
 /** `signalbox batches watch`: shows the progress of a batch. */
 export const batchesWatch: Command = {
   name: 'batches watch',
-  summary: 'Show how far a batch is until it has ended',
+  summary: 'Show the progress of a batch until it ends',
   usage: WATCH_USAGE,
   async run(args, io) {
     const { name, values } = batchArguments(args, 'the id of a batch', ['every']);

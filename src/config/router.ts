@@ -10,15 +10,7 @@ import {
   wholeNumber,
 } from '../platform/option-kinds.ts';
 import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
-import {
-  computed,
-  type FilledOf,
-  type Option,
-  option,
-  type OptionsOf,
-  type OptionTable,
-  type Partially,
-} from './option.ts';
+import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from './option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -68,7 +60,7 @@ import {
 } from './tables/fallback.ts';
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
-import { REQUEST_LIMITS } from './tables/limits.ts';
+import { type DeclaredRequestLimits, REQUEST_LIMITS } from './tables/limits.ts';
 import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from './tables/rules.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
@@ -263,7 +255,7 @@ export const ROUTER = {
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.word(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */
-  limits: option.section<FilledOf<typeof REQUEST_LIMITS>>(REQUEST_LIMITS),
+  limits: option.section<DeclaredRequestLimits>(REQUEST_LIMITS),
   /** How long the router waits for providers, plugins and server tools. */
   timeouts: option.section<Timeouts>(TIMEOUTS),
   /** Limits of the attempts for one request. */
@@ -364,12 +356,11 @@ export const ROUTER_OPTIONS = kindsOf(ROUTER);
 export type { Brand, Cors, KeepAlive } from './tables/http.ts';
 
 /** Options of `createRouter`. */
-export interface RouterConfig<Providers extends readonly Provider[] = readonly Provider[]> extends OptionsOf<
-  typeof ROUTER
-> {
-  /**
-   * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
-   * provider when there are none; the router then says so in a `warning` with the code `simulated`.
-   */
+export interface RouterConfig<
+  Providers extends readonly Provider[] = readonly Provider[],
+  Aliases extends Readonly<Record<string, Alias>> = Readonly<Record<string, Alias>>,
+> extends OptionsOf<typeof ROUTER> {
+  // The build writes the comments of the table above these two as well.
   readonly providers?: Providers | undefined;
+  readonly aliases?: Aliases | undefined;
 }

@@ -108,7 +108,8 @@ export interface Router<Model extends string = string> {
   /** Many requests at once, answered asynchronously (contract: batch). */
   readonly batches: Batches;
   /**
-   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   * A dry run of the routing decision, without calling a provider: the endpoints that a chat request would try, in
+   * order, and those that are excluded, with reasons.
    *
    * @throws {@link RouterError} when the request is bad.
    */

@@ -1,4 +1,4 @@
-import { computed, option, type OptionTable, type ResolvedOf } from '../option.ts';
+import { computed, type FilledOf, option, type OptionTable, type ResolvedOf } from '../option.ts';
 
 /** Limits of requests that protect the process. What exceeds one is refused before any provider is called. */
 export const REQUEST_LIMITS = {
@@ -42,6 +42,9 @@ export const REQUEST_LIMITS = {
 
 /** Limits of requests that the embedding program may change. */
 export interface RequestLimits extends ResolvedOf<typeof REQUEST_LIMITS> {}
+
+/** The same before the router has computed what follows from the heap. */
+export interface DeclaredRequestLimits extends FilledOf<typeof REQUEST_LIMITS> {}
 
 /** Limits of batches. */
 export const BATCH_LIMITS = {
