@@ -99,5 +99,5 @@ describe('a newcomer who follows "Getting started"', () => {
       server.kill('SIGKILL');
       await once(server, 'exit');
     }
-  }, 60_000);
+  });
 });

@@ -58,7 +58,7 @@ describe('the README', () => {
       const kind = /listen\(/.test(block) ? 'server' : 'script';
       const { stdout, stderr } = await promisify(execFile)(process.execPath, [file, kind], {
         cwd: root,
-        timeout: 18_000,
+        timeout: 100_000,
       });
       expect(stderr.replace(/signalbox: .*\n/g, '')).toBe('');
       const shown = shownAfter(block);

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await vi.waitFor(async () => {
     const { status } = await router.batches.retrieve(id, { account: { id: 'operator' } });
     if (status !== 'completed') throw new Error(`The batch is ${status}`);
-  }, 30_000);
+  });
 });
 
 afterAll(async () => {
@@ -113,7 +113,7 @@ describe('the page', () => {
       await ready(opened.page);
       expect([link, await findings(opened.page)]).toEqual([link, []]);
     }
-  }, 60_000);
+  });
 
   it('shows a view and its filters again after a reload', async () => {
     const local = inspectedRouter();

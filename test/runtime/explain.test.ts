@@ -178,7 +178,7 @@ describe('explain', () => {
     expect(called).toBeGreaterThan(storm(500));
     expect(passedOver).toBeGreaterThan(storm(100));
     expect(severalTried).toBeGreaterThan(storm(300));
-  }, 60_000);
+  });
 
   it('says of everybody else why not', async () => {
     const bench = benchOf({

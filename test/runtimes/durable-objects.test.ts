@@ -88,7 +88,7 @@ describe('state in a Durable Object', () => {
   beforeAll(async () => {
     worker = start(await bundled(CHECKS));
     await worker.ready;
-  }, 60_000);
+  });
 
   afterAll(() => worker.dispose());
 
@@ -118,5 +118,5 @@ describe('a router in a Worker with its state in a Durable Object', () => {
     const second = start(script, folder.path);
     expect(await ask(second)).toBe(429);
     await second.dispose();
-  }, 60_000);
+  });
 });

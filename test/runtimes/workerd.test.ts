@@ -49,7 +49,7 @@ describe('a Cloudflare Worker', () => {
       compatibilityDate: '2026-01-01',
     });
     await worker.ready;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await worker.dispose();

@@ -20,7 +20,7 @@ const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
 const NEVER_TRIPS = { failureRatio: 1, inARow: 1_000, inARowUnwell: 1_000 };
 
 async function until(condition: () => boolean): Promise<void> {
-  await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000, interval: 5 });
+  await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 30_000, interval: 5 });
 }
 
 /** Numbers that are not in the table, and why. */

@@ -18,7 +18,7 @@ describe('a ledger in PostgreSQL', () => {
   let schemas = 0;
   beforeAll(async () => {
     server = await startPostgres();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   const open = (schema: string): Ledger =>

@@ -74,7 +74,7 @@ describe('a file of batches', () => {
       const pair = [work(file, `a${kill}`), work(file, `b${kill}`)];
       const working = (): boolean =>
         pair.every((one) => one.said.length > 0) && pair.flatMap((one) => one.said).length > 20;
-      await expect.poll(working, { timeout: 20_000, interval: 5 }).toBe(true);
+      await expect.poll(working, { timeout: 60_000, interval: 5 }).toBe(true);
       for (const { child } of pair) child.kill('SIGKILL');
       await Promise.all(pair.map(({ ended }) => ended));
       said.push(...pair.flatMap((one) => one.said));

@@ -27,5 +27,5 @@ export async function runBlock(
   file: string,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   writeFileSync(file, block);
-  return promisify(execFile)(process.execPath, [file], { cwd: ROOT, timeout: 18_000 });
+  return promisify(execFile)(process.execPath, [file], { cwd: ROOT, timeout: 100_000 });
 }

@@ -27,7 +27,7 @@ export async function standsStill(read: () => number): Promise<void> {
 }
 
 /** Waits for something that happens soon. */
-export function until(condition: () => boolean, timeout = 5_000): Promise<void> {
+export function until(condition: () => boolean, timeout = 30_000): Promise<void> {
   return vi.waitFor(() => expect(condition()).toBe(true), { timeout, interval: 2 });
 }
 
