@@ -58,6 +58,11 @@ export const ADAPTIVE = {
   unknownCachedRate: option.share({ default: 0.5 }),
   /** Tokens of an answer that are expected where nothing is known of the account and the model. Default 500. */
   answerTokens: option.amount({ default: 500, unit: 'tokens' }),
+  /**
+   * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks at
+   * each request by itself. Default 3.
+   */
+  furtherRequests: option.amount({ default: 3 }),
   /** How the times to the first token are followed. */
   speed: option.section<SpeedPolicy>(SPEED),
 } satisfies OptionTable;
@@ -119,6 +124,8 @@ export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
 export const HEDGE = {
   /** Times the 95th percentile of the usual time after which a call is late. Default 1.1. */
   lateAfter: option.number(aboveNothing, { default: 1.1 }),
+  /** The same where the endpoint has answered another call meanwhile, so it does not hang. Default 2. */
+  answeringLateAfter: option.number(aboveNothing, { default: 2 }),
   /** No call is late before this time. Default 300. */
   minimumMs: option.ms({ default: 300 }),
   /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
