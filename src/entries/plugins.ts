@@ -118,7 +118,7 @@ export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/we
 export { definePlugin } from '../core/pipeline/define-plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
 export type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
-export type { UsableTarget } from '../core/selection/plan-route.ts';
+export type { UsableTarget } from '../core/selection/usable-endpoints.ts';
 export type { PluginDefault } from '../contracts/plugin.ts';
 export type {
   Awaitable,

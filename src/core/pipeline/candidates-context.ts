@@ -3,7 +3,7 @@ import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-req
 import { throughputOf, type World } from '../selection/performance.ts';
 import type { Rejection } from '../selection/route-plan.ts';
 import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
-import { type UsableTarget, usableTargets } from '../selection/plan-route.ts';
+import { type UsableTarget, usableTargets } from '../selection/usable-endpoints.ts';
 import type { PlanContext, StageRecord } from '../../contracts/plugin-context.ts';
 
 /** What a hook that chooses models knows and can tell, besides its input. Nothing here waits. */

@@ -5,6 +5,7 @@ import type { LedgerDecision, LedgerRecord, LedgerTarget, SeenEndpoint } from '.
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
+import type { Admission } from '../fallback/health.ts';
 import { preferencesUnder } from '../ledger/recorded-preferences.ts';
 import { admissionOf, recordOf } from '../ledger/seen-endpoint.ts';
 import { endpointsOf } from '../ledger/write-decision.ts';
@@ -26,12 +27,20 @@ export interface DecisionRules {
   readonly adaptive: AdaptivePolicy;
 }
 
+/** What a decision, or one before it, saw of an endpoint. */
+interface LastSeen {
+  seen: SeenEndpoint | undefined;
+  /** Restored from it when somebody asks. */
+  record: EndpointRecord | undefined;
+}
+
 /** What is remembered of models between decisions, so that each is looked up once. */
 type Lookups = Map<string, readonly ModelTarget[] | undefined>;
 
 const NO_VARIANT = {};
 const NO_NEEDS: readonly never[] = [];
 const NOBODY: RoutedRequest['extra'] = {};
+const MOST_ACCOUNTS = 1_000;
 
 /**
  * Decides recorded requests again, on the worlds as they were recorded, under the rules of a configuration. Calls the
@@ -45,7 +54,10 @@ export class DecideAgain {
   readonly #lookups: Lookups = new Map();
   /** The same for requests of one model, which most are. */
   readonly #singles: Lookups = new Map();
-  readonly #lastSeen = new Map<string, SeenEndpoint | undefined>();
+  readonly #lastSeen = new Map<string, LastSeen>();
+  /** Decisions ask several things of one endpoint, one after the other. */
+  #asked: { readonly endpoint: Endpoint; readonly seen: LastSeen | undefined } | undefined;
+  readonly #accounts = new Map<string, Account>();
 
   constructor(rules: DecisionRules) {
     this.#rules = rules;
@@ -88,7 +100,7 @@ export class DecideAgain {
       preferences: preferencesUnder(record, this.#rules.policy),
       session: draw === undefined ? {} : { key: 'recorded', draw },
       endUser: '',
-      account: accountOf(record, decision),
+      account: this.#account(record.account, decision.own_keys),
       wantsMetadata: false,
       reasoning: decision.no_reasoning === true ? { effort: 'none', exclude: false } : undefined,
       native: native && { dialect: native[0] as DialectName, body: {}, requiredBy: native[1] },
@@ -100,24 +112,14 @@ export class DecideAgain {
 
   #world(record: LedgerRecord, decision: LedgerDecision): World {
     const { selection, strategy, adaptive } = this.#rules;
-    const seen = this.#seen(record);
-    let records: Map<string, EndpointRecord> | undefined;
-    const recordFor = ({ id }: Endpoint): EndpointRecord | undefined => {
-      const one = seen(id);
-      if (one === undefined) return undefined;
-      let restored = records?.get(id);
-      if (restored !== undefined) return restored;
-      restored = recordOf(one);
-      (records ??= new Map()).set(id, restored);
-      return restored;
-    };
+    this.#look(record);
     const served = decision.served?.map(([endpoint, ageMs, tokens]) => ({ endpoint, at: -ageMs, tokens }));
     return {
-      record: recordFor,
+      record: this.#record,
       sticky: served?.[0]?.endpoint,
       served,
       origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
-      admission: (endpoint, warm) => admissionOf(seen(endpoint.id), warm),
+      admission: this.#admission,
       usualAnswerTokens: decision.usual_answer_tokens,
       now: 0,
       roll: decision.roll,
@@ -127,12 +129,53 @@ export class DecideAgain {
     };
   }
 
-  /** What this decision saw of endpoints, and the ones before it of those that it did not compare. */
-  #seen({ candidates, excluded }: LedgerRecord): (id: string) => SeenEndpoint | undefined {
-    const lastSeen = this.#lastSeen;
-    for (const { endpoint, seen } of candidates) lastSeen.set(endpoint, seen);
-    for (const { endpoint, seen } of excluded) if (seen !== undefined) lastSeen.set(endpoint, seen);
-    return (id) => lastSeen.get(id);
+  /** Takes down what this decision saw of endpoints; of those that it did not compare, what those before it saw stays. */
+  #look({ candidates, excluded }: LedgerRecord): void {
+    this.#asked = undefined;
+    for (const { endpoint, seen } of candidates) this.#note(endpoint, seen);
+    for (const { endpoint, seen } of excluded) if (seen !== undefined) this.#note(endpoint, seen);
+  }
+
+  #note(endpoint: string, seen: SeenEndpoint | undefined): void {
+    const known = this.#lastSeen.get(endpoint);
+    if (known === undefined) this.#lastSeen.set(endpoint, { seen, record: undefined });
+    else {
+      known.seen = seen;
+      known.record = undefined;
+    }
+  }
+
+  #seenOf(endpoint: Endpoint): LastSeen | undefined {
+    if (this.#asked?.endpoint === endpoint) return this.#asked.seen;
+    const seen = this.#lastSeen.get(endpoint.id);
+    this.#asked = { endpoint, seen };
+    return seen;
+  }
+
+  readonly #record = (endpoint: Endpoint): EndpointRecord | undefined => {
+    const last = this.#seenOf(endpoint);
+    if (last?.seen === undefined) return undefined;
+    last.record ??= recordOf(last.seen);
+    return last.record;
+  };
+
+  readonly #admission = (endpoint: Endpoint, isWarm: boolean): Admission =>
+    admissionOf(this.#seenOf(endpoint)?.seen, isWarm);
+
+  /** Most requests are of few accounts without keys of their own. */
+  #account(id: string, keys: LedgerDecision['own_keys']): Account {
+    if (keys !== undefined) {
+      const providerKeys = Object.fromEntries(
+        Object.entries(keys).map(([slug, use]) => [slug, { apiKey: '', fallback: use === 'fallback' }]),
+      );
+      return { id, providerKeys };
+    }
+    let account = this.#accounts.get(id);
+    if (account === undefined) {
+      if (this.#accounts.size >= MOST_ACCOUNTS) this.#accounts.clear();
+      this.#accounts.set(id, (account = { id }));
+    }
+    return account;
   }
 
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
@@ -182,12 +225,4 @@ export class DecideAgain {
       shortened: target.shortened && byId(target.shortened),
     };
   }
-}
-
-function accountOf({ account: id }: LedgerRecord, { own_keys: keys }: LedgerDecision): Account {
-  if (keys === undefined) return { id };
-  const providerKeys = Object.fromEntries(
-    Object.entries(keys).map(([slug, use]) => [slug, { apiKey: '', fallback: use === 'fallback' }]),
-  );
-  return { id, providerKeys };
 }

@@ -1,3 +1,5 @@
+import { NumberList } from './number-list.ts';
+
 /** An estimate and the bounds between which the true value lies with 95 % probability. */
 export interface Interval {
   readonly value: number;
@@ -13,16 +15,21 @@ const ENOUGH = 30;
 const Z = 1.959964;
 
 interface Observed {
-  readonly at: number[];
-  readonly values: number[];
+  readonly at: NumberList;
+  readonly values: NumberList;
+  /** Made of them when somebody first asks. */
+  sorted: Sorted | undefined;
+}
+
+interface Sorted {
+  readonly at: Float64Array;
+  readonly values: Float64Array;
   /** Sums of the values before each of them. */
-  sums: Float64Array;
+  readonly sums: Float64Array;
   /** How much each value counted in estimates, as differences from the one before. */
-  weights: Float64Array;
+  readonly weights: Float64Array;
   /** Squares of the scales of the requests that were estimated. */
   squares: number;
-  isAsked: boolean;
-  isSorted: boolean;
 }
 
 /**
@@ -38,22 +45,14 @@ export class LocalMeans {
 
   /** Notes what a request showed. */
   add(place: number, at: number, value: number): void {
-    const known = this.#observed[place];
-    if (known === undefined) {
+    let observed = this.#observed[place];
+    if (observed === undefined) {
       while (this.#observed.length < place) this.#observed.push(undefined);
-      this.#observed[place] = {
-        at: [at],
-        values: [value],
-        sums: NONE,
-        weights: NONE,
-        squares: 0,
-        isAsked: false,
-        isSorted: false,
-      };
-    } else {
-      known.at.push(at);
-      known.values.push(value);
+      observed = { at: new NumberList(), values: new NumberList(), sorted: undefined };
+      this.#observed[place] = observed;
     }
+    observed.at.push(at);
+    observed.values.push(value);
   }
 
   /**
@@ -66,14 +65,23 @@ export class LocalMeans {
   estimate(place: number, at: number, scale = 1, isChance = true): number | undefined {
     const observed = this.#observed[place];
     if (observed === undefined) return undefined;
-    if (!observed.isSorted) sort(observed);
-    const [low, high] = nearest(observed.at, at);
+    const sorted = (observed.sorted ??= sort(observed));
+    const { sums, weights } = sorted;
+    const [low, high] = nearest(sorted.at, at);
     const count = high - low;
-    observed.weights[low] = (observed.weights[low] ?? 0) + scale / count;
-    observed.weights[high] = (observed.weights[high] ?? 0) - scale / count;
-    observed.isAsked = true;
-    if (isChance) observed.squares += scale * scale;
-    return (scale * ((observed.sums[high] ?? 0) - (observed.sums[low] ?? 0))) / count;
+    weights[low] = (weights[low] ?? 0) + scale / count;
+    weights[high] = (weights[high] ?? 0) - scale / count;
+    if (isChance) sorted.squares += scale * scale;
+    return (scale * ((sums[high] ?? 0) - (sums[low] ?? 0))) / count;
+  }
+
+  /** The mean of what requests showed there, which counts as no estimate. */
+  mean(place: number, at: number): number | undefined {
+    const observed = this.#observed[place];
+    if (observed === undefined) return undefined;
+    const { at: times, sums } = (observed.sorted ??= sort(observed));
+    const [low, high] = nearest(times, at);
+    return ((sums[high] ?? 0) - (sums[low] ?? 0)) / (high - low);
   }
 
   /**
@@ -85,8 +93,8 @@ export class LocalMeans {
     let variance = 0;
     let fewest = Infinity;
     for (const observed of this.#observed) {
-      if (observed?.isAsked !== true) continue;
-      const { values, weights, squares: own } = observed;
+      if (observed?.sorted === undefined) continue;
+      const { values, weights, squares: own } = observed.sorted;
       const spread = isShare ? spreadOfShare(values) : spreadOf(values);
       let weight = 0;
       let squares = 0;
@@ -101,25 +109,25 @@ export class LocalMeans {
   }
 }
 
-const NONE = new Float64Array(0);
-
-function sort(observed: Observed): void {
-  const { at, values } = observed;
-  const pairs = at.map((time, index) => [time, values[index] ?? 0] as const);
-  // Records come in the order in which requests ended; sorting is stable, so the same records give the same sums.
-  pairs.sort(([left], [right]) => left - right);
-  observed.sums = new Float64Array(pairs.length + 1);
-  observed.weights = new Float64Array(pairs.length + 1);
-  for (const [index, [time, value]] of pairs.entries()) {
-    at[index] = time;
-    values[index] = value;
-    observed.sums[index + 1] = (observed.sums[index] ?? 0) + value;
+/**
+ * Sorts by time. Records come in the order in which requests ended, and those that began together stay in that order: the
+ * same records give the same sums.
+ */
+function sort({ at: added, values: shown }: Observed): Sorted {
+  const [times, before] = [added.toArray(), shown.toArray()];
+  const order = Uint32Array.from(times, (_, index) => index);
+  if (times.some((time, index) => time < (times[index - 1] ?? time))) {
+    order.sort((left, right) => (times[left] ?? 0) - (times[right] ?? 0) || left - right);
   }
-  observed.isSorted = true;
+  const at = Float64Array.from(order, (index) => times[index] ?? 0);
+  const values = Float64Array.from(order, (index) => before[index] ?? 0);
+  const sums = new Float64Array(values.length + 1);
+  for (let index = 0; index < values.length; index += 1) sums[index + 1] = (sums[index] ?? 0) + (values[index] ?? 0);
+  return { at, values, sums, weights: new Float64Array(values.length + 1), squares: 0 };
 }
 
 /** First, and one behind the last, of the values near a time: at least {@link ENOUGH} of them, if there are so many. */
-function nearest(times: readonly number[], at: number): readonly [number, number] {
+function nearest(times: Float64Array, at: number): readonly [number, number] {
   let low = firstFrom(times, at - NEAR_MS);
   let high = firstFrom(times, at + NEAR_MS);
   while (high - low < ENOUGH && (low > 0 || high < times.length)) {
@@ -131,7 +139,7 @@ function nearest(times: readonly number[], at: number): readonly [number, number
   return [low, high];
 }
 
-function firstFrom(times: readonly number[], at: number): number {
+function firstFrom(times: Float64Array, at: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {
@@ -142,7 +150,7 @@ function firstFrom(times: readonly number[], at: number): number {
   return low;
 }
 
-function spreadOf(values: readonly number[]): number {
+function spreadOf(values: Float64Array): number {
   if (values.length < 2) return 0;
   let sum = 0;
   for (const value of values) sum += value;
@@ -153,7 +161,7 @@ function spreadOf(values: readonly number[]): number {
 }
 
 /** As if there had been one failure and one success more (Agresti and Coull). */
-function spreadOfShare(values: readonly number[]): number {
+function spreadOfShare(values: Float64Array): number {
   let sum = 0;
   for (const value of values) sum += value;
   const share = (sum + 1) / (values.length + 2);

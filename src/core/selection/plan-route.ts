@@ -2,9 +2,9 @@ import { type Ranked, rankEndpoints, ownKeysAround, hasThresholds, meetsThreshol
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
-import { areOfPolicy } from '../normalize/preset.ts';
+import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import {
+  joined,
   type PlanStep,
   type Rejection,
   type RoutePlan,
@@ -12,9 +12,8 @@ import {
   wholePromptsFirst,
   isShortened,
 } from './route-plan.ts';
-import type { World, SelectionPolicy } from './performance.ts';
-import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
-import type { Account } from '../account.ts';
+import type { World } from './performance.ts';
+import { usableEndpoints } from './usable-endpoints.ts';
 import { calibrated } from '../normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../normalize/token-estimate.ts';
 
@@ -46,12 +45,6 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
     rejected,
     ...(origins === undefined ? {} : { origins }),
   };
-}
-
-/** All lists as one; a single one is not copied. */
-function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
-  const [only] = lists;
-  return only !== undefined && lists.length === 1 ? only : lists.flat();
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -180,163 +173,6 @@ export function drawing(roll: number): <Item>(items: readonly Item[]) => readonl
       return taken;
     });
   };
-}
-
-/** A model with those of its endpoints that a request may use; there is at least one. */
-export interface UsableTarget {
-  readonly target: ModelTarget;
-  readonly endpoints: readonly Endpoint[];
-}
-
-/**
- * Leaves out every endpoint that breaks a hard filter of the request or lacks an ability that another one has
- * (gaps 3.4), notes why, and drops the models that have none left. The order stays.
- */
-export function usableTargets(
-  targets: readonly ModelTarget[],
-  request: RoutedRequest,
-  policy: SelectionPolicy,
-  rejected: Rejection[],
-): readonly UsableTarget[] {
-  const filters = filtersFor(request);
-  const passed = targets.map((target) =>
-    accountEndpoints(target.endpoints, request.account).filter((endpoint) => {
-      const exclusion = firstExclusion(endpoint, request, policy, target, filters);
-      if (exclusion !== undefined) rejected.push({ endpoint, ...exclusion });
-      return exclusion === undefined;
-    }),
-  );
-  const all = joined(passed);
-  const preferred = preferCapable(all, request, policy);
-  if (preferred.length === all.length) {
-    return targets.flatMap((target, index) => {
-      const endpoints = passed[index] ?? [];
-      return endpoints.length === 0 ? [] : [{ target, endpoints }];
-    });
-  }
-  const capable = new Set(preferred);
-  for (const endpoint of all) {
-    if (!capable.has(endpoint)) rejected.push({ endpoint, reason: 'response_format', detail: 'another has it' });
-  }
-  return targets.flatMap((target, index) => {
-    const endpoints = (passed[index] ?? []).filter((endpoint) => capable.has(endpoint));
-    return endpoints.length === 0 ? [] : [{ target, endpoints }];
-  });
-}
-
-/**
- * The endpoints of one model that a request may use, as {@link usableTargets} finds them. For requests of one kind it
- * finds the same each time, unless their length makes a difference, so that is remembered.
- */
-export function usableEndpoints(
-  target: ModelTarget,
-  request: RoutedRequest,
-  policy: SelectionPolicy,
-  rejected: Rejection[],
-): readonly Endpoint[] {
-  const kind = kindOf(target, request);
-  if (kind === undefined) return filtered(target, request, policy, rejected);
-  let kinds = USABLE.get(target.endpoints);
-  if (kinds === undefined) USABLE.set(target.endpoints, (kinds = new Map()));
-  let known = kinds.get(kind);
-  if (known?.policy !== policy || known.preferences !== request.preferences) {
-    const out: Rejection[] = [];
-    const endpoints = filtered(target, request, policy, out);
-    known = { policy, preferences: request.preferences, endpoints, rejected: out };
-    if (kinds.size >= MOST_KINDS) kinds.clear();
-    kinds.set(kind, known);
-  }
-  for (const one of known.rejected) rejected.push(one);
-  return known.endpoints;
-}
-
-/** What requests of one kind may use. */
-interface Usable {
-  readonly policy: SelectionPolicy;
-  readonly preferences: Preferences;
-  readonly endpoints: readonly Endpoint[];
-  readonly rejected: readonly Rejection[];
-}
-
-const USABLE = new WeakMap<readonly Endpoint[], Map<string, Usable>>();
-/** Kinds that are remembered of one model. */
-const MOST_KINDS = 100;
-
-/**
- * Everything but the policies that the filters look at, in one text; undefined for a request that has keys or
- * preferences of its own, or that is long enough to be too long for somebody.
- */
-function kindOf(target: ModelTarget, request: RoutedRequest): string | undefined {
-  const { needs, preferences, account, native, reasoning } = request;
-  if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
-    return undefined;
-  }
-  if (!areOfPolicy(preferences)) return undefined;
-  const { input, output, total } = shortestOf(target.endpoints);
-  const { promptTokens, outputTokens = 0 } = needs;
-  if (promptTokens > input || outputTokens > output || promptTokens + outputTokens > total) return undefined;
-  const { inputModalities, outputModalities, parameters, tools, toolChoice } = needs;
-  return (
-    `${request.operation} ${request.serviceTier} ${native?.requiredBy} ${native?.dialect} ${reasoning?.effort} ` +
-    `${target.strategy} ${target.admitTier} ${tools} ${toolChoice} ${join(inputModalities)} ${join(outputModalities)} ` +
-    join(parameters)
-  );
-}
-
-function join(names: readonly string[]): string {
-  return names.length === 0 ? '' : names.join(',');
-}
-
-/** The lowest limits of some endpoints. */
-interface Limits {
-  readonly input: number;
-  readonly output: number;
-  readonly total: number;
-}
-
-const SHORTEST = new WeakMap<readonly Endpoint[], Limits>();
-
-function shortestOf(endpoints: readonly Endpoint[]): Limits {
-  let limits = SHORTEST.get(endpoints);
-  if (limits === undefined) {
-    let [input, output, total] = [Infinity, Infinity, Infinity];
-    for (const { maxPromptTokens = Infinity, maxOutputTokens = Infinity, contextLength = Infinity } of endpoints) {
-      input = Math.min(input, maxPromptTokens);
-      output = Math.min(output, maxOutputTokens);
-      total = Math.min(total, contextLength);
-    }
-    limits = { input, output, total };
-    SHORTEST.set(endpoints, limits);
-  }
-  return limits;
-}
-
-function filtered(
-  target: ModelTarget,
-  request: RoutedRequest,
-  policy: SelectionPolicy,
-  rejected: Rejection[],
-): readonly Endpoint[] {
-  return usableTargets([target], request, policy, rejected)[0]?.endpoints ?? [];
-}
-
-/**
- * Adds, for every provider that the account has its own key for, a second endpoint that uses this key. Its health
- * and cooldown are its own: what happens to one account's key says nothing about another's.
- */
-function accountEndpoints(endpoints: readonly Endpoint[], account: Account): readonly Endpoint[] {
-  const keys = account.providerKeys;
-  if (keys === undefined) return endpoints;
-  return endpoints.flatMap((endpoint) => {
-    const key = Object.hasOwn(keys, endpoint.provider) ? keys[endpoint.provider] : undefined;
-    if (key === undefined) return [endpoint];
-    const own: Endpoint = {
-      ...endpoint,
-      id: `${endpoint.id}@${account.id}`,
-      byok: { account: account.id, fallback: key.fallback ?? false },
-    };
-    return [own, endpoint];
-  });
 }
 
 /**

@@ -34,6 +34,11 @@ export type ExclusionReason =
 export interface DecisionFigures {
   /** US dollars that the request is expected to cost there; undefined without a price. */
   readonly expectedCostUsd: number | undefined;
+  /**
+   * US dollars that each further request of the session is expected to cost there once its prompt is cached; absent where
+   * that did not count, or without a price.
+   */
+  readonly laterCostUsd?: number | undefined;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
   /** From 0 to 1: what is left after failures and slowness. */
@@ -123,4 +128,10 @@ export function readersFirst(
     .filter(reads)
     .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
   return readers.length === 0 ? steps : [...readers, ...steps.filter((step) => !reads(step))];
+}
+
+/** All lists as one; a single one is not copied. */
+export function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const [only] = lists;
+  return only !== undefined && lists.length === 1 ? only : lists.flat();
 }

@@ -5,7 +5,7 @@ import { modelPatterns } from '../../catalog/model-patterns.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
 import { requestPrice } from '../../core/selection/adaptive/expected-cost.ts';
-import type { UsableTarget } from '../../core/selection/plan-route.ts';
+import type { UsableTarget } from '../../core/selection/usable-endpoints.ts';
 
 /** A model that a model router may choose for a request. */
 export interface Candidate {

@@ -1,6 +1,6 @@
-import { TERMINAL_STATUSES } from '../stored-rows.ts';
+import { BATCH_ENDS } from '../../protocol/batch.ts';
 
-const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
+const TERMINAL = BATCH_ENDS.map((status) => `'${status}'`).join(', ');
 /**
  * Epoch milliseconds of the database's clock, read once in a statement: the same for all processes, whatever their own
  * clocks say, and not that of the beginning of the transaction.
