@@ -154,7 +154,8 @@ export interface BatchStore {
   /**
    * Makes a draft a batch, with its first tasks, in one step. `createdAt`, `deleteAt`, `expiresAt`, the number of
    * requests and the tasks' times are set by the store: `deleteAt` and `expiresAt` are given as milliseconds after the
-   * creation, and become times by its clock. Publishing a batch again gives it as it is now.
+   * creation, and become times by its clock. Publishing a batch again gives it as it is now. `counts.total` is given as
+   * the number of requests that were added: a store that may have lost some of them since rejects.
    *
    * @throws RangeError when there is neither draft nor batch.
    */

@@ -5,7 +5,14 @@ import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
 import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import { StorageError } from '../../src/contracts/storage-error.ts';
-import { answered, claim, makeBatch, REFUSED, resultIdOf } from '../../src/testing/batch-store-checks/check.ts';
+import {
+  answered,
+  claim,
+  draftRecord,
+  makeBatch,
+  REFUSED,
+  resultIdOf,
+} from '../../src/testing/batch-store-checks/check.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;
@@ -146,6 +153,18 @@ describe('the tables in PostgreSQL', () => {
     await using storage = await opened({ connectionString, schema });
     await makeBatch(storage);
     expect((await failureOf(opened({ connectionString, schema: newSchema() }))).reason).toBe('read_only');
+  });
+
+  it('make no batch of a draft that a crash of the server has taken requests from', async () => {
+    const schema = newSchema();
+    await using storage = await opened({ pool: admin, schema });
+    await storage.openDraft('acme', 'batch_1');
+    const items = ['a', 'b'].map((customId, index) => ({ index, customId, body: '{}' }));
+    await storage.addItems('acme', 'batch_1', items);
+    await admin.query(`DELETE FROM ${schema}.items WHERE custom_id = 'b'`);
+    const record = draftRecord({ account: 'acme', id: 'batch_1', counts: { total: 2, completed: 0, failed: 0 } });
+    expect((await failureOf(storage.publish(record, []))).reason).toBe('unavailable');
+    expect(await storage.find('acme', 'batch_1')).toBeUndefined();
   });
 
   it('show what a deletion that broke off left behind to nobody, and are swept of it', async () => {

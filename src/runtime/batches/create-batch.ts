@@ -78,9 +78,9 @@ export async function createBatch(
     );
     await writer.begin(JSON.stringify(BATCH_FIELDS.map((name) => fields[name] ?? null)));
     for await (const request of requests) await writer.add(request);
-    const { model, fingerprint } = await writer.end();
+    const { model, fingerprint, count } = await writer.end();
     await failPoint('create.written');
-    const record = newRecord(id, account, { ...fields, model }, ports);
+    const record = newRecord(id, account, { ...fields, model }, ports, count);
     const key = idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint, ttlMs: KEY_TTL_MS };
     return await publish(ports, record, key);
   } catch (thrown) {
@@ -154,6 +154,7 @@ function newRecord(
   account: Account,
   fields: BatchFields & { readonly model: string },
   { limits }: CreateBatchPorts,
+  total = 0,
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
   const keptMs = (fields.output_expires_after?.seconds ?? Infinity) * 1_000;
@@ -175,7 +176,7 @@ function newRecord(
         ? undefined
         : { only: provider.only ?? undefined, allowFallbacks: provider.allow_fallbacks ?? undefined },
     rules: Object.values(rules).every((rule) => rule === undefined) ? undefined : rules,
-    counts: { total: 0, completed: 0, failed: 0 },
+    counts: { total, completed: 0, failed: 0 },
     revision: 0,
   };
 }

@@ -79,11 +79,11 @@ export class DraftWriter {
     if (this.#length >= SLICE_LENGTH || this.#slice.length >= SLICE_ITEMS) await this.#flush();
   }
 
-  /** Writes what is left. Gives the model of the batch and the fingerprint of its content. */
-  async end(): Promise<{ readonly model: string; readonly fingerprint: string }> {
+  /** Writes what is left. Gives the model of the batch, the fingerprint of its content, and how many requests it has. */
+  async end(): Promise<{ readonly model: string; readonly fingerprint: string; readonly count: number }> {
     if (this.#count === 0) throw errorOfFault(faultAt('requests', 'must have at least 1 item'));
     await this.#flush();
-    if (this.#model !== undefined) return { model: this.#model, fingerprint: this.#fingerprint };
+    if (this.#model !== undefined) return { model: this.#model, fingerprint: this.#fingerprint, count: this.#count };
     throw errorOfFault(faultAt('model', 'is required, before "requests" or in the body of every request'));
   }
 

@@ -169,6 +169,12 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
         }
         const at = storedNumber(row, 'now');
         const total = storedNumber(await session.first('countItems', owner), 'total');
+        // Adding them did not wait for the disk, and the server may have crashed since.
+        if (total < batch.counts.total) {
+          const lost =
+            'PostgreSQL: the server crashed and lost requests of a batch while it was created; send it again.';
+          throw new StorageError('unavailable', lost);
+        }
         const record = publishedRecord(batch, at, total);
         const { status, revision, createdAt, deleteAt } = record;
         const text = recordText(record);

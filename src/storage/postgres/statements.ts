@@ -146,8 +146,7 @@ export function accountStatements(schema: string) {
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
       WHERE known.account = :account AND known.stage = 'draft'`,
     touchFile: `UPDATE ${files} SET touched_at = ${NOW}
-      WHERE account = :account AND id = :fileId AND stage = 'draft'
-      RETURNING set_config('synchronous_commit', 'off', true)`,
+      WHERE account = :account AND id = :fileId AND stage = 'draft'`,
     addPiece: `WITH draft AS (
         UPDATE ${files} SET touched_at = ${NOW}
         WHERE account = :account AND id = :fileId AND stage = 'draft' RETURNING 1),
