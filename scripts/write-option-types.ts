@@ -8,7 +8,9 @@ import { documentedTypes, tablesOf } from './build/option-types.ts';
  * about its options. Part of `npm run build`, after the compiler.
  */
 const folder = fileURLToPath(new URL('../dist/types/src/config', import.meta.url));
-const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+/** Outside of that folder, listeners are told by their events. */
+const EVENTS = '../runtime/chat/events.d.ts';
+const files = [...readdirSync(folder, { recursive: true, encoding: 'utf8' }), EVENTS]
   .filter((name) => name.endsWith('.d.ts'))
   .map((name) => join(folder, name))
   .map((file) => ({ file, text: readFileSync(file, 'utf8') }));

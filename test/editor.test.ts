@@ -24,6 +24,7 @@ const router = createRouter({
   identitySecret: 'secret',
   authenticate: apiKeys([{ id: 'shop', key: 'x', budget: { limitUsd: 5, period: 'day' } }]),
   inspector: undefined,
+  on: { attempt: (event) => console.log(event.durationMs) },
 });
 const answer = await router.chat({
   model: 'acme/small',
@@ -95,7 +96,8 @@ describe('what an editor shows over', () => {
     ['identitySecret:', 'Default: random for each router'],
     ['authenticate:', 'apiKeys([...])'],
     ['key: ', 'The key itself'],
-    ['hedge: {', 'second endpoint is asked'],
+    ['hedge: {', 'second endpoint is called'],
+    ['attempt: (', 'An upstream call ended'],
     ['pluginDefaults:', 'although requests do not name them'],
     ['preventOverrides:', 'Default false'],
     ['concurrentRequests:', 'last byte of their answer'],

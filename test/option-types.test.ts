@@ -90,6 +90,16 @@ describe('the published types of options', () => {
     }
   });
 
+  it('have every listener with its comment, and no other', () => {
+    const text = readProjectFile('dist/types/src/runtime/chat/events.d.ts');
+    const membersOf = (name: string): readonly string[] => {
+      const [declared = ''] = new RegExp(`^export interface ${name} \\{[\\s\\S]*?^\\}`, 'm').exec(text) ?? [];
+      return [...declared.matchAll(/^ {4}readonly (\w+)\??: /gm)].map(([, member = '']) => member);
+    };
+    expect(membersOf('RouterListeners').length).toBeGreaterThan(10);
+    expect(membersOf('RouterListeners').toSorted()).toEqual(membersOf('RouterEvents').toSorted());
+  });
+
   it('are written from what the compiler declares, whatever an option is', () => {
     const declared = `export declare const INNER: {
     /** A time. Default 5. */

@@ -169,24 +169,26 @@ function Errors({ batch }: { readonly batch: BatchView }): JSX.Element {
       </button>
       {open && <Problem problem={problem} />}
       {open && answer !== undefined && (
-        <table class="narrow">
-          <thead>
-            <tr>
-              <th>kind</th>
-              <th class="c-num">requests</th>
-              <th>for example</th>
-            </tr>
-          </thead>
-          <tbody>
-            {answer.kinds.map(({ kind, count: number, example }) => (
-              <tr key={kind}>
-                <td>{words(kind)}</td>
-                <td class="c-num">{count(number)}</td>
-                <td>{example}</td>
+        <div class="table-frame">
+          <table class="narrow">
+            <thead>
+              <tr>
+                <th>kind</th>
+                <th class="c-num">requests</th>
+                <th>for example</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {answer.kinds.map(({ kind, count: number, example }) => (
+                <tr key={kind}>
+                  <td>{words(kind)}</td>
+                  <td class="c-num">{count(number)}</td>
+                  <td>{example}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </>
   );

@@ -103,8 +103,16 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   plugin: 'a plugin took it away',
 };
 
+/** Those whose detail is a number of tokens. */
+const LIMITS: Readonly<Record<string, (tokens: string) => string>> = {
+  max_output_tokens: (tokens) => `the request allows more than the ${tokens} tokens that its answers can have`,
+  context_length: (tokens) => `the prompt, with room for its answer, is longer than its context of ${tokens} tokens`,
+};
+
 /** Why an endpoint was left out, in words. */
 export function exclusion(reason: string, detail: string | undefined): string {
+  const limit = detail === undefined ? undefined : LIMITS[reason]?.(detail);
+  if (limit !== undefined) return limit;
   const told = EXCLUSIONS[reason] ?? words(reason);
   return detail === undefined ? told : `${told} (${detail})`;
 }

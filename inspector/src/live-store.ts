@@ -3,8 +3,11 @@ import type { LiveRow, LiveTotals, LiveUpdate, RequestList } from '../../src/ins
 import { HOME } from './address.ts';
 import { ApiError, ask, checked, eventsOf, headers, refusal } from './api.ts';
 
-/** Requests that are kept and drawn at most: a page that is open for a week must not grow. */
-const MOST_ROWS = 150;
+/**
+ * Requests that are kept and drawn at most: a page that is open for a week must not grow, and each row that is added moves
+ * all below it, which is drawn anew. Those before are found by a filter, or by their id.
+ */
+const MOST_ROWS = 80;
 /** Requests that join the list in one frame at most, so that no frame takes long. */
 const ROWS_PER_FRAME = 8;
 /** Requests under way that are drawn at most; they are drawn anew with each update. */

@@ -92,32 +92,34 @@ function Copies({ page: { copies = [] } }: { readonly page: RequestPage }): JSX.
   return (
     <section>
       <h2>Copies for a candidate</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>request</th>
-            <th>model</th>
-            <th>status</th>
-            <th class="c-num">total</th>
-            <th class="c-num">tokens</th>
-            <th class="c-num">cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {copies.map((copy) => (
-            <tr key={copy.id}>
-              <td>
-                <a href={addressOf('requests', copy.id)}>{copy.id}</a>
-              </td>
-              <td>{copy.model ?? copy.requested}</td>
-              <td>{copy.status}</td>
-              <td class="c-num">{ms(copy.duration_ms ?? 0)}</td>
-              <td class="c-num">{`${count(copy.prompt_tokens)} → ${count(copy.completion_tokens)}`}</td>
-              <td class="c-num">{money(copy.cost_nano_usd)}</td>
+      <div class="table-frame">
+        <table>
+          <thead>
+            <tr>
+              <th>request</th>
+              <th>model</th>
+              <th>status</th>
+              <th class="c-num">total</th>
+              <th class="c-num">tokens</th>
+              <th class="c-num">cost</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {copies.map((copy) => (
+              <tr key={copy.id}>
+                <td>
+                  <a href={addressOf('requests', copy.id)}>{copy.id}</a>
+                </td>
+                <td>{copy.model ?? copy.requested}</td>
+                <td>{copy.status}</td>
+                <td class="c-num">{ms(copy.duration_ms ?? 0)}</td>
+                <td class="c-num">{`${count(copy.prompt_tokens)} → ${count(copy.completion_tokens)}`}</td>
+                <td class="c-num">{money(copy.cost_nano_usd)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       <Hint>Their answers were shown to nobody, and are not among the costs of this request.</Hint>
     </section>
   );
@@ -203,29 +205,31 @@ function Errors({ record }: { readonly record: LedgerRecord }): JSX.Element | nu
         </p>
       )}
       {failed.length > 0 && (
-        <table>
-          <caption>previous_errors: each attempt that failed, in order</caption>
-          <thead>
-            <tr>
-              <th>attempt</th>
-              <th>endpoint</th>
-              <th>status</th>
-              <th>what went wrong</th>
-              <th class="c-num">after</th>
-            </tr>
-          </thead>
-          <tbody>
-            {failed.map((attempt) => (
-              <tr key={attempt.number}>
-                <td>{attempt.number}</td>
-                <td>{tagOf(attempt.endpoint)}</td>
-                <td>{attempt.status}</td>
-                <td>✕ {words(attempt.outcome)}</td>
-                <td class="c-num">{ms(attempt.end_ms - attempt.start_ms)}</td>
+        <div class="table-frame">
+          <table>
+            <caption>previous_errors: each attempt that failed, in order</caption>
+            <thead>
+              <tr>
+                <th>attempt</th>
+                <th>endpoint</th>
+                <th>status</th>
+                <th>what went wrong</th>
+                <th class="c-num">after</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {failed.map((attempt) => (
+                <tr key={attempt.number}>
+                  <td>{attempt.number}</td>
+                  <td>{tagOf(attempt.endpoint)}</td>
+                  <td>{attempt.status}</td>
+                  <td>✕ {words(attempt.outcome)}</td>
+                  <td class="c-num">{ms(attempt.end_ms - attempt.start_ms)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
       <Hint>Providers’ own words are not kept: they may repeat the prompt.</Hint>
     </section>
@@ -260,34 +264,36 @@ function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.
   return (
     <section>
       <h2>Cost</h2>
-      <table class="narrow">
-        <thead>
-          <tr>
-            <th>for</th>
-            <th>part</th>
-            <th class="c-num">units</th>
-            <th class="c-num">cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map(({ name, item, units, nanoUsd }, index) => (
-            <tr key={index}>
-              <td>{name}</td>
-              <td>{item}</td>
-              <td class="c-num">{count(units)}</td>
-              <td class="c-num">{money(nanoUsd)}</td>
+      <div class="table-frame">
+        <table class="narrow">
+          <thead>
+            <tr>
+              <th>for</th>
+              <th>part</th>
+              <th class="c-num">units</th>
+              <th class="c-num">cost</th>
             </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <td>total</td>
-            <td />
-            <td />
-            <td class="c-num">{money(total)}</td>
-          </tr>
-        </tfoot>
-      </table>
+          </thead>
+          <tbody>
+            {lines.map(({ name, item, units, nanoUsd }, index) => (
+              <tr key={index}>
+                <td>{name}</td>
+                <td>{item}</td>
+                <td class="c-num">{count(units)}</td>
+                <td class="c-num">{money(nanoUsd)}</td>
+              </tr>
+            ))}
+          </tbody>
+          <tfoot>
+            <tr>
+              <td>total</td>
+              <td />
+              <td />
+              <td class="c-num">{money(total)}</td>
+            </tr>
+          </tfoot>
+        </table>
+      </div>
     </section>
   );
 }

@@ -26,6 +26,8 @@ const MEMBER =
 /** An interface over a table, alone or beside others, with members of its own or without. */
 const INTERFACE =
   /^(export interface (\w+)(?:<[^\n]*?>)? extends )((?:\w+, )*)(Omit<)?(OptionsOf|ResolvedOf|FilledOf)<typeof ([A-Z_]+)>(?:, '(\w+)'>)? \{\n/gm;
+/** A type with a member for each option of a table whose values differ by the names of the options alone. */
+const MAPPED = /^export type (\w+) = \{\n {4}readonly \[Name in keyof \w+\]\?: (\w+)<Name> \| undefined;\n\};$/gm;
 const PARTIALLY = /(?:import\("[^"]+"\)\.)?Partially<(\w+)>/g;
 
 /** Reads the tables of declarations. */
@@ -65,7 +67,7 @@ function commented(member: Member, all: readonly Member[]): Member {
 
 /** A declaration in which interfaces over tables have their members written out. */
 export function documentedTypes(declaration: string, tables: DeclaredTables): string {
-  return withOwnComments(declaration, tables).replaceAll(
+  return withOwnComments(withMapped(declaration, tables), tables).replaceAll(
     INTERFACE,
     (_all, head: string, name: string, others: string, _omit, kind: string, table: string, left?: string) => {
       // Members that the interface declares itself, or has from another one, take the place of those of its table.
@@ -81,6 +83,16 @@ export function documentedTypes(declaration: string, tables: DeclaredTables): st
       return `${before}{\n${written.map((member) => `    ${member}\n`).join('')}`;
     },
   );
+}
+
+/** Mapped types as interfaces. Their table is the one whose values they have: layers below the tables cannot name it. */
+function withMapped(declaration: string, tables: DeclaredTables): string {
+  return declaration.replaceAll(MAPPED, (written, name: string, type: string) => {
+    const isTheirs = (member: Member): boolean => member.value === `${type}<"${member.name}">`;
+    const members = [...tables.members.values()].find((found) => found.every(isTheirs));
+    if (members === undefined) return written;
+    return `export interface ${name} {\n${members.map((member) => `    ${given(member, tables)}\n`).join('')}}`;
+  });
 }
 
 /** Members that an interface declares itself, with another type than their table: they have the table's comment. */

@@ -24,8 +24,8 @@ export const LEDGER = {
   /** Time for which records are collected before they are written together. Default 1,000. */
   flushMs: option.ms({ default: 1_000 }),
   /**
-   * Called with the prompt and the answer of each chat request that was answered, after `redact`. Default: nobody is,
-   * and neither is in a record.
+   * Called with the prompt and the answer of each chat request that was answered, after `redact`. Default: none; prompts
+   * and answers are in no record.
    */
   content: option.callable<ContentSink>('ContentSink'),
   /** Gives what `content` may be called with; needed with it. `(content) => content` keeps everything. */

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Router } from 'signalbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemEnvironment } from '../../src/platform/environment.ts';
 import { type RunningBrowser, startBrowser, type WatchedPage } from '../support/browser.ts';
 import { batchOf, inspectedRouter, sendTraffic } from '../support/inspected.ts';
 import { listen, type Mounted } from '../support/mounts.ts';
@@ -23,11 +24,16 @@ let eventful: string;
 
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
-  router = inspectedRouter();
+  // As if it had been running for a quarter of an hour: charts need some history.
+  const real = systemEnvironment();
+  let behind = 900_000;
+  const environment = { ...real, now: () => real.now() - behind, wallClock: () => real.wallClock() - behind };
+  router = inspectedRouter({ environment });
   mounted = await listen(createServer(nodeRouter(router)));
   browser = await startBrowser();
-  await sendTraffic(router, 60);
-  const { records } = (await router.ledger?.read({ limit: 100 })) ?? { records: [] };
+  for (; behind > 0; behind -= 100_000) await sendTraffic(router, 12);
+  await sendTraffic(router, 40);
+  const { records } = (await router.ledger?.read({ limit: 500 })) ?? { records: [] };
   const sorted = records.toSorted((left, right) => right.attempts.length - left.attempts.length);
   eventful = sorted.find(({ status }) => status === 200)?.id ?? '';
   expect(eventful).toMatch(/^gen-/);
@@ -64,7 +70,11 @@ describe.each(['light', 'dark'] as const)('pictures in %s', (colorScheme) => {
     picture(`requests/${eventful}`, ({ page }) => page.getByRole('heading', { name: 'Facts' }).waitFor()));
 
   it('shows how endpoints stand', () =>
-    picture('endpoints', ({ page }) => page.getByRole('heading', { name: /^gamma/ }).waitFor()));
+    picture('endpoints', async ({ page }) => {
+      await page.getByRole('heading', { name: /^gamma/ }).waitFor();
+      // Every endpoint that answered for a while has its two charts.
+      await expect.poll(() => page.locator('.card .sparkline polyline').count()).toBeGreaterThanOrEqual(4);
+    }));
 
   it('shows what requests cost', () =>
     picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).waitFor()));

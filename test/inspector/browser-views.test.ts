@@ -122,6 +122,24 @@ describe('the page', () => {
     }
   });
 
+  it('fits into a narrow window: nothing but tables is pushed sideways', async () => {
+    const local = inspectedRouter();
+    await sendTraffic(local, 12);
+    await local.batches.create(batchOf(2, 'acme/quick'));
+    const { records = [] } = (await local.ledger?.read()) ?? {};
+    const tried = records.toSorted((left, right) => right.attempts.length - left.attempts.length)[0]?.id;
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open({ width: 390 });
+    const { page } = opened;
+    for (const view of ['live', `requests/${tried}`, 'endpoints', 'cost', 'batches', 'try']) {
+      await page.goto(`${mounted.baseURL}/inspector/${view}`);
+      await page.locator('table, .card, form').first().waitFor();
+      const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect([view, beyond]).toEqual([view, 0]);
+    }
+    await local.close();
+  });
+
   it('shows a view and its filters again after a reload', async () => {
     const local = inspectedRouter();
     await sendTraffic(local, 12);

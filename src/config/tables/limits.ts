@@ -73,7 +73,7 @@ export const BATCH_LIMITS = {
   perProvider: option.whole(1, { default: 16 }),
   /** Requests of all batches that run at the same time in this process. Default 32. */
   concurrency: option.whole(1, { default: 32 }),
-  /** Places for concurrent requests that batches leave to everybody else. Default: half of `limits.concurrentRequests`. */
+  /** Places for concurrent requests that batches leave to other requests. Default: half of `limits.concurrentRequests`. */
   keepFree: computed(option.whole(0)),
   /** Tries of one request, each of which may fall back as far as an ordinary request does. Default 10. */
   itemTries: option.whole(1, { default: 10 }),
