@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { SERVERS } from './test/support/servers.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
@@ -19,6 +20,22 @@ const LEFT_OUT = [...configDefaults.exclude, ...missing.map(({ tests }) => `test
 /** What a file begins with when it must not share a process with others; the rest of the sentence says why. */
 const ALONE = '/** Runs in a process of its own: ';
 const alone = globSync(TESTS, { cwd: root }).filter((path) => readFileSync(at(path), 'utf8').startsWith(ALONE));
+
+/** What takes long whatever the file's size, which is all that a first run knows: begun last, it would run on alone. */
+const LONG = /\/test\/(?:next|inspector\/browser-|examples|runtimes|scenarios|crash|docs\.test)/;
+
+/** Long files first, so that no core is idle at the end; the order is otherwise Vitest's. */
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification): number =>
+      // Projects run one after the other.
+      project.config.isolate ? 0 : LONG.test(moduleId) ? 1 : 2;
+    return (await super.sort(files)).toSorted((left, right) => rank(left) - rank(right));
+  }
+}
+
+// Programs that tests start, and the processes of the tests, compile the same modules again and again.
+process.env['NODE_COMPILE_CACHE'] ??= at('node_modules/.cache/compiled');
 
 export default defineConfig({
   resolve: {
@@ -41,6 +58,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: '100%',
+    sequence: { sequencer: LongFilesFirst },
     setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.
     expect: { poll: { timeout: 15_000 } },

@@ -35,28 +35,38 @@ export async function printProcesses(): Promise<void> {
   for (const count of [1, 2, 4]) {
     const workers = await startWorkers(count, connectionString);
     // The first batch warms up.
-    await secondsFor(router, ITEMS / 4, 'warm');
-    const [cpuBefore, machineBefore] = [await cpuSecondsOf(workers), machineTimes()];
-    const seconds = await secondsFor(router, ITEMS, 'speed');
-    const [cpuAfter, machineAfter] = [await cpuSecondsOf(workers), machineTimes()];
+    await runBatch(router, ITEMS / 4, 'warm');
+    const [before, machineBefore] = [await usedBy(workers), machineTimes()];
+    const { seconds, endedAt } = await runBatch(router, ITEMS, 'speed');
+    const startedAt = endedAt - seconds * 1_000;
+    const [after, machineAfter] = [await usedBy(workers), machineTimes()];
     first ||= seconds;
     const rate = ITEMS / seconds;
     const most = (count * PER_BATCH * 1_000) / LATENCY_MS;
     const busy = (machineAfter.busy - machineBefore.busy) / (machineAfter.all - machineBefore.all);
-    const own = (cpuAfter - cpuBefore) / (seconds * availableParallelism());
+    const cpuSeconds = sum(after.map(({ cpu }) => cpu)) - sum(before.map(({ cpu }) => cpu));
+    const own = cpuSeconds / 1e6 / (seconds * availableParallelism());
+    const idleBefore = sum(after.map(({ from = endedAt }) => from - startedAt)) / count;
+    const idleBehind = sum(after.map(({ to = startedAt }) => endedAt - to)) / count;
+    // What a process does between its first request and its last, beside what its places allow.
+    const inside = rate / (1 - (idleBefore + idleBehind) / (seconds * 1_000)) / most;
     console.log(
       `  ${count} processes: ${seconds.toFixed(2)} s, ${rate.toFixed(0)} a second, ${(first / seconds).toFixed(2)} x; ` +
         `${percent(rate / most)} of what their places allow; cores busy ${percent(busy)}, ${percent(own)} with these processes`,
     );
+    console.log(
+      `    a process has nothing to run for ${idleBefore.toFixed(0)} ms at the beginning and ${idleBehind.toFixed(0)} ms ` +
+        `at the end; between them it runs ${percent(inside)} of what its places allow`,
+    );
     await stopWorkers(workers);
   }
   const alone = await startWorkers(2, connectionString);
-  const few = await secondsFor(router, FEW, 'few');
+  const { seconds: few } = await runBatch(router, FEW, 'few');
   await create(router, MANY, 'many');
   await new Promise((resolve) => {
     setTimeout(resolve, 2_000);
   });
-  const beside = await secondsFor(router, FEW, 'few');
+  const { seconds: beside } = await runBatch(router, FEW, 'few');
   console.log(
     `${FEW} requests of one account: ${few.toFixed(2)} s alone, ${beside.toFixed(2)} s beside ${MANY} of another`,
   );
@@ -64,22 +74,33 @@ export async function printProcesses(): Promise<void> {
   await router.close();
 }
 
-/** CPU seconds that processes have used so far. */
-async function cpuSecondsOf(workers: readonly ChildProcess[]): Promise<number> {
-  const all = workers.map(async (worker) => {
-    const told = once(worker, 'message');
-    worker.send('cpu');
-    const [{ cpu }] = (await told) as [{ readonly cpu: number }];
-    return cpu / 1e6;
-  });
-  return (await Promise.all(all)).reduce((sum, seconds) => sum + seconds, 0);
+/** What a process has used so far: microseconds of CPU, and when it ran requests since it was asked before. */
+interface Used {
+  readonly cpu: number;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+function usedBy(workers: readonly ChildProcess[]): Promise<readonly Used[]> {
+  return Promise.all(
+    workers.map(async (worker) => {
+      const told = once(worker, 'message');
+      worker.send('used');
+      const [used] = (await told) as [Used];
+      return used;
+    }),
+  );
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** Milliseconds of all cores since the machine was started, and those of them in which they were not idle. */
 function machineTimes(): { readonly busy: number; readonly all: number } {
   const times = cpus().map((core) => core.times);
-  const all = times.flatMap((one) => Object.values(one)).reduce((sum, ms) => sum + ms, 0);
-  return { all, busy: all - times.reduce((sum, { idle }) => sum + idle, 0) };
+  const all = times.flatMap((one) => Object.values(one)).reduce((total, ms) => total + ms, 0);
+  return { all, busy: all - times.reduce((total, { idle }) => total + idle, 0) };
 }
 
 function percent(share: number): string {
@@ -97,12 +118,17 @@ async function create(router: Router, items: number, account: string): Promise<s
   return id;
 }
 
-async function secondsFor(router: Router, items: number, account: string): Promise<number> {
+/** Runs a batch. Gives the seconds from its creation to its end, and when that was, in epoch milliseconds. */
+async function runBatch(
+  router: Router,
+  items: number,
+  account: string,
+): Promise<{ readonly seconds: number; readonly endedAt: number }> {
   const id = await create(router, items, account);
   const startedAt = performance.now();
   for (;;) {
     const { status } = await router.batches.retrieve(id, { account: { id: account } });
-    if (status === 'completed') return (performance.now() - startedAt) / 1_000;
+    if (status === 'completed') return { seconds: (performance.now() - startedAt) / 1_000, endedAt: Date.now() };
     await new Promise((resolve) => {
       setTimeout(resolve, 20);
     });

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vitepress';
-import { apiPage, type ApiItem } from './docs-site/api-page.ts';
+import { apiPage, type ApiItem, exportedNames } from './docs-site/api-page.ts';
 
 /**
  * Builds `docs/` as a site with search in `site/html`, which any file server can serve. The README is its first page; the API
@@ -32,15 +32,25 @@ const entries = readdirSync(models).toSorted((one, other) => {
   const isMain = (name: string): number => Number(name !== 'signalbox');
   return isMain(one) - isMain(other) || one.localeCompare(other);
 });
+const list: string[] = [];
 for (const name of entries) {
   const model = JSON.parse(readFileSync(join(models, name, 'signalbox.api.json'), 'utf8')) as ApiItem;
   writeFileSync(join(pages, 'api', `${name}.md`), apiPage(specifierOf(name), model));
+  list.push(`| [\`${specifierOf(name)}\`](${name}.md) | ${listed(exportedNames(model))} |`);
 }
-const list = entries.map((name) => `- [\`${specifierOf(name)}\`](${name}.md)`).join('\n');
-writeFileSync(join(pages, 'api/index.md'), `# API reference\n\nOne page per entry point of the package.\n\n${list}\n`);
+const head = 'One page for each entry point of the package, with its functions and types.';
+const table = ['| Import | Functions and classes |', '|---|---|', ...list].join('\n');
+writeFileSync(join(pages, 'api/index.md'), `# API reference\n\n${head}\n\n${table}\n`);
 
 await build(join(root, 'docs'));
 for (const temporary of [pages, models]) rmSync(temporary, { recursive: true, force: true });
+
+/** Some names, and how many more there are. */
+function listed(names: readonly string[]): string {
+  const most = 12;
+  const shown = names.slice(0, most).map((name) => `\`${name}\``);
+  return names.length > most ? `${shown.join(', ')} and ${names.length - most} more` : shown.join(', ');
+}
 
 function specifierOf(name: string): string {
   return name === 'signalbox' ? name : `signalbox/${name}`;

@@ -57,7 +57,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/api': ['src/observe/opentelemetry/api.ts'],
   pg: ['src/storage/postgres/driver.ts'],
   'prom-client': ['src/observe/prometheus/prometheus.ts'],
-  'pg-boss': ['src/queue/pg-boss/boss.ts'],
+  'pg-boss': ['src/queue/pg-boss/pg-boss-queue.ts'],
   '@remix-run/multipart-parser': ['src/http/multipart.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
   undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts'],

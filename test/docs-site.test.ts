@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { apiPage, type ApiItem } from '../scripts/docs-site/api-page.ts';
+import { apiPage, type ApiItem, exportedNames } from '../scripts/docs-site/api-page.ts';
 
 const text = (written: string): NonNullable<ApiItem['excerptTokens']> => [{ text: written }];
 
@@ -27,6 +27,16 @@ describe('a page of the API reference', () => {
     expect(page).toContain(
       '## Options\n\nOptions of one.\n\n```ts\nexport interface Options {\n  /**\n   * Default 0.\n   */\n  readonly port?: number;\n}\n```',
     );
+  });
+
+  it('is listed with what a program can call', () => {
+    const members = [
+      { kind: 'Function', name: 'one' },
+      { kind: 'Function', name: 'one' },
+      { kind: 'Interface', name: 'Options' },
+      { kind: 'Class', name: 'Two' },
+    ];
+    expect(exportedNames({ kind: 'Package', members: [{ kind: 'EntryPoint', members }] })).toEqual(['one', 'Two']);
   });
 
   it('has one heading for what has one name', () => {

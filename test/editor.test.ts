@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LanguageServer, startLanguageServer } from './support/language-server.ts';
 import { openInEditor, type Editor } from './support/language-service.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -16,11 +17,14 @@ const router = createRouter({
   ],
   aliases: { fast: 'acme/small' },
   timeouts: { firstTokenMs: 10_000 },
-  fallback: { maxAttempts: 4 },
+  fallback: { maxAttempts: 4, backoff: { capMs: 1_000 } },
+  limits: { concurrentRequests: 100 },
+  pluginDefaults: [{ id: 'web', preventOverrides: true }],
   hedge: { share: 0.02 },
   identitySecret: 'secret',
   authenticate: apiKeys([{ id: 'shop', key: 'x', budget: { limitUsd: 5, period: 'day' } }]),
   inspector: undefined,
+  on: { attempt: (event) => console.log(event.durationMs) },
 });
 const answer = await router.chat({
   model: 'acme/small',
@@ -48,20 +52,38 @@ openai({ models: { one: { } } });
 router.chat({ messages: [], model: '' });
 router.chat({ messages: [], plugins: [{ id: '' }] });
 router.chat({ messages: [], provider: { sort: '' } });
+router.chat({ messages: [], provider: { order: [''] } });
+router.chat({ messages: [], provider: { only: [''] } });
+createRouter({ pluginDefaults: [{ id: '' }] });
+createRouter({ policy: { ignore: [''] } });
 router.chat({ messages: [], tools: [{ type: '' }] });
 router.on('', () => {});
 export const isLimited = (error: unknown) => RouterError.isInstance(error) && error.errorType === '';
 `;
 
+/** Editors ask one of two: the language service of TypeScript up to 6, or the language server of TypeScript 7. */
 let program: Editor;
 let empty: Editor;
+let server: LanguageServer;
 
-beforeAll(() => {
+// In the project, so that `signalbox` means this package, as users get it.
+const PROGRAM_FILE = `${root}coverage/editor-program.ts`;
+const EMPTY_FILE = `${root}coverage/editor-empty.ts`;
+
+async function isShown(written: string, said: string): Promise<void> {
+  expect(program.hover(written)).toContain(said);
+  // Lines of a comment may break anywhere.
+  expect((await server.hover(PROGRAM_FILE, PROGRAM, written)).replaceAll('\n', ' ')).toContain(said);
+}
+
+beforeAll(async () => {
   if (!existsSync(`${root}dist/index.js`)) throw new Error('npm run build comes first');
-  // In the project, so that `signalbox` means this package, as users get it.
-  program = openInEditor(`${root}coverage/editor-program.ts`, PROGRAM);
-  empty = openInEditor(`${root}coverage/editor-empty.ts`, EMPTY);
+  program = openInEditor(PROGRAM_FILE, PROGRAM);
+  empty = openInEditor(EMPTY_FILE, EMPTY);
+  server = await startLanguageServer();
 });
+
+afterAll(() => server.close());
 
 describe('what an editor shows over', () => {
   it.each([
@@ -74,6 +96,12 @@ describe('what an editor shows over', () => {
     ['identitySecret:', 'Default: random for each router'],
     ['authenticate:', 'apiKeys([...])'],
     ['key: ', 'The key itself'],
+    ['hedge: {', 'second endpoint is called'],
+    ['attempt: (', 'An upstream call ended'],
+    ['pluginDefaults:', 'although requests do not name them'],
+    ['preventOverrides:', 'Default false'],
+    ['concurrentRequests:', 'last byte of their answer'],
+    ['capMs:', 'Longest wait'],
     ['limitUsd:', 'until the period ends'],
     ['failureRate:', 'from 0 to 1'],
     ['price: {', '{ prompt: 1.25, completion: 10, cacheRead: 0.125 }'],
@@ -81,24 +109,20 @@ describe('what an editor shows over', () => {
     ['rpm:', 'Requests per minute'],
     ['upstreamModel:', 'What the provider calls the model'],
     ['contextLength:', 'prompt and answer together'],
-  ])('an option, %s', (written, said) => {
-    expect(program.hover(written)).toContain(said);
-  });
+  ])('an option, %s', async (written, said) => isShown(written, said), 60_000);
 
   it.each([
     ["model: 'acme/small',\n", 'router/auto'],
     ['messages:', "{ role: 'user', content: 'Hello' }"],
     ['max_completion_tokens:', 'reasoning included'],
     ['provider: {', "sort: 'price'"],
-    ['order:', "['azure', 'deepinfra/turbo']"],
+    ["order: ['east'", "['azure', 'deepinfra/turbo']"],
     ['max_price:', 'US dollars per million tokens'],
     ['plugins:', "{ id: 'response-healing' }"],
     ['reasoning:', "{ effort: 'low', exclude: true }"],
     ['metadata:', "team: 'search'"],
     ['session_id:', 'stick to one provider'],
-  ])('a field of a request, %s', (written, said) => {
-    expect(program.hover(written)).toContain(said);
-  });
+  ])('a field of a request, %s', async (written, said) => isShown(written, said), 60_000);
 
   it.each([
     ['cost;', 'US dollars charged'],
@@ -106,9 +130,7 @@ describe('what an editor shows over', () => {
     ['code);', 'catalog_stale'],
     ['createRouter({', 'openai/gpt-5-mini'],
     ['simulated({', "failures: ['ok'"],
-  ])('a member of an answer or an event, or a function, %s', (written, said) => {
-    expect(program.hover(written)).toContain(said);
-  });
+  ])('a member of an answer or an event, or a function, %s', async (written, said) => isShown(written, said), 60_000);
 });
 
 describe('what an editor offers for', () => {
@@ -121,13 +143,18 @@ describe('what an editor offers for', () => {
     ['a plugin', "plugins: [{ id: '", ['web', 'response-healing', 'context-compression', 'moderation', 'fusion']],
     ['a server tool', "tools: [{ type: '", ['function', 'router:web_search', 'router:datetime']],
     ['an order', "sort: '", ['price', 'throughput', 'latency', 'exacto']],
+    ['an order of providers', "order: ['", ['openai', 'anthropic', 'vllm', 'simulated']],
+    ['providers that may be used', "only: ['", ['openai', 'azure', 'google']],
+    ['a plugin for every request', "pluginDefaults: [{ id: '", ['web', 'guardrails', 'response-healing']],
+    ['providers that an account may not use', "ignore: ['", ['deepseek', 'openrouter']],
     ['a strategy', "strategy: '", ['adaptive', 'balanced']],
     ['a type of error', "errorType === '", ['rate_limit_exceeded', 'provider_unavailable', 'context_length_exceeded']],
     ['an event', "router.on('", ['attempt', 'result', 'warning', 'configuration']],
     ['an option of the router', 'providers: [], ', ['aliases', 'authenticate', 'timeouts', 'inspector']],
     ['a timeout', 'timeouts: { ', ['firstTokenMs', 'idleMs']],
     ['what is declared of a model', 'one: { ', ['price', 'contextLength', 'upstreamModel', 'rpm']],
-  ])('%s', (_what, written, offered) => {
+  ])('%s', { timeout: 60_000 }, async (_what, written, offered) => {
     expect(empty.completions(written)).toEqual(expect.arrayContaining(offered));
+    expect(await server.completions(EMPTY_FILE, EMPTY, written)).toEqual(expect.arrayContaining(offered));
   });
 });

@@ -39,7 +39,7 @@ describe('the README', () => {
   });
 
   it('can be read in a minute', () => {
-    expect(readme.split('\n').length).toBeLessThan(150);
+    expect(readme.split('\n').length).toBeLessThan(140);
   });
 
   it('links only to what is there', () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { likelyTextTokens } from '../../src/core/normalize/likely-tokens.ts';
 import { mostTokens } from '../../src/core/normalize/token-ceiling.ts';
 import { countMessage } from '../../src/plugins/context-compression/count-message.ts';
@@ -8,8 +10,14 @@ import type { PluginCase } from './plugin-case.ts';
 
 const SENTENCE = 'The committee discussed the budget for another hour and then agreed on it. ';
 
-/** What counting and compressing prompts costs. */
+/** Room for prompts, in tokens. */
+const ROOMS = [1_000, 2_000, 4_000, 8_000, 16_000] as const;
+
+type Count = (text: string) => number;
+
+/** Prints how much of the room for a prompt is used, and gives what counting and compressing costs. */
 export function compressionCases(): readonly PluginCase[] {
+  tellRoomUsed();
   const chat = conversation(40, 6);
   const long = conversation(10_000, 1);
   const large = conversation(4, 13_000);
@@ -27,6 +35,38 @@ export function compressionCases(): readonly PluginCase[] {
     { name: 'compression, relevant: 4 messages of a megabyte to 8,000 tokens', run: () => keep(large, 8_000) },
     { name: 'compression: 4 messages of a megabyte to 8,000 tokens', run: () => compress(large, 8_000) },
   ];
+}
+
+/** Texts of all kinds, each of them a message: what is kept of them, in the tokens that they are counted with. */
+function tellRoomUsed(): void {
+  const texts = readFileSync(new URL('../../test/fixtures/tokens/likely.txt', import.meta.url), 'utf8').split(
+    /^=== .*\n/m,
+  );
+  const messages = Array.from({ length: 8 }, () => texts.slice(1))
+    .flat()
+    .map((content, index): Message => ({
+      role: index % 2 === 0 ? 'user' : 'assistant',
+      content: `${index} ${content}`,
+    }));
+  const exact: Count = (text) => countTokens(text, { disallowedSpecial: new Set() });
+  for (const [engine, compressed] of [
+    ['middle-out', middleOut],
+    ['relevant', relevant],
+  ] as const) {
+    for (const [counter, count] of [
+      ['gpt-tokenizer', exact],
+      ['the estimate', mostTokens],
+    ] as const) {
+      const sizeOf = (message: Message) => countMessage(message, count, 1_600);
+      const sizes = messages.map(sizeOf);
+      const shares = ROOMS.map((tokens) => {
+        const kept = compressed(messages, sizes, { tokens, messages: Infinity }, count)?.messages ?? [];
+        return (100 * kept.reduce((sum, message) => sum + sizeOf(message).tokens, 0)) / tokens;
+      });
+      const list = shares.map((share, index) => `${share.toFixed(1)} % of ${ROOMS[index]}`).join(', ');
+      console.log(`compression, ${engine}, counted by ${counter}: ${list} tokens used`);
+    }
+  }
 }
 
 function conversation(messages: number, sentences: number): readonly Message[] {

@@ -8,14 +8,19 @@ const message = { role: 'assistant', content: 'Hello', refusal: null, reasoning:
 const choice = { index: 0, finish_reason: 'stop', native_finish_reason: 'stop', logprobs: null, message } as const;
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
+/** When the first request began and the last one ended since this was asked, in epoch milliseconds. */
+let busy: { from?: number; to?: number } = {};
+
 const provider: Provider = {
   slug: 'slow',
   name: 'Slow',
   models: { 'bench/model': { price: { prompt: 1, completion: 2 } } },
   async chat() {
+    busy.from ??= Date.now();
     await new Promise((resolve) => {
       setTimeout(resolve, Number(latencyMs));
     });
+    busy.to = Date.now();
     return { type: 'whole', result: { choices: [choice], usage } };
   },
 };
@@ -33,6 +38,8 @@ await router.batches.start();
 process.send?.('ready');
 process.on('message', (question) => {
   const { user, system } = process.cpuUsage();
-  if (question === 'cpu') process.send?.({ cpu: user + system });
+  if (question !== 'used') return;
+  process.send?.({ cpu: user + system, ...busy });
+  busy = {};
 });
 process.on('disconnect', () => process.exit());

@@ -89,6 +89,10 @@ export default defineConfig({
   srcDir: join(ROOT, 'site/pages'),
   outDir: join(ROOT, 'site/html'),
   cacheDir: join(ROOT, 'site/.cache'),
+  // Lines of code are longer than the theme's column for prose.
+  head: [
+    ['style', {}, ':root{--vp-code-font-size:.8em}.VPDoc.has-aside .content-container{max-width:780px!important}'],
+  ],
   // Dead links fail the build, as they do by default.
   ignoreDeadLinks: false,
   // Text such as <tool> is text, here as on a terminal.

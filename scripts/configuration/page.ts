@@ -8,7 +8,7 @@ import { type TableWords, readWords } from './read-words.ts';
 /** Where the tables are. */
 const TABLES = fileURLToPath(new URL('../../src/config', import.meta.url));
 
-/** The options of a router, by what they are about. */
+/** The options of a router, by what they are about. One that is not here goes with the one above it in the table. */
 const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
   'Providers and models': ['providers', 'models', 'catalog', 'catalogMaxAgeDays', 'aliases', 'presets', 'defaultModel'],
   'Routing, retries and timeouts': [
@@ -64,16 +64,13 @@ const COLUMNS = ['| Option | Type | Default | Unit | What it is |', '|---|---|--
 /**
  * The text of \`docs/configuration.md\`.
  *
- * @throws Error when an option has no comment or no group, or its comment names another default than its table.
+ * @throws Error when an option has no comment, or its comment names another default than its table.
  */
 export async function configurationPage(): Promise<string> {
   const words = await readWords(TABLES);
-  const grouped = Object.values(GROUPS).flat();
-  const lost = Object.keys(ROUTER).filter((name) => !grouped.some((one) => one === name));
-  if (lost.length > 0) throw new Error(`${lost.join(', ')}: in no group of scripts/configuration/page.ts`);
   /** Tables that are on the page already, and where. */
   const shown = new Map<OptionTable, string>();
-  const sections = Object.entries(GROUPS).flatMap(([title, names]) => {
+  const sections = groupsOf(Object.keys(ROUTER) as (keyof typeof ROUTER)[]).flatMap(([title, names]) => {
     const lists = names.flatMap((name) => listOf(name, words, shown));
     const rows = rowsOf(ROUTER, '', names, words).map((row, index) => {
       const name = names[index] ?? '';
@@ -89,6 +86,21 @@ export async function configurationPage(): Promise<string> {
     [...COLUMNS, ...deepRows(ACCOUNT, '', words, shown)].join('\n'),
   ];
   return `${[HEAD, ...sections, ...account].join('\n\n')}\n`;
+}
+
+/** All options in their groups. */
+function groupsOf<Name extends string>(all: readonly Name[]): [title: string, names: Name[]][] {
+  const groups = Object.entries<readonly string[]>(GROUPS).map(([title, names]): [string, Name[]] => [
+    title,
+    all.filter((name) => names.includes(name)).sort((left, right) => names.indexOf(left) - names.indexOf(right)),
+  ]);
+  for (const [index, name] of all.entries()) {
+    if (groups.some(([, names]) => names.includes(name))) continue;
+    const above = all[index - 1] ?? name;
+    const [, names] = groups.find(([, some]) => some.includes(above)) ?? groups[0] ?? ['', []];
+    names.splice(names.indexOf(above) + 1, 0, name);
+  }
+  return groups;
 }
 
 /** The options inside one of the router, if it has any, under a heading of their own. */

@@ -24,6 +24,13 @@ export function apiPage(specifier: string, model: ApiItem): string {
   return `---\neditLink: false\n---\n\n# ${specifier}\n\n${sections.join('\n\n')}\n`;
 }
 
+/** Names of what a program can call, without types. */
+export function exportedNames(model: ApiItem): readonly string[] {
+  const exported = (model.members ?? []).flatMap((entry) => entry.members ?? []);
+  const called = exported.filter(({ kind }) => kind === 'Function' || kind === 'Class');
+  return [...new Set(called.map(({ name = '' }) => name))];
+}
+
 function sectionOf(item: ApiItem): string {
   return `${proseOf(item.docComment ?? '')}\n\n\`\`\`ts\n${declarationOf(item)}\n\`\`\``;
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { batchArguments, batchServer, PATIENCE_MINUTES, patientServer, SERVER_HELP } from './batch-client.ts';
 import { type BatchLine, readBatchLines } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
-import type { Batch } from '../protocol/batch.ts';
+import { type Batch, BATCH_ENDS } from '../protocol/batch.ts';
 
 const SUBMIT_USAGE = `<file.jsonl> [options]
 
@@ -72,7 +72,7 @@ function textOf({ customId, body }: BatchLine): string {
 
 const WATCH_USAGE = `<id> [options]
 
-Shows how far a batch is until it has ended. The exit code is 0 when it is completed, and 1 when it ended otherwise.
+Shows the progress of a batch until it ends. The exit code is 0 when it is completed, and 1 when it ended otherwise.
 A server that becomes unreachable meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
@@ -80,12 +80,12 @@ ${SERVER_HELP}`;
 
 const DEFAULT_SECONDS = 2;
 const BAR_LENGTH = 30;
-const ENDS: ReadonlySet<Batch['status']> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+const ENDS: ReadonlySet<Batch['status']> = new Set(BATCH_ENDS);
 
 /** `signalbox batches watch`: shows the progress of a batch. */
 export const batchesWatch: Command = {
   name: 'batches watch',
-  summary: 'Show how far a batch is until it has ended',
+  summary: 'Show the progress of a batch until it ends',
   usage: WATCH_USAGE,
   async run(args, io) {
     const { name, values } = batchArguments(args, 'the id of a batch', ['every']);

@@ -169,7 +169,7 @@ of a model: every field, and the source, date and licence that it comes from.
 /** `signalbox catalog show`: shows facts and where they come from. */
 export const catalogShow: Command = {
   name: 'catalog show',
-  summary: 'Show what the lock file knows, and where each field comes from',
+  summary: 'Show what is in the lock file, and where each field comes from',
   usage: SHOW_USAGE,
   run(args, io) {
     const { values, positionals } = parseArgs({

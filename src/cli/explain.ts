@@ -10,8 +10,8 @@ import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
 const USAGE = `<request.json> [options]
 
-Shows what a chat request would do, calling nobody: the endpoints in order and why, those that are left out and why,
-and the plugins and server tools that would take part.
+Shows what a chat request would do, without calling a provider: the endpoints in order and why, those that are
+excluded and why, and the plugins and server tools that would take part.
 
 ${CONFIG_HELP}
   --json           Print it as JSON`;
@@ -19,7 +19,7 @@ ${CONFIG_HELP}
 /** `signalbox explain`: shows the plan of a request. */
 export const explain: Command = {
   name: 'explain',
-  summary: 'Show what a request would do, calling nobody',
+  summary: 'Show what a request would do, without calling a provider',
   usage: USAGE,
   async run(args, io) {
     const { values, positionals } = parseArgs({

@@ -135,6 +135,12 @@ function close(): void {
   open = false;
 }
 
+// Whoever reads the output, such as `head`, may stop before its end: that is no failure.
+process.stdout.on('error', (error: Error & { readonly code?: string }) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 void runCommand(process.argv.slice(2), {
   print: (line) => process.stdout.write(`${line}\n`),
   complain(line) {

@@ -9,8 +9,7 @@ import type { Router } from '../router/router.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
 import { type Command, CommandError } from './command.ts';
-import { CONFIG_HELP, loadConfig } from './load-config.ts';
-import { reloadConfiguration } from './reload-configuration.ts';
+import { CONFIG_HELP, loadConfig, reloadConfiguration } from './load-config.ts';
 
 /** Port of a command that serves, where none is named. */
 export const DEFAULT_PORT = 8787;

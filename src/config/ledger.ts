@@ -1,6 +1,7 @@
 import type { ContentSink, RedactContent } from '../contracts/ledger-content.ts';
 import type { Ledger } from '../contracts/ledger.ts';
-import { computed, option, type OptionsOf, type OptionTable } from './option.ts';
+import { computed, option, type OptionsOf, type OptionTable, fill } from './option.ts';
+import type { ConfigProblem } from '../protocol/router-error.ts';
 
 /** What is kept of requests, and where. */
 export const LEDGER = {
@@ -23,8 +24,8 @@ export const LEDGER = {
   /** Time for which records are collected before they are written together. Default 1,000. */
   flushMs: option.ms({ default: 1_000 }),
   /**
-   * Called with the prompt and the answer of each chat request that was answered, after `redact`. Default: nobody is,
-   * and neither is in a record.
+   * Called with the prompt and the answer of each chat request that was answered, after `redact`. Default: none; prompts
+   * and answers are in no record.
    */
   content: option.callable<ContentSink>('ContentSink'),
   /** Gives what `content` may be called with; needed with it. `(content) => content` keeps everything. */
@@ -33,3 +34,60 @@ export const LEDGER = {
 
 /** What is kept of requests, and where. */
 export interface LedgerOptions extends OptionsOf<typeof LEDGER> {}
+
+/** A ledger with everything filled in. */
+export interface ResolvedLedger {
+  readonly store: Ledger;
+  readonly tags: readonly string[];
+  readonly bufferRecords: number;
+  readonly flushMs: number;
+  readonly content: { readonly sink: ContentSink; readonly redact: RedactContent } | undefined;
+}
+
+/**
+ * Completes the options; undefined where nothing is kept.
+ *
+ * @param isNeeded - Whether something else of the router reads records, so that there are some without being asked for.
+ */
+export function resolveLedger(
+  given: boolean | LedgerOptions | undefined,
+  isNeeded = false,
+): ResolvedLedger | undefined {
+  if (given === false || (given === undefined && !isNeeded)) return undefined;
+  const { store, keep, tags, bufferRecords, flushMs, content, redact } = fill(LEDGER, Object(given) as object);
+  return {
+    store: store ?? memoryOnUse(keep),
+    tags,
+    bufferRecords,
+    flushMs,
+    content: content === undefined || redact === undefined ? undefined : { sink: content, redact },
+  };
+}
+
+/** Records in memory, whose code is loaded when somebody reads. */
+function memoryOnUse(keeps: number): Ledger {
+  let loaded: Promise<Ledger> | undefined;
+  const load = (): Promise<Ledger> =>
+    (loaded ??= import('../storage/memory-ledger.ts').then(({ memoryLedger }) => memoryLedger(keeps)));
+  return {
+    keeps,
+    append: async (records) => (await load()).append(records),
+    read: async (query) => (await load()).read(query),
+    one: async (id) => (await load()).one(id),
+    costs: async (query) => (await load()).costs(query),
+  };
+}
+
+/** What is wrong between options; each by itself is checked by its kind. */
+export function* ledgerProblems(given: boolean | LedgerOptions | undefined): Generator<ConfigProblem> {
+  if (typeof given !== 'object') return;
+  if (given.content !== undefined && given.redact === undefined) {
+    yield {
+      path: 'ledger.redact',
+      problem: 'must be given with ledger.content: a function that gives what may be kept of a prompt and its answer',
+    };
+  }
+  if (given.keep !== undefined && given.store !== undefined) {
+    yield { path: 'ledger.keep', problem: 'counts the records in memory, but they are kept in ledger.store' };
+  }
+}

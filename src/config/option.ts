@@ -172,8 +172,9 @@ export const option = {
   flag: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
     plain({ is: 'flag' }, said),
   /** A text that is not empty. */
-  text: <const Saying extends Said<string> = object>(said?: Saying): Plain<string, Saying> =>
-    plain({ is: 'text' }, said),
+  text: <Value extends string = string, const Saying extends Said<Value> = object>(
+    said?: Saying,
+  ): Plain<Value, Saying> => plain({ is: 'text' }, said),
   /** A text, whatever it says. */
   anyText: (): Option<string, 'optional', string> => plain({ is: 'pattern', right: 'a text', pattern: /^/ }, undefined),
   /** A text of some form. Faults do not repeat it: it may be a secret. */

@@ -8,9 +8,9 @@ import {
   resolveWebhooks,
 } from './batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
-import { ledgerProblems, type ResolvedLedger, resolveLedger } from './resolve-ledger.ts';
+import { ledgerProblems, type ResolvedLedger, resolveLedger } from './ledger.ts';
 import type { RequestLimits } from './tables/limits.ts';
-import { chatFieldsProblem } from '../protocol/chat-fields.ts';
+import { chatFieldsProblem } from '../protocol/chat-request.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Alias, Rule } from './tables/rules.ts';
 import { fill, type ResolvedOf, sameOption } from './option.ts';

@@ -10,18 +10,9 @@ import {
   wholeNumber,
 } from '../platform/option-kinds.ts';
 import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
-import {
-  computed,
-  type FilledOf,
-  type Option,
-  option,
-  type OptionsOf,
-  type OptionTable,
-  type Partially,
-} from './option.ts';
+import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from './option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
-import { CHAT_FIELDS, chatFieldsProblem } from '../protocol/chat-fields.ts';
-import type { ChatRequest } from '../protocol/chat-request.ts';
+import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { nearName } from '../protocol/near-name.ts';
 import type { Authenticate } from '../contracts/authenticate.ts';
@@ -69,7 +60,7 @@ import {
 } from './tables/fallback.ts';
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
-import { REQUEST_LIMITS } from './tables/limits.ts';
+import { type DeclaredRequestLimits, REQUEST_LIMITS } from './tables/limits.ts';
 import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from './tables/rules.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
@@ -139,7 +130,7 @@ export const LISTENERS = {
   tool_start: option.callable<RouterListener<'tool_start'>>('(event: ToolFacts) => void'),
   /** A call of a server tool ended. */
   tool: option.callable<RouterListener<'tool'>>('(event: ToolEvent) => void'),
-  /** An endpoint is left alone for a while, or is tried again. */
+  /** An endpoint cools down, or its breaker opens or closes. */
   health: option.callable<RouterListener<'health'>>('(event: HealthEvent) => void'),
   /** A request was answered. */
   result: option.callable<RouterListener<'result'>>('(event: ResultEvent) => void'),
@@ -225,7 +216,7 @@ export const ROUTER = {
    */
   aliases: option.map(option.checked<Alias>('string | string[] | Split | Mirrored', aliasCheck), { default: {} }),
   /**
-   * What becomes of requests before they are routed: models are rewritten, requests refused, preferences given. In
+   * What happens to requests before they are routed: models are rewritten, requests refused, preferences set. In
    * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
    */
   rules: option.list(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
@@ -247,11 +238,11 @@ export const ROUTER = {
   maxPluginDepth: option.whole(0, { default: 2 }),
   /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
   serverTools: computed(option.list(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
-  /** Routing rules for everybody; accounts and requests can only tighten them. Default: none. */
+  /** Routing rules for all accounts. Accounts and requests can only tighten them. Default: none. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
   /**
-   * Who may call over HTTP: `apiKeys([...])`, `storedApiKeys({ ... })` or a function of your own. In-process calls
-   * always work. Default: clients on this machine only, and with `NODE_ENV=production` none.
+   * Finds the account of an HTTP request: `apiKeys([...])`, `storedApiKeys({ ... })` or a function of your own.
+   * In-process calls always work. Default: clients on this machine only, and with `NODE_ENV=production` none.
    */
   authenticate: option.callable<Authenticate>('Authenticate'),
   /**
@@ -264,7 +255,7 @@ export const ROUTER = {
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.word(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */
-  limits: option.section<FilledOf<typeof REQUEST_LIMITS>>(REQUEST_LIMITS),
+  limits: option.section<DeclaredRequestLimits>(REQUEST_LIMITS),
   /** How long the router waits for providers, plugins and server tools. */
   timeouts: option.section<Timeouts>(TIMEOUTS),
   /** Limits of the attempts for one request. */
@@ -282,13 +273,13 @@ export const ROUTER = {
   strategy: option.word(['adaptive', 'balanced'], { default: 'adaptive' }),
   /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
   adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
-  /** How fast endpoints are called once they have refused. `false`: as fast as requests come. Default: on. */
+  /** How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on. */
   pacer: option.either(option.flag(), option.object<Partially<PacerPolicy>>(PACER)),
-  /** When an endpoint that answers nothing is left alone. `false`: only timeouts notice. Default: on. */
+  /** When an endpoint that stopped answering is no longer called. `false`: only timeouts notice. Default: on. */
   silence: option.either(option.flag(), option.object<Partially<SilencePolicy>>(SILENCE)),
   /**
-   * When a second endpoint is asked although the first has not failed: before the first byte, once per request, and
-   * never where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
+   * When a second endpoint is called because the first is late: before the first byte, once per request, and never
+   * where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
    */
   hedge: option.either(option.flag(), option.object<Partially<HedgePolicy>>(HEDGE)),
   /** Longest cooldown of an endpoint, whatever its provider asks for. Default 3,600,000 (1 hour). */
@@ -301,8 +292,8 @@ export const ROUTER = {
    */
   cacheMarks: option.flag({ default: true }),
   /**
-   * Time for which the state store keeps who made encrypted reasoning: only they can read it, so conversations go back
-   * there. Default 86,400,000 (1 day).
+   * Time for which the state store remembers which provider made encrypted reasoning. Only that provider can read it,
+   * so conversations go back there. Default 86,400,000 (1 day).
    */
   reasoningOriginMs: option.ms({ default: 86_400_000 }),
   /** Comments on quiet streams. */
@@ -365,12 +356,11 @@ export const ROUTER_OPTIONS = kindsOf(ROUTER);
 export type { Brand, Cors, KeepAlive } from './tables/http.ts';
 
 /** Options of `createRouter`. */
-export interface RouterConfig<Providers extends readonly Provider[] = readonly Provider[]> extends OptionsOf<
-  typeof ROUTER
-> {
-  /**
-   * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
-   * provider when there are none; the router then says so in a `warning` with the code `simulated`.
-   */
+export interface RouterConfig<
+  Providers extends readonly Provider[] = readonly Provider[],
+  Aliases extends Readonly<Record<string, Alias>> = Readonly<Record<string, Alias>>,
+> extends OptionsOf<typeof ROUTER> {
+  // The build writes the comments of the table above these two as well.
   readonly providers?: Providers | undefined;
+  readonly aliases?: Aliases | undefined;
 }

@@ -51,8 +51,13 @@ export interface BatchFileStore {
     account: string,
     query: BatchFileListQuery,
   ): Promise<{ readonly files: readonly BatchFileRecord[]; readonly more: boolean }>;
-  /** A piece of a published file; undefined behind the last one. */
-  read(account: string, fileId: string, piece: number): Promise<Uint8Array | undefined>;
+  /**
+   * A piece of a published file; undefined behind the last one.
+   *
+   * @param memory - Where the store may put the piece if it fits, instead of memory of its own. Who gives it has it used
+   * again and again, and leaves nothing to the collector.
+   */
+  read(account: string, fileId: string, piece: number, memory?: Uint8Array): Promise<Uint8Array | undefined>;
   /** Deletes a published file with its content. False when there is none. */
   remove(account: string, fileId: string): Promise<boolean>;
 }

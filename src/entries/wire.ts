@@ -38,7 +38,8 @@ export type {
   Quantization,
   SortKey,
 } from '../protocol/provider-preferences.ts';
-export type { BuiltInPlugin, PluginEntry } from '../protocol/plugins.ts';
+export type { PluginEntry } from '../protocol/plugins.ts';
+export type { BuiltInPlugin, BuiltInProvider, PluginId, ProviderName } from '../config/tables/names.ts';
 export type { StopCondition } from '../protocol/reasoning.ts';
 export type {
   Annotation,

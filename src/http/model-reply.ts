@@ -65,8 +65,9 @@ function replyOf(
 ): MaybePromise<ModelReply> {
   const { call, context, body: asked } = request;
   const { environment } = router.internals.config;
-  const format = (): DialectContext =>
-    dialectContext(asked, opened.id, environment, context.spelling, opened.promptTokens);
+  const estimate = dialect?.estimate;
+  const promptTokens = estimate && (() => opened.promptTokens(estimate));
+  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
   return orElse(
     () =>
       opened.type === 'stream'

@@ -7,8 +7,13 @@ const FIRST_BYTES = 64 * 1024;
  * upload waits for the collector, which does not hurry for what lies outside of its heap.
  */
 export class ByteBuffer {
-  #bytes = new Uint8Array(0);
+  #bytes: Uint8Array;
   #length = 0;
+
+  /** @param memory - What is used first. */
+  constructor(memory: Uint8Array = new Uint8Array(0)) {
+    this.#bytes = memory;
+  }
 
   get length(): number {
     return this.#length;

@@ -12,6 +12,8 @@ export interface Environment {
   readonly wallClock: () => number;
   /** A number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
+  /** Milliseconds of CPU that this process has used. Absent where the runtime does not tell. */
+  readonly cpuTime?: () => number | undefined;
   /** Letters and digits, unguessable. */
   readonly randomText: (length: number) => string;
   readonly setTimer: (callback: () => void, ms: number) => Timer;
@@ -56,6 +58,7 @@ export function systemEnvironment(): Environment {
   return {
     now: () => origin + performance.now(),
     wallClock: () => Date.now(),
+    cpuTime,
     random: () => Math.random(),
     randomText,
     setTimer: (callback, ms) => setTimeout(callback, Math.min(Math.max(0, ms), MAX_TIMER_MS)),
@@ -67,6 +70,15 @@ export function systemEnvironment(): Environment {
 export function readEnvironment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name]?.trim() || undefined;
+}
+
+/** Milliseconds of CPU that this process has used; undefined where the runtime does not tell. */
+function cpuTime(): number | undefined {
+  const { process } = globalThis as {
+    process?: { cpuUsage?: () => { readonly user: number; readonly system: number } };
+  };
+  const used = process?.cpuUsage?.();
+  return used === undefined ? undefined : (used.user + used.system) / 1_000;
 }
 
 /** Bytes that the runtime allows its heap to have; undefined where it does not tell. */

@@ -193,6 +193,19 @@ export class ItemSplitter {
       from += 1;
     }
     for (;;) {
+      const near = Math.min(from + SHORT_STRING, bytes.byteLength);
+      for (; from < near; from += 1) {
+        const byte = bytes[from];
+        if (byte === QUOTE) {
+          this.#inString = false;
+          return from;
+        }
+        if (byte === BACKSLASH) from += 1;
+      }
+      if (from > bytes.byteLength) {
+        this.#escaped = true;
+        return -1;
+      }
       const quote = bytes.indexOf(QUOTE, from);
       const end = quote < 0 ? bytes.byteLength : quote;
       let backslashes = 0;
@@ -249,6 +262,8 @@ export class ItemSplitter {
 }
 
 const MAX_MEMBERS = 64;
+/** Bytes of a string that are looked at one by one before its end is searched for; a search costs as much as many bytes. */
+const SHORT_STRING = 64;
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

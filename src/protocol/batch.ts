@@ -158,6 +158,9 @@ export interface DeletedBatch {
 /** States in which a batch ends, each with an event of its own. */
 export type BatchEnd = Extract<BatchStatus, 'completed' | 'failed' | 'expired' | 'cancelled'>;
 
+/** All of them. */
+export const BATCH_ENDS: readonly BatchEnd[] = ['completed', 'failed', 'expired', 'cancelled'];
+
 /** What is sent to `callback_url` when a batch has ended (contract: events; gaps 8.8). */
 export interface BatchWebhookEvent {
   /** The same for every delivery of the event; also in the header `webhook-id`. */

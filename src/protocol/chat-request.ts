@@ -1,4 +1,4 @@
-import { nullish } from './accept/schema.ts';
+import { nullish, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
@@ -20,6 +20,7 @@ import {
   MAX_TOP_LOGPROBS,
   MAX_USER_LENGTH,
 } from './limits.ts';
+import type { JsonObject } from './json.ts';
 import { type Message, messageSchema } from './message.ts';
 import { type PluginEntry, pluginEntrySchema } from './plugins.ts';
 import { type ProviderPreferences, providerPreferencesSchema } from './provider-preferences.ts';
@@ -259,3 +260,11 @@ export const chatRequestSchema = loose(chatRequestFields);
 
 /** Names of the fields that a chat request knows. */
 export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestFields));
+
+const someFields = loose({ ...chatRequestFields, messages: optional(chatRequestFields.messages) });
+
+/** What is wrong with some fields of a chat request, the first of them that is; undefined when nothing is. */
+export function chatFieldsProblem(fields: JsonObject): { readonly path: string; readonly problem: string } | undefined {
+  const parsed = read(someFields, fields);
+  return parsed.ok ? undefined : { path: parsed.path, problem: parsed.problem };
+}

@@ -29,6 +29,8 @@ export interface PipelineStage {
 export interface RoutingDecision {
   /** US dollars that the request was expected to cost there; absent without a price. */
   readonly expected_cost?: number;
+  /** US dollars that each further request of the session was expected to cost there; absent where that did not count. */
+  readonly later_cost?: number;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
   /** From 0 to 1: what is left after failures and slowness. */

@@ -1,10 +1,12 @@
+import type { PluginId } from '../config/tables/names.ts';
 import { nullish, ruled } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
 import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
-const CONTRACT_IDS = [
+/** Ids that the contract knows; which of them a router has is up to its program. */
+export const CONTRACT_PLUGINS: readonly PluginId[] = [
   'auto-router',
   'auto-beta-router',
   'moderation',
@@ -15,13 +17,7 @@ const CONTRACT_IDS = [
   'context-compression',
   'pareto-router',
   'fusion',
-] as const;
-
-/** Ids that the contract knows; which of them a router has is up to its program. */
-export const CONTRACT_PLUGINS: readonly string[] = CONTRACT_IDS;
-
-/** Ids of plugins that come with the router. */
-export type BuiltInPlugin = (typeof CONTRACT_IDS)[number] | 'bodybuilder' | 'guardrails';
+];
 
 /**
  * An entry of `plugins`: the id of a plugin of this router and its options for this request.
@@ -29,7 +25,7 @@ export type BuiltInPlugin = (typeof CONTRACT_IDS)[number] | 'bodybuilder' | 'gua
  */
 export interface PluginEntry {
   /** Id of a plugin. Those that come with the router complete in the editor; your own are taken, too. */
-  readonly id: BuiltInPlugin | (string & {});
+  readonly id: PluginId;
   /** `false` switches a default of the account or the router off. Default true. */
   readonly enabled?: boolean | null | undefined;
   readonly [option: string]: unknown;

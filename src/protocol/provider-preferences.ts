@@ -1,3 +1,4 @@
+import type { ProviderName } from '../config/tables/names.ts';
 import { nullish } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { list } from './accept/list.ts';
@@ -60,11 +61,11 @@ export interface ProviderPreferences {
    *
    * @example `['azure', 'deepinfra/turbo']`
    */
-  readonly order?: readonly string[] | null | undefined;
+  readonly order?: readonly ProviderName[] | null | undefined;
   /** Use no other provider than these, such as `['openai', 'azure']`. */
-  readonly only?: readonly string[] | null | undefined;
+  readonly only?: readonly ProviderName[] | null | undefined;
   /** Never use these; added to the account's own list. */
-  readonly ignore?: readonly string[] | null | undefined;
+  readonly ignore?: readonly ProviderName[] | null | undefined;
   /** `false`: only the first candidate, or only those in `order`. Default true. */
   readonly allow_fallbacks?: boolean | null | undefined;
   /** Use only endpoints that support every parameter of the request. Default false. */

@@ -1,7 +1,6 @@
 import { ANONYMOUS } from '../core/account.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
-import { estimatedPromptTokens } from '../core/normalize/prompt-parts.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
@@ -49,7 +48,7 @@ export class ChatService {
   open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
     return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
       const { id } = request;
-      const promptTokens = (): number => estimatedPromptTokens(request, request.targets[0]?.model ?? '');
+      const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
       const cache: OpenedChat['cache'] = () => execution.report;
       if (!request.stream) {
         return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };

@@ -131,7 +131,7 @@ async function embeddingsOf({ services }: RouterVersion): Promise<EmbeddingServi
 export type ConfigWith<
   Providers extends readonly Provider[],
   Aliases extends Readonly<Record<string, Alias>>,
-> = RouterConfig<Providers> & { readonly aliases?: Aliases | undefined };
+> = RouterConfig<Providers, Aliases>;
 
 /** A router for the names of a {@link ConfigWith}. */
 export type RouterFor<Providers extends readonly Provider[], Aliases extends Readonly<Record<string, Alias>>> = Router<

@@ -2,7 +2,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { Account } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import type { PromptEstimate, WholeAnswer } from '../core/dialects/dialect.ts';
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
@@ -59,8 +59,8 @@ export interface OpenOptions extends CallOptions {
 /** An answer on its way, as mounts use it. */
 export type OpenedChat = {
   readonly id: string;
-  /** Likely tokens of the prompt, worked out when asked for. */
-  readonly promptTokens: () => number;
+  /** Tokens of the prompt, by an estimate that comes with the API format that needs it. */
+  readonly promptTokens: (estimate: PromptEstimate) => number;
   /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
   readonly cache: () => CacheReport | undefined;
 } & (
@@ -108,7 +108,8 @@ export interface Router<Model extends string = string> {
   /** Many requests at once, answered asynchronously (contract: batch). */
   readonly batches: Batches;
   /**
-   * Tells what a chat request would do, calling nobody: the endpoints in order and every one that is left out, with reasons.
+   * A dry run of the routing decision, without calling a provider: the endpoints that a chat request would try, in
+   * order, and those that are excluded, with reasons.
    *
    * @throws {@link RouterError} when the request is bad.
    */

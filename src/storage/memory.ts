@@ -17,41 +17,40 @@ const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), n
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   checkShape<MemoryStoreOptions>(OPTIONS, options, 'memoryStore');
   const { maxEntries = 10_000, now } = options;
-  const entries = new LRUCache<string, { value: JsonValue }>({
-    max: maxEntries,
-    ttlResolution: 0,
-    updateAgeOnGet: false,
-    ...(now === undefined ? {} : { perf: { now } }),
-  });
-  // Counters are kept apart, so that costs are not forgotten because there are many sessions.
-  const counters = new LRUCache<string, { value: number }>({
-    max: maxEntries,
-    ttlResolution: 0,
-    updateAgeOnGet: false,
-    ...(now === undefined ? {} : { perf: { now } }),
-  });
+  const made = <Value>(): LRUCache<string, { value: Value }> =>
+    new LRUCache({
+      max: maxEntries,
+      ttlResolution: 0,
+      updateAgeOnGet: false,
+      ...(now === undefined ? {} : { perf: { now } }),
+    });
+  // Made when something is kept: each reserves its memory at once. Counters are kept apart, so that costs are not
+  // forgotten because there are many sessions.
+  let entries: LRUCache<string, { value: JsonValue }> | undefined;
+  let counters: LRUCache<string, { value: number }> | undefined;
+  const valueOf = (key: string): JsonValue | undefined => counters?.get(key)?.value ?? entries?.get(key)?.value;
   const countOf = (key: string): number | undefined => {
-    const known = counters.get(key)?.value ?? entries.get(key)?.value;
+    const known = valueOf(key);
     return typeof known === 'number' ? known : undefined;
   };
   function count(key: string, value: number, ttlMs: number): void {
-    const holder = counters.has(key) ? counters : entries;
-    const ttl = countOf(key) === undefined ? Math.max(1, ttlMs) : holder.getRemainingTTL(key);
-    entries.delete(key);
-    counters.set(key, { value }, { ttl });
+    const holder = counters?.has(key) === true ? counters : entries;
+    const ttl = countOf(key) === undefined ? undefined : holder?.getRemainingTTL(key);
+    entries?.delete(key);
+    (counters ??= made()).set(key, { value }, { ttl: ttl ?? Math.max(1, ttlMs) });
   }
   const sumOf = ({ key, beside = [] }: CounterChange): number =>
     [key, ...beside].reduce((sum, one) => sum + (countOf(one) ?? 0), 0);
 
   return {
-    get: (key) => counters.get(key)?.value ?? entries.get(key)?.value,
+    get: valueOf,
     set(key, value, ttlMs) {
-      counters.delete(key);
-      entries.set(key, { value }, { ttl: Math.max(1, ttlMs) });
+      counters?.delete(key);
+      (entries ??= made()).set(key, { value }, { ttl: Math.max(1, ttlMs) });
     },
     delete(key) {
-      counters.delete(key);
-      entries.delete(key);
+      counters?.delete(key);
+      entries?.delete(key);
     },
     increment(key, by, ttlMs) {
       const sum = (countOf(key) ?? 0) + by;
@@ -73,9 +72,22 @@ export function boundedMap<Value extends object>(
   get(key: string): Value | undefined;
   set(key: string, value: Value): unknown;
 } {
-  const map = new LRUCache<string, Value>({ max: maxEntries });
-  // Reading moves nothing: what is in use is written again and again.
-  return { get: (key) => map.peek(key), set: (key, value) => map.set(key, value) };
+  const map = new Map<string, Value>();
+  let newest: string | undefined;
+  return {
+    get: (key) => map.get(key),
+    set(key, value) {
+      // A map is in the order in which keys came.
+      if (key !== newest) map.delete(key);
+      map.set(key, value);
+      newest = key;
+      if (map.size <= maxEntries) return;
+      for (const oldest of map.keys()) {
+        map.delete(oldest);
+        return;
+      }
+    },
+  };
 }
 
 /** A map that is limited by the size of its values, and forgets the least recently used ones. */

@@ -1,5 +1,4 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
-import type { BatchStatus } from '../protocol/batch.ts';
 import type { ItemOutcome, NewItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 
@@ -27,9 +26,6 @@ export function restored(column: string): string {
 export function wholeMs(ms: number): number {
   return Math.ceil(ms);
 }
-
-/** States that nothing leaves, for `status IN (…)`. */
-export const TERMINAL_STATUSES: readonly BatchStatus[] = ['completed', 'failed', 'expired', 'cancelled'];
 
 /** The columns of a batch that its record is made of. */
 export interface RecordColumns {

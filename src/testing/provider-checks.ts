@@ -1,8 +1,7 @@
 import { answerChecks } from './provider-checks/answer-checks.ts';
-import { cancellationChecks } from './provider-checks/cancellation-checks.ts';
 import type { ProviderCheck } from './provider-checks/ask.ts';
 import { embeddingChecks } from './provider-checks/embedding-checks.ts';
-import { failureChecks } from './provider-checks/failure-checks.ts';
+import { cancellationChecks, failureChecks } from './provider-checks/failure-checks.ts';
 import type { ProviderHarness } from './provider-checks/harness.ts';
 
 /**

@@ -50,6 +50,40 @@ function scene(config: RouterConfig = {}, limits: NonNullable<RouterConfig['batc
 }
 
 describe('POST /files', () => {
+  it('reads on while a piece is written, and keeps what it writes as it was', async () => {
+    const { router, store } = scene();
+    const add = store.files.add.bind(store.files);
+    let comes = (): void => {};
+    const next = new Promise<void>((resolve) => (comes = resolve));
+    store.files.add = async (...piece) => {
+      await next;
+      await add(...piece);
+    };
+    const pieces = ['a', 'b', 'c'].map((name) => Buffer.alloc(256 * 1024, name));
+    function* content(): Generator<Uint8Array> {
+      for (const [index, piece] of pieces.entries()) {
+        if (index === 1) comes();
+        yield piece;
+      }
+    }
+    const { id } = await router.batches.files.create({ content: content(), filename: 'a.jsonl' });
+    const read: Uint8Array[] = [];
+    for await (const piece of router.batches.files.content(id)) read.push(piece);
+    expect(Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
+  });
+
+  it('leaves nothing of a file when the storage fails while the next piece is read', async () => {
+    const { router, store, environment } = scene();
+    store.files.add = () => Promise.reject(new Error('the disk is full'));
+    function* content(): Generator<Uint8Array> {
+      for (let piece = 0; piece < 3; piece += 1) yield Buffer.alloc(256 * 1024, 'a');
+    }
+    const created = router.batches.files.create({ content: content(), filename: 'a.jsonl' });
+    await expect(created).rejects.toThrow('the disk is full');
+    await environment.advance(1);
+    expect(await store.sweep({ draftMs: 0, limit: 10 })).toBe(0);
+  });
+
   it.each<[string, CallInit, number, string]>([
     ['another purpose', upload(line('a'), { purpose: 'assistants' }), 400, 'purpose must be "batch"'],
     ['no purpose', upload(line('a'), {}), 400, 'purpose must be "batch"'],

@@ -1,17 +1,21 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readProjectFile } from '../support/source-files.ts';
 import { STORY, scriptedProvider } from '../support/scripted-upstream.ts';
 import { type Upstream, startUpstream } from '../support/upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const app = join(root, 'examples/next-app');
+const app = mkdtempSync(join(tmpdir(), 'signalbox-next-'));
 const next = join(root, 'node_modules/next/dist/bin/next');
+/** Packages of the example besides this one. */
+const OF_THE_EXAMPLE = ['next', 'react', 'react-dom', 'typescript', '@types/node', '@types/react'];
 
 let upstream: Upstream;
 let server: ChildProcess;
@@ -27,18 +31,34 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Puts the built package where the example's own `npm install` would have put it. */
-function installPackage(): void {
+/**
+ * Puts the example where only its own packages are found, as after its own `npm install`: in this project, Next would
+ * find and bundle the packages that users install when they need them, which takes longer than everything else.
+ */
+function installApp(): void {
+  const { dependencies } = JSON.parse(readProjectFile('package.json')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  cpSync(join(root, 'examples/next-app/app'), join(app, 'app'), { recursive: true });
+  cpSync(join(root, 'examples/next-app/tsconfig.json'), join(app, 'tsconfig.json'));
+  cpSync(join(root, 'examples/next-app/package.json'), join(app, 'package.json'));
+  // The packages are links, which lead out of the app.
+  const config = readProjectFile('examples/next-app/next.config.ts').replace('= {', "= {\n  turbopack: { root: '/' },");
+  writeFileSync(join(app, 'next.config.ts'), config);
+  for (const name of [...OF_THE_EXAMPLE, ...Object.keys(dependencies)]) {
+    const place = join(app, 'node_modules', name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), place);
+  }
   const place = join(app, 'node_modules/signalbox');
-  rmSync(place, { recursive: true, force: true });
-  mkdirSync(place, { recursive: true });
-  cpSync(join(root, 'dist'), join(place, 'dist'), { recursive: true });
+  // Maps are not published.
+  cpSync(join(root, 'dist'), join(place, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.map') });
   cpSync(join(root, 'package.json'), join(place, 'package.json'));
 }
 
 beforeAll(async () => {
   if (!existsSync(join(root, 'dist/next.js'))) await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
-  installPackage();
+  installApp();
   upstream = await startUpstream(scriptedProvider);
   const port = await freePort();
   const env = {
@@ -65,6 +85,7 @@ afterAll(async () => {
   server?.removeAllListeners('exit');
   server?.kill();
   await upstream?.[Symbol.asyncDispose]();
+  rmSync(app, { recursive: true, force: true });
 });
 
 const messages = [{ role: 'user' as const, content: 'Tell me a story' }];

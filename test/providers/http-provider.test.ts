@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { openaiCompatible } from 'signalbox';
 import { describe, expect, it } from 'vitest';
@@ -189,8 +190,10 @@ describe('what comes back', () => {
 describe('a connection', () => {
   it('is used again for the next call, whole or streamed, also when a stream ends a moment after its end mark', async () => {
     const ports = new Set<number | undefined>();
+    let sent: Promise<unknown> = Promise.resolve();
     await using upstream = await startUpstream((request, response, raw) => {
       ports.add(raw.socket.remotePort);
+      sent = once(response, 'finish');
       if (request.body['stream'] !== true) return sendJson(response, 200, { choices: [{ message: { content: 'x' } }] });
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(EVENTS);
@@ -203,9 +206,9 @@ describe('a connection', () => {
         await reply.stream.read();
         reply.stream.cancel();
       }
-      await new Promise((resolve) => {
-        setTimeout(resolve, 30);
-      });
+      // All of it is on its way, and comes in while others have their turns.
+      await sent;
+      await new Promise((resolve) => setTimeout(resolve, 30));
     }
     expect(upstream.requests).toHaveLength(6);
     expect(ports.size).toBe(1);

@@ -8,8 +8,9 @@ import {
 } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
 import { condition, sceneOf } from '../support/decisions.ts';
+import { storm } from '../support/storms.ts';
 
-const RUNS = 6;
+const RUNS = storm(30);
 
 /** Endpoints that differ in everything, with outages at random. */
 const world: fc.Arbitrary<TrafficWorld> = fc

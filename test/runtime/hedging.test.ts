@@ -7,7 +7,7 @@ import { simulateTraffic } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
 import { logSink } from '../../src/observe/log-sink.ts';
 import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
-import { type Bench, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
+import { type Bench, ask, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
@@ -92,6 +92,22 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
     expect(tookMs).toBeGreaterThanOrEqual(850);
   });
 
+  it('gets it later where its endpoint answers others meanwhile', async () => {
+    const behaves = (call: number): Behaviour => (call === BEFORE ? { ...ANSWER, afterMs: 5_000 } : ANSWER);
+    const cheap = { models: costing(1), behaves };
+    const bench = await warmedUp(benchOf({ cheap, dear: { models: costing(3), behaves: ANSWER } }), stream);
+    const running = ask(bench, { stream, body: { messages } });
+    await bench.environment.advance(100);
+    const other = ask(bench, { stream, body: { messages } });
+    await bench.environment.advance(5_000);
+    expect([(await running.settled).status, (await other.settled).status]).toEqual(['ok', 'ok']);
+    const [first, , beside] = bench.stubs.calls.slice(BEFORE);
+    expect(beside?.provider).toBe('dear');
+    // 1.1 times what 95 % of the calls take are 0.42 s, twice that 0.77 s.
+    expect((beside?.startedAt ?? 0) - (first?.startedAt ?? 0)).toBeGreaterThan(760);
+    expect((beside?.startedAt ?? 0) - (first?.startedAt ?? 0)).toBeLessThan(1_000);
+  });
+
   it('is the answer when it is faster than the one beside it', async () => {
     const bench = twoEndpoints({}, { ...ANSWER, afterMs: 450 });
     const { outcome, calls } = await late(bench, stream);
@@ -143,7 +159,8 @@ describe('in a simulated world', () => {
         traffic: { requests: 1_500, perSecond: 3 },
       },
       (setup) => {
-        const router = createRouter(setup);
+        // As many hedges as there can be.
+        const router = createRouter({ ...setup, hedge: { answeringLateAfter: 1.1 } });
         router.on('attempt_start', ({ request, hedge }) => {
           if (hedge === true) hedges.set(request.id, (hedges.get(request.id) ?? 0) + 1);
         });

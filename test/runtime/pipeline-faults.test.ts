@@ -267,6 +267,23 @@ describe('a plugin that goes wrong', () => {
     ]);
   });
 
+  it('is not named when something else kept the process from running', async () => {
+    const { environment } = pluginBench('');
+    let now = environment.now();
+    let used = 0;
+    const onRequest = (): { readonly type: 'continue' } => {
+      now += 500;
+      used += 20;
+      return { type: 'continue' };
+    };
+    const bench = pluginBench('Hi', {
+      environment: { ...environment, now: () => now, cpuTime: () => used },
+      plugins: [{ id: 'bad', whenItThrows: 'fail', onRequest }],
+    });
+    await bench.router.chat(request);
+    expect(bench.warnings).toEqual([]);
+  });
+
   it('after it was skipped, takes no further part in the request', async () => {
     const bad: Plugin = {
       id: 'bad',

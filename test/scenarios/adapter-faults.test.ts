@@ -1,6 +1,7 @@
 import { type PieceStream, type Provider, type Router, RouterError, createRouter, openaiCompatible } from 'signalbox';
 import { startFaultUpstream } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
+import type { CallTimeouts } from '../../src/catalog/endpoint.ts';
 import { ALONE, BACKED, HEALTHY_TEXT, MAIN_MOUNTS, ask } from '../support/fault-cell.ts';
 import { checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
@@ -47,8 +48,8 @@ const READS: Readonly<Record<string, () => unknown>> = {
 };
 
 /** A provider of one's own, as good or as bad as its `chat`. */
-function customProvider(chat: () => unknown): Provider {
-  return { slug: 'faulty', name: 'Faulty', models: { [ALONE]: {}, [BACKED]: {} }, chat: chat as Chat };
+function customProvider(chat: () => unknown, timeouts: CallTimeouts): Provider {
+  return { slug: 'faulty', name: 'Faulty', models: { [ALONE]: {}, [BACKED]: {} }, timeouts, chat: chat as Chat };
 }
 
 /** A stream that says the given words, one with each read, and then fails. */
@@ -71,17 +72,22 @@ interface Scene extends AsyncDisposable {
   readonly mounted: Mounted;
 }
 
-async function startScene(mount: string, chat: () => unknown, timeouts = {}): Promise<Scene> {
+/** @param timeouts - Of the provider that fails: the one behind it has the time that a busy machine needs. */
+async function startScene(
+  mount: string,
+  chat: () => unknown,
+  { totalMs, ...timeouts }: CallTimeouts & { readonly totalMs?: number } = {},
+): Promise<Scene> {
   const healthy = await startFaultUpstream({ text: HEALTHY_TEXT });
   const router = createRouter({
     providers: [
-      customProvider(chat),
+      customProvider(chat, timeouts),
       openaiCompatible({ slug: 'healthy', name: 'Healthy', baseURL: healthy.baseURL, models: { [BACKED]: {} } }),
     ],
     allowAnonymous: true,
     fallback: { triesPerEndpoint: 1 },
     keepAlive: { firstMs: 60_000 },
-    timeouts,
+    ...(totalMs === undefined ? {} : { timeouts: { ...timeouts, totalMs } }),
   });
   const mounted = await mountOn(mount, router);
   return {

@@ -9,11 +9,14 @@ import { type LeavingClient, openClient } from '../support/leaving-client.ts';
 import { memoryHeld } from '../support/memory.ts';
 import { readStream } from '../support/sse-client.ts';
 import { standsStill, until } from '../support/watched-cell.ts';
-import { storm } from '../support/storms.ts';
+import { someOf, storm, STORMS_ARE_FULL } from '../support/storms.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Ten kilobytes of text. */
 const LONG_WORD = 'word '.repeat(2_048);
+
+/** How often eight clients leave while they read. */
+const ROUNDS = STORMS_ARE_FULL ? 5 : 2;
 
 /** A long answer, as fast as it is taken. */
 function bulk(bytes: number): Fault {
@@ -39,6 +42,10 @@ async function stalledClient(cell: FaultCell, forgets = false): Promise<LeavingC
   await client.pause();
   return client;
 }
+
+/** Mounts on which something is tried that depends little on the mount. */
+const SOME = someOf(MAIN_MOUNTS, { every: 2 });
+const OTHERS = someOf(MAIN_MOUNTS, { every: 2, from: 1 });
 
 describe.each(MAIN_MOUNTS)('%s, with clients that read slowly', (mount) => {
   it('holds the provider back instead of filling its memory (BP-01)', async () => {
@@ -78,23 +85,26 @@ describe.each(MAIN_MOUNTS)('%s, with clients that read slowly', (mount) => {
     expect(recordOf(cell, BACKED)?.health ?? UNKNOWN_HEALTH).toEqual(UNKNOWN_HEALTH);
   });
 
-  it('does not blame the provider for the time in which nobody reads (BP-03)', async () => {
-    const timeouts = { connectMs: 5_000, firstTokenMs: 5_000, answerMs: 5_000, idleMs: 300, totalMs: 10_000 };
-    const bytes = 20 * MEGABYTE;
-    await using cell = await startFaultCell({ mount, upstream: { fault: bulk(bytes) }, config: { timeouts } });
-    using client = await stalledClient(cell, true);
-    await standsStill(() => cell.faulty.bytesSent);
-    expect(cell.faulty.bytesSent).toBeLessThan(bytes);
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    expect((await client.readAll()).endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(client.received).toBeGreaterThan(bytes);
-    expect(recordOf(cell, BACKED)?.health.consecutiveFailures).toBe(0);
-    expect(recordOf(cell, BACKED)?.health.lastFailureAt).toBe(UNKNOWN_HEALTH.lastFailureAt);
-  });
+  it.runIf(OTHERS.includes(mount))(
+    'does not blame the provider for the time in which nobody reads (BP-03)',
+    async () => {
+      const timeouts = { connectMs: 5_000, firstTokenMs: 5_000, answerMs: 5_000, idleMs: 300, totalMs: 10_000 };
+      const bytes = 20 * MEGABYTE;
+      await using cell = await startFaultCell({ mount, upstream: { fault: bulk(bytes) }, config: { timeouts } });
+      using client = await stalledClient(cell, true);
+      await standsStill(() => cell.faulty.bytesSent);
+      expect(cell.faulty.bytesSent).toBeLessThan(bytes);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect((await client.readAll()).endsWith('data: [DONE]\n\n')).toBe(true);
+      expect(client.received).toBeGreaterThan(bytes);
+      expect(recordOf(cell, BACKED)?.health.consecutiveFailures).toBe(0);
+      expect(recordOf(cell, BACKED)?.health.lastFailureAt).toBe(UNKNOWN_HEALTH.lastFailureAt);
+    },
+  );
 
   it('does not hang when a client reads on and leaves at the same moment (BP-04)', async () => {
     await using cell = await startFaultCell({ mount, upstream: { fault: bulk(20 * MEGABYTE) } });
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const clients = await Promise.all(Array.from({ length: 8 }, () => stalledClient(cell, true)));
       await Promise.all(
         clients.map(async (client, index) => {
@@ -108,7 +118,7 @@ describe.each(MAIN_MOUNTS)('%s, with clients that read slowly', (mount) => {
     await until(() => cell.faulty.openConnections === 0);
   });
 
-  it('does not queue comments for a client that does not read (BP-07)', async () => {
+  it.runIf(SOME.includes(mount))('does not queue comments for a client that does not read (BP-07)', async () => {
     const keepAlive = { firstMs: 20, everyMs: 20 };
     const bytes = 24 * MEGABYTE;
     await using cell = await startFaultCell({ mount, upstream: { fault: bulk(bytes) }, config: { keepAlive } });

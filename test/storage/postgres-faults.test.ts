@@ -99,7 +99,7 @@ describe('the tables in PostgreSQL', () => {
     );
     for (const storage of storages) await storage.close();
     const { rows } = await admin.query(`SELECT version FROM ${schema}.migrations`);
-    expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
+    expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
   });
 
   it('are kept apart by schema, whatever the schema is called', async () => {

@@ -5,6 +5,7 @@ import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts'
 import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
 import { batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
 import type { BatchStoreHarness } from '../../src/testing/batch-store-checks/check.ts';
+import { fileChecks } from '../../src/testing/batch-store-checks/file-checks.ts';
 import { draftChecks } from '../../src/testing/batch-store-checks/draft-checks.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 
@@ -65,5 +66,7 @@ describe('batches over connections that cannot copy', () => {
     create: async () => (await harness.create()) && open(plainPool(pools[0])),
   };
 
-  it.each(draftChecks.filter(({ needsSharing }) => !needsSharing))('$name', ({ run }) => run(plain));
+  it.each([...draftChecks, ...fileChecks].filter(({ needsSharing }) => !needsSharing))('$name', ({ run }) =>
+    run(plain),
+  );
 });

@@ -1,7 +1,10 @@
-import { option, type OptionsOf, type OptionTable, required } from '../option.ts';
+import { type Option, option, type OptionsOf, type OptionTable, required } from '../option.ts';
+import type { PluginId, ProviderName } from './names.ts';
 import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './spending.ts';
 
-const price = () => option.either(option.amount({ unit: 'US dollars' }), option.text());
+/** Null is none, as it is in requests. */
+const price = (): Option<number | string | null, 'optional', number | string | null> =>
+  option.either(option.amount({ unit: 'US dollars' }), option.text());
 
 /** Highest prices in US dollars, as numbers or numeric texts. What has no known price is excluded. */
 export const MAX_PRICE = {
@@ -17,15 +20,15 @@ export const MAX_PRICE = {
   audio: price(),
 } satisfies OptionTable;
 
-/** Highest prices. Null is none, as it is in requests. */
-export type HighestPrices = { readonly [Name in keyof typeof MAX_PRICE]?: number | string | null | undefined };
+/** Highest prices in US dollars. */
+export interface HighestPrices extends OptionsOf<typeof MAX_PRICE> {}
 
 /** Routing rules of an account or of the whole router. */
 export const ROUTING_POLICY = {
   /** Providers that may be used at all. Default: all. */
-  only: option.list(option.text()),
+  only: option.list(option.text<ProviderName>()),
   /** Providers that are never used. Default: none. */
-  ignore: option.list(option.text()),
+  ignore: option.list(option.text<ProviderName>()),
   /**
    * Models that may be used at all, with `*` for any characters: `['openai/*', '*-mini']`. Whatever leads to another
    * one (an alias, a preset, a fallback, a plugin) is refused with 403, and lists of models leave it out. Default: all.
@@ -46,7 +49,7 @@ export const ROUTING_POLICY = {
 /** A plugin that runs although requests do not name it. */
 export const PLUGIN_DEFAULT = {
   /** Id of the plugin. */
-  id: required(option.text()),
+  id: required(option.text<PluginId>()),
   /** Options as they would be in a request's entry. Default: none. */
   options: option.map(option.anything<unknown>('unknown')),
   /** False: it does not run unless a request asks for it. Default true. */

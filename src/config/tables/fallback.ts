@@ -49,8 +49,8 @@ export const BREAKER = {
   /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
   jitter: option.share({ default: 0.2 }),
   /**
-   * Time until the first call that is let through although an endpoint is left alone, because nothing else is left of a
-   * request; twice as long before each further one that fails. Default 1,000.
+   * Time until the first call that is let through although all endpoints of a request cool down or have an open breaker;
+   * twice as long before each further one that fails. Default 1,000.
    */
   lastResortMs: option.ms({ default: 1_000 }),
   /** Longest time between two such calls. Default 10,000. */

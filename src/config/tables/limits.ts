@@ -1,4 +1,4 @@
-import { computed, option, type OptionTable, type ResolvedOf } from '../option.ts';
+import { computed, type FilledOf, option, type OptionTable, type ResolvedOf } from '../option.ts';
 
 /** Limits of requests that protect the process. What exceeds one is refused before any provider is called. */
 export const REQUEST_LIMITS = {
@@ -43,6 +43,9 @@ export const REQUEST_LIMITS = {
 /** Limits of requests that the embedding program may change. */
 export interface RequestLimits extends ResolvedOf<typeof REQUEST_LIMITS> {}
 
+/** The same before the router has computed what follows from the heap. */
+export interface DeclaredRequestLimits extends FilledOf<typeof REQUEST_LIMITS> {}
+
 /** Limits of batches. */
 export const BATCH_LIMITS = {
   /** Bytes in the body that creates a batch (contract: limits). Default 200,000,000. */
@@ -70,7 +73,7 @@ export const BATCH_LIMITS = {
   perProvider: option.whole(1, { default: 16 }),
   /** Requests of all batches that run at the same time in this process. Default 32. */
   concurrency: option.whole(1, { default: 32 }),
-  /** Places for concurrent requests that batches leave to everybody else. Default: half of `limits.concurrentRequests`. */
+  /** Places for concurrent requests that batches leave to other requests. Default: half of `limits.concurrentRequests`. */
   keepFree: computed(option.whole(0)),
   /** Tries of one request, each of which may fall back as far as an ordinary request does. Default 10. */
   itemTries: option.whole(1, { default: 10 }),

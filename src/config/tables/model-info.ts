@@ -1,6 +1,6 @@
 import { option, type OptionsOf, type OptionTable } from '../option.ts';
 
-/** What is known about a model apart from who serves it. */
+/** What is known about a model, whichever provider serves it. */
 export const MODEL_INFO = {
   /** Display name. Default: the id. */
   name: option.text(),
@@ -30,5 +30,5 @@ export const MODEL_INFO = {
   defaultParameters: option.map(option.anything<unknown>('unknown')),
 } satisfies OptionTable;
 
-/** What is known about a model apart from who serves it. Everything is optional. */
+/** What is known about a model, whichever provider serves it. Everything is optional. */
 export interface ModelInfo extends OptionsOf<typeof MODEL_INFO> {}

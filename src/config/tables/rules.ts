@@ -26,7 +26,7 @@ export const RULE = {
   when: option.object<RuleCondition>(RULE_CONDITION, { default: {} }),
   /** Model, or list of models to fall back through, that takes the place of those that `when.models` names. */
   rewrite: option.either(option.text(), option.list(option.text())),
-  /** Refuses with 403; this is the reason that the client is told. */
+  /** Refuses with 403; this text is the reason in the message. */
   deny: option.text(),
   /** Provider preferences of requests that do not set them themselves, member by member. */
   preferences: option.map(option.anything<unknown>('unknown')),

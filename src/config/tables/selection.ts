@@ -3,12 +3,12 @@ import { option, type OptionTable, type ResolvedOf } from '../option.ts';
 /** Choices of the embedding program about the selection of endpoints. */
 export const SELECTION = {
   /**
-   * What to do with a capability that nobody declared: `allow` sends the request and lets the provider decide,
+   * What to do with an ability that is not declared: `allow` sends the request and lets the provider decide,
    * `exclude` treats it as absent. Default `allow`.
    */
   unknownCapability: option.word(['allow', 'exclude'], { default: 'allow' }),
   /**
-   * `exclude`: no endpoint without tool support gets a request with tools. `prefer`: it may, when nobody has it.
+   * `exclude`: no endpoint without tool support gets a request with tools. `prefer`: it may, when none supports them.
    * Default `exclude`.
    */
   toolSupport: option.word(['exclude', 'prefer'], { default: 'exclude' }),
@@ -58,6 +58,11 @@ export const ADAPTIVE = {
   unknownCachedRate: option.share({ default: 0.5 }),
   /** Tokens of an answer that are expected where nothing is known of the account and the model. Default 500. */
   answerTokens: option.amount({ default: 500, unit: 'tokens' }),
+  /**
+   * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks at
+   * each request by itself. Default 3.
+   */
+  furtherRequests: option.amount({ default: 3 }),
   /** How the times to the first token are followed. */
   speed: option.section<SpeedPolicy>(SPEED),
 } satisfies OptionTable;
@@ -71,7 +76,7 @@ export const PACER = {
   afterRefusal: option.share({ default: 0.95 }),
   /** Slowest rate in calls per second: an endpoint that refuses everything is still asked now and then. Default 1. */
   slowestPerSecond: option.number(aboveNothing, { default: 1 }),
-  /** Time for which an endpoint is left alone after a 429 that says nothing about when to come back. Default 1,000. */
+  /** Time for which an endpoint is not called after a 429 that does not say when to come back. Default 1,000. */
   refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
@@ -115,10 +120,12 @@ export const SILENCE = {
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
 
-/** When a second endpoint is asked although the first has not failed. */
+/** When a second endpoint is called because the first is late. */
 export const HEDGE = {
   /** Times the 95th percentile of the usual time after which a call is late. Default 1.1. */
   lateAfter: option.number(aboveNothing, { default: 1.1 }),
+  /** The same where the endpoint has answered another call meanwhile, so it does not hang. Default 2. */
+  answeringLateAfter: option.number(aboveNothing, { default: 2 }),
   /** No call is late before this time. Default 300. */
   minimumMs: option.ms({ default: 300 }),
   /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
@@ -129,5 +136,5 @@ export const HEDGE = {
   savedRequests: option.whole(1, { default: 2_000 }),
 } satisfies OptionTable;
 
-/** When a second endpoint is asked although the first has not failed. */
+/** When a second endpoint is called because the first is late. */
 export interface HedgePolicy extends ResolvedOf<typeof HEDGE> {}

@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../../protocol/batch.ts';
+import { BATCH_ENDS, type BatchStatus } from '../../protocol/batch.ts';
 import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
@@ -60,7 +60,7 @@ export interface BatchTransition {
 /** What is to be done with a new batch. */
 export const INITIAL_EFFECTS: readonly BatchEffect[] = ['validate'];
 
-const TERMINAL: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+const TERMINAL: ReadonlySet<BatchStatus> = new Set(BATCH_ENDS);
 
 /** Which events mean something in which state, what the state becomes, and what follows. The rest is ignored. */
 const TABLE: Readonly<

@@ -6,6 +6,7 @@ import type { Checked } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { NativePiece } from '../stream/pieces.ts';
 
 /** A caller's body in a dialect, for endpoints that speak it themselves. */
@@ -85,6 +86,9 @@ export interface DialectStreamWriter {
   fail(error: DialectError): string;
 }
 
+/** Estimates the tokens of a prompt for a model, given with its author. */
+export type PromptEstimate = (request: NormalizedRequest, model: string) => number;
+
 /** How a dialect says errors. Known without the rest of the dialect, which is loaded for the first request in it. */
 export interface DialectErrors {
   readonly name: DialectName;
@@ -111,6 +115,8 @@ export interface Dialect extends DialectErrors {
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */
   streamWriter(context: DialectContext): DialectStreamWriter;
+  /** How tokens of a prompt are estimated, for {@link DialectContext.promptTokens}. Default: nobody asks for them. */
+  readonly estimate?: PromptEstimate | undefined;
   /**
    * The whole response that an error is in this dialect, or undefined for one that is an error here too. Streams write
    * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.

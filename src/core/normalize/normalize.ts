@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ChatRequest, ServiceTier } from '../../protocol/chat-request.ts';
+import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -16,7 +16,7 @@ import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from '.
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
 import type { CompiledRules } from './rules.ts';
-import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
+import { type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from '../../catalog/model.ts';
 import { fewestTokens, surveyPrompt } from './token-estimate.ts';
 
 /** What the router knows before it reads a request. */
@@ -218,62 +218,26 @@ export function objectIfGiven(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Parameters that are copied as they are when they are set. */
-const COPIED = new Set([
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'seed',
-  'prediction',
-  'parallel_tool_calls',
-  'web_search_options',
-  'verbosity',
+/** Parameters that a normalised request has in a form of its own. */
+const READ_APART: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
 ]);
+
+/** The others, which are copied as they are when they are set. */
+const COPIED = new Set<string>(SUPPORTED_PARAMETERS.filter((name) => !READ_APART.has(name)));
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
-  ...COPIED,
-  'messages',
-  'model',
-  'models',
-  'stream',
-  'stream_options',
-  'max_completion_tokens',
-  'max_tokens',
-  'stop',
-  'user',
-  'session_id',
-  'metadata',
-  'modalities',
-  'audio',
-  'tools',
-  'tool_choice',
-  'max_tool_calls',
-  'response_format',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'service_tier',
-  'cache_control',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'image_config',
-  'debug',
-  'provider',
-  'plugins',
-  'preset',
-  'route',
-  'stop_server_tools_when',
-  'trace',
-  'transforms',
+  ...CHAT_FIELDS,
   // Accepted from older clients and without effect: one choice is made, usage is always sent.
   'n',
   'usage',

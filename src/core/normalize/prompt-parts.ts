@@ -2,6 +2,7 @@ import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { imageSize } from './image-size.ts';
 import { likelyTextTokens } from './likely-tokens.ts';
+import { pdfPages } from './media-tokens.ts';
 import type { NormalizedRequest } from './normalized-request.ts';
 import { countsOf, type VendorCounts } from './vendor-counts.ts';
 
@@ -19,30 +20,55 @@ const MEDIUM = 5_000;
 /** Characters of base64 in a second of audio: MP3 of 128 kbit/s, or samples of two bytes at 16 kHz. */
 const MP3_PER_SECOND = 21_333;
 const WAV_PER_SECOND = 42_667;
-/** Characters of base64 per token of documents. */
-const FILE_CHARACTERS = 20;
+/** Characters of base64 per token of texts. */
+const TEXT_CHARACTERS = 5.6;
 
-type Counted = Pick<NormalizedRequest, 'messages' | 'tools' | 'responseFormat'>;
+type Counted = Pick<NormalizedRequest, 'messages' | 'tools' | 'responseFormat'> &
+  Partial<Pick<NormalizedRequest, 'toolChoice' | 'reasoning' | 'format'>>;
 
 /**
  * Takes a prompt apart: its messages, the tools that it offers, and the schema that it asks for.
  *
  * @param model - With its author, whose way to count is followed where it is known.
  */
-export function promptParts({ messages, tools, responseFormat }: Counted, model: string): PromptParts {
+export function promptParts(request: Counted, model: string): PromptParts {
+  const { messages, responseFormat, reasoning } = request;
   const texts: string[] = [];
-  const counts = countsOf(model);
-  let fixedTokens = counts.perPrompt + (tools.length === 0 ? 0 : counts.toolsAtAll);
-  for (const message of messages) fixedTokens += counts.perMessage + addMessage(message, texts, counts, model);
-  for (const { function: declared } of tools) {
-    fixedTokens += counts.perTool;
-    texts.push(counts.declared(declared));
+  const counts = countsOf(model, request.format);
+  const hasSystem = messages.some(isSystem);
+  let fixedTokens = counts.perPrompt + (hasSystem ? 0 : counts.withoutSystem);
+  if (reasoning !== undefined && reasoning.effort !== 'none') fixedTokens += counts.reasoning;
+  for (const message of messages) {
+    fixedTokens += isSystem(message) ? counts.perSystemMessage : counts.perMessage;
+    fixedTokens += addMessage(message, texts, counts, model);
   }
-  if (responseFormat?.type === 'json_schema' && counts.schemaShare > 0) {
-    const schema = JSON.stringify(responseFormat.json_schema);
-    texts.push(schema.slice(0, Math.ceil(schema.length * counts.schemaShare)));
+  fixedTokens += addTools(request, texts, counts, hasSystem);
+  if (responseFormat?.type === 'json_schema' && counts.perSchema !== undefined) {
+    fixedTokens += counts.perSchema;
+    texts.push(counts.schema(responseFormat.json_schema));
   }
   return { texts, fixedTokens };
+}
+
+function isSystem({ role }: Message): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Adds the texts of the tools that the model may call. Gives the tokens around them. */
+function addTools(request: Counted, texts: string[], counts: VendorCounts, hasSystem: boolean): number {
+  const { tools, toolChoice } = request;
+  if (tools.length === 0) return 0;
+  let around = 0;
+  for (const { function: declared } of tools) {
+    texts.push(counts.declared(declared));
+    around += counts.perTool + counts.structure(declared);
+  }
+  const mustCall = toolChoice !== undefined && toolChoice !== 'auto' && toolChoice !== 'none';
+  if (counts.perNamedTool !== undefined && typeof toolChoice === 'object' && 'function' in toolChoice) {
+    texts.push(toolChoice.function.name);
+    around += counts.perNamedTool;
+  }
+  return counts.toolsAtAll + around + (mustCall ? counts.mustCall : 0) + (hasSystem ? counts.toolsInSystem : 0);
 }
 
 /** Adds the texts of a message. Gives the tokens of what is no text. */
@@ -57,6 +83,7 @@ function addMessage(message: Message, texts: string[], counts: VendorCounts, mod
       else tokens += mediaTokens(part, counts, model);
     }
   }
+  if (message.role === 'tool') return tokens + counts.perResult;
   if (message.role !== 'assistant') return tokens;
   for (const call of message.tool_calls ?? []) {
     tokens += counts.perCall;
@@ -67,7 +94,7 @@ function addMessage(message: Message, texts: string[], counts: VendorCounts, mod
 
 function mediaTokens(
   part: Exclude<ContentPart, { readonly type: 'text' }>,
-  { image, audioPerSecond }: VendorCounts,
+  { image, audioPerSecond, perPage }: VendorCounts,
   model: string,
 ): number {
   switch (part.type) {
@@ -82,7 +109,9 @@ function mediaTokens(
     }
     case 'file': {
       const data = part.file.file_data ?? '';
-      return data.startsWith('data:') ? Math.ceil(data.length / FILE_CHARACTERS) : MEDIUM;
+      if (!data.startsWith('data:')) return MEDIUM;
+      if (data.startsWith('data:text/')) return Math.ceil(data.length / TEXT_CHARACTERS);
+      return perPage * pdfPages(data.slice(data.indexOf(',') + 1));
     }
     default:
       return MEDIUM;

@@ -1,11 +1,13 @@
 import type { FunctionTool } from '../../protocol/tools.ts';
-import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
+import type { JsonSchemaFormat } from '../../protocol/reasoning.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
+import { asOpenAiSchema, asSpacedJson, asTypeScript, structureOfTool, wordsOfTool } from './declared-tools.ts';
 import type { ImageSize } from './image-size.ts';
-import * as read from '../../platform/json.ts';
+import { anthropicImage, llamaImage, openAiImage, patchedImage, tiledImage, UNKNOWN_IMAGE } from './media-tokens.ts';
 
 /**
- * What the author of a model counts besides the texts of a prompt. Found in what providers reported for recorded
- * requests (`npm run bench:tokens`), and for images in what they document.
+ * What a family of models counts besides the texts of a prompt. Found in what providers reported for recorded requests
+ * and in the chat templates of open models (`npm run bench:tokens`), and for images in what vendors document.
  */
 export interface VendorCounts {
   /** How many tokens its vocabulary makes of one of OpenAI's. */
@@ -13,118 +15,215 @@ export interface VendorCounts {
   /** Tokens of a prompt, and of the role of each message and what separates it from the next one. */
   readonly perPrompt: number;
   readonly perMessage: number;
-  /** Tokens around a call of a tool. */
+  /** Tokens of the frame of a system message, and tokens more of a prompt that has none. */
+  readonly perSystemMessage: number;
+  readonly withoutSystem: number;
+  /** Tokens more of a prompt whose reasoning is asked for. */
+  readonly reasoning: number;
+  /** Tokens around a call of a tool, and around its result. */
   readonly perCall: number;
+  readonly perResult: number;
   /** Tokens that the offer of tools costs by itself, whatever they are, and around the declaration of each. */
   readonly toolsAtAll: number;
   readonly perTool: number;
+  /** Tokens more where a tool must be called, and where the prompt has a system message that the tools go into. */
+  readonly mustCall: number;
+  /** Tokens around the name of the tool that must be called; undefined where naming it costs nothing. */
+  readonly perNamedTool: number | undefined;
+  readonly toolsInSystem: number;
   /** A declaration as the model reads it. */
   readonly declared: (tool: FunctionTool['function']) => string;
-  /** Tokens for each token of a schema that the answer must fit, written as JSON. */
-  readonly schemaShare: number;
+  /** Tokens of what holds its words together, where those are counted alone. */
+  readonly structure: (tool: FunctionTool['function']) => number;
+  /** Tokens around a schema that the answer must fit, and what is read of it; undefined where it is not shown. */
+  readonly perSchema: number | undefined;
+  readonly schema: (format: JsonSchemaFormat) => string;
   /** Tokens of an image in full detail. */
   readonly image: (size: ImageSize | undefined, model: string) => number;
-  /** Tokens of a second of audio. */
+  /** Tokens of a second of audio, and of a page of a PDF. */
   readonly audioPerSecond: number;
+  readonly perPage: number;
+  /** What is different in OpenAI's Responses. */
+  readonly inResponses?: Partial<VendorCounts>;
 }
-
-/** Tokens of an image of which nothing is known: about what vendors charge for one of 1,000 by 1,000 pixels. */
-const IMAGE = 1_400;
 
 const USUAL: VendorCounts = {
   factor: 1,
-  perPrompt: 0,
-  perMessage: 4,
-  perCall: 8,
+  perPrompt: 2,
+  perMessage: 3,
+  perSystemMessage: 3,
+  withoutSystem: 0,
+  reasoning: 0,
+  perCall: 20,
+  perResult: 4,
   toolsAtAll: 150,
-  perTool: 12,
+  perTool: 6,
+  mustCall: 0,
+  perNamedTool: undefined,
+  toolsInSystem: 0,
   declared: (tool) => JSON.stringify(tool),
-  schemaShare: 1,
-  image: () => IMAGE,
+  structure: () => 0,
+  perSchema: undefined,
+  schema: ({ schema }) => JSON.stringify(schema),
+  image: () => UNKNOWN_IMAGE,
   audioPerSecond: 10,
+  perPage: 600,
 };
 
-const BY_AUTHOR: Readonly<Record<string, VendorCounts>> = {
-  openai: {
-    ...USUAL,
-    perPrompt: 3,
-    perCall: 7,
-    toolsAtAll: 13,
-    perTool: 0,
-    declared: asTypeScript,
-    schemaShare: 0.7,
-    image: openAiImage,
-  },
-  anthropic: { ...USUAL, factor: 1.2, perPrompt: 3, toolsAtAll: 450, perTool: 60, image: anthropicImage },
-  google: {
-    ...USUAL,
-    perMessage: 0,
-    perCall: 10,
-    toolsAtAll: 0,
-    perTool: 8,
-    schemaShare: 0,
-    image: googleImage,
-    audioPerSecond: 32,
-  },
+const OPENAI: VendorCounts = {
+  ...USUAL,
+  perPrompt: 3,
+  perMessage: 4,
+  perSystemMessage: 4,
+  perCall: 7,
+  perResult: 4,
+  toolsAtAll: 15,
+  perTool: 0,
+  perNamedTool: 7,
+  toolsInSystem: -4,
+  declared: asTypeScript,
+  perSchema: 8,
+  schema: asOpenAiSchema,
+  image: openAiImage,
+  perPage: 220,
+  inResponses: { toolsAtAll: 9, perSchema: 1 },
 };
 
-/** What the author of a model counts; about what most count, where nothing is known of the author. */
-export function countsOf(model: string): VendorCounts {
-  const author = model.slice(0, Math.max(0, model.indexOf('/')));
-  return (Object.hasOwn(BY_AUTHOR, author) ? BY_AUTHOR[author] : undefined) ?? USUAL;
-}
+const ANTHROPIC: VendorCounts = {
+  ...USUAL,
+  factor: 1.1,
+  perPrompt: 4,
+  perMessage: 3,
+  perSystemMessage: 0,
+  reasoning: 29,
+  perCall: 40,
+  perResult: 12,
+  toolsAtAll: 495,
+  perTool: 14,
+  mustCall: 97,
+  perSchema: 145,
+  image: anthropicImage,
+  perPage: 1_600,
+};
 
-/** OpenAI's models read functions as types of TypeScript. */
-function asTypeScript({ name, description, parameters }: FunctionTool['function']): string {
-  const comment = description == null || description === '' ? '' : `// ${description}\n`;
-  return `${comment}type ${name} = (_: ${typeOf(parameters as JsonValue | undefined, 0)}) => any;`;
-}
+const GOOGLE: VendorCounts = {
+  ...USUAL,
+  perPrompt: 0,
+  perMessage: 1,
+  perSystemMessage: 0,
+  perCall: 10,
+  perResult: 10,
+  toolsAtAll: 0,
+  perTool: 16,
+  declared: wordsOfTool,
+  structure: structureOfTool,
+  image: tiledImage,
+  audioPerSecond: 32,
+  perPage: 258,
+};
 
-/** Schemas within schemas that are written: deeper ones are no part of any tool that people use. */
-const MAX_DEPTH = 12;
+/** Families by the names of models with their authors: the first that fits counts. */
+const FAMILIES: readonly (readonly [RegExp, VendorCounts])[] = [
+  [/gpt-oss/, { ...OPENAI, perPrompt: 63, toolsAtAll: 35, perSchema: 100 }],
+  [
+    /^openai\/(?:gpt-[5-9]|o\d)/,
+    {
+      ...OPENAI,
+      perPrompt: 2,
+      toolsAtAll: 95,
+      perNamedTool: undefined,
+      inResponses: { toolsAtAll: 14, perSchema: -1 },
+    },
+  ],
+  [/^openai\//, OPENAI],
+  [
+    /^anthropic\/claude-(?:opus-(?:4[.-][7-9]|[5-9])|sonnet-[5-9]|[a-z]+-[5-9])/,
+    { ...ANTHROPIC, factor: 1.41, reasoning: 0, toolsAtAll: 640 },
+  ],
+  [
+    /^anthropic\/claude-(?:[a-z]+-)?(?:[23]\b|(?:sonnet|opus)-4(?:$|[.-](?:0|1|\d{8})\b))/,
+    { ...ANTHROPIC, toolsAtAll: 313, mustCall: 0 },
+  ],
+  [/^anthropic\//, ANTHROPIC],
+  [/^google\/gemini-[3-9]/, { ...GOOGLE, image: () => 1_120, perPage: 560 }],
+  [/^google\/gemini/, GOOGLE],
+  [
+    /llama-?4/i,
+    {
+      ...USUAL,
+      perPrompt: 5,
+      perMessage: 5,
+      perSystemMessage: 5,
+      toolsAtAll: 630,
+      image: llamaImage,
+    },
+  ],
+  [
+    /llama-?3\.[1-3]/i,
+    {
+      ...USUAL,
+      perPrompt: 25,
+      perMessage: 5,
+      perSystemMessage: 5,
+      withoutSystem: 5,
+      toolsAtAll: 100,
+      declared: asSpacedJson,
+    },
+  ],
+  [/^meta-llama\//, { ...USUAL, perPrompt: 5, perMessage: 5 }],
+  [
+    /qwen.*coder/i,
+    {
+      ...USUAL,
+      perPrompt: 3,
+      perMessage: 5,
+      perSystemMessage: 5,
+      toolsAtAll: 240,
+    },
+  ],
+  [
+    /qwen|qwq/i,
+    {
+      ...USUAL,
+      perPrompt: 3,
+      perMessage: 5,
+      perSystemMessage: 5,
+      toolsAtAll: 120,
+      image: patchedImage,
+    },
+  ],
+  [
+    /^deepseek\//,
+    {
+      ...USUAL,
+      perPrompt: 3,
+      perMessage: 1,
+      perSystemMessage: 0,
+      toolsAtAll: 230,
+    },
+  ],
+  [
+    /^mistralai\//,
+    { ...USUAL, perPrompt: 1, perMessage: 2, perSystemMessage: 2, toolsAtAll: 3, declared: asSpacedJson },
+  ],
+  [
+    /^z-ai\//,
+    {
+      ...USUAL,
+      perPrompt: 3,
+      perMessage: 2,
+      toolsAtAll: 103,
+      image: patchedImage,
+    },
+  ],
+];
 
-function typeOf(schema: JsonValue | undefined, depth: number): string {
-  if (!isJsonObject(schema) || depth > MAX_DEPTH) return 'any';
-  const { enum: words, anyOf, type, items, properties } = schema;
-  if (Array.isArray(words)) return words.map((word) => JSON.stringify(word)).join(' | ');
-  if (Array.isArray(anyOf)) return anyOf.map((one: JsonValue) => typeOf(one, depth + 1)).join(' | ');
-  if (type === 'array') return `${typeOf(items, depth + 1)}[]`;
-  if (isJsonObject(properties)) {
-    const required = new Set(read.list(schema['required']));
-    const members = Object.entries(properties).map(([name, member]) => {
-      const description = isJsonObject(member) ? read.text(member['description']) : undefined;
-      const comment = description === undefined ? '' : `// ${description}\n`;
-      return `${comment}${name}${required.has(name) ? '' : '?'}: ${typeOf(member, depth + 1)},`;
-    });
-    return `{\n${members.join('\n')}\n}`;
-  }
-  return type === 'integer' ? 'number' : (read.text(type) ?? 'any');
-}
-
-/** Patches of 32 by 32 pixels for small models, tiles of 512 by 512 for the others. */
-function openAiImage(size: ImageSize | undefined, model: string): number {
-  const patchFactor = /nano/.test(model) ? 2.46 : /gpt-5[\d.]*-mini/.test(model) ? 1.2 : /mini/.test(model) ? 1.62 : 0;
-  if (size === undefined) return 765;
-  const { width, height } = size;
-  if (patchFactor > 0) {
-    return Math.ceil(Math.min(1_536, Math.ceil(width / 32) * Math.ceil(height / 32)) * patchFactor);
-  }
-  const fit = Math.min(1, 2_048 / Math.max(width, height));
-  const scale = fit * Math.min(1, 768 / (Math.min(width, height) * fit));
-  const tiles = Math.ceil((width * scale) / 512) * Math.ceil((height * scale) / 512);
-  return /gpt-5/.test(model) ? 70 + 140 * tiles : 85 + 170 * tiles;
-}
-
-/** A token for 750 pixels, of an image that is made smaller where it is large. */
-function anthropicImage(size: ImageSize | undefined): number {
-  if (size === undefined) return IMAGE;
-  const scale = Math.min(1, 1_568 / Math.max(size.width, size.height));
-  return Math.min(1_600, Math.ceil((size.width * scale * size.height * scale) / 750));
-}
-
-/** A tile of 768 by 768 pixels each, and the whole once more where there are several. */
-function googleImage(size: ImageSize | undefined): number {
-  if (size === undefined) return 258;
-  const tiles = Math.ceil(size.width / 768) * Math.ceil(size.height / 768);
-  return 258 * (tiles === 1 ? 1 : tiles + 1);
+/**
+ * What a model counts; about what most count, where nothing is known of its family.
+ *
+ * @param format - API format of the request.
+ */
+export function countsOf(model: string, format?: DialectName): VendorCounts {
+  const counts = FAMILIES.find(([names]) => names.test(model))?.[1] ?? USUAL;
+  return format === 'responses' && counts.inResponses !== undefined ? { ...counts, ...counts.inResponses } : counts;
 }

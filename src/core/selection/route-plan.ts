@@ -34,6 +34,11 @@ export type ExclusionReason =
 export interface DecisionFigures {
   /** US dollars that the request is expected to cost there; undefined without a price. */
   readonly expectedCostUsd: number | undefined;
+  /**
+   * US dollars that each further request of the session is expected to cost there once its prompt is cached; absent where
+   * that did not count, or without a price.
+   */
+  readonly laterCostUsd?: number | undefined;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
   /** From 0 to 1: what is left after failures and slowness. */

@@ -44,9 +44,10 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
 }
 
 function describeDecision(figures: DecisionFigures): RoutingDecision {
-  const { expectedCostUsd, warmth, health, slowness, headroom, share } = figures;
+  const { expectedCostUsd, laterCostUsd, warmth, health, slowness, headroom, share } = figures;
   return {
     ...(expectedCostUsd === undefined ? {} : { expected_cost: expectedCostUsd }),
+    ...(laterCostUsd === undefined ? {} : { later_cost: laterCostUsd }),
     warmth: rounded(warmth),
     health: rounded(health),
     slowness: rounded(slowness),

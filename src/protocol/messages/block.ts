@@ -1,12 +1,12 @@
 import { nullish } from '../accept/schema.ts';
-import { either, tagged } from '../accept/choices.ts';
+import { either, tagged, narrowed } from '../accept/choices.ts';
 import { list } from '../accept/list.ts';
 import { loose } from '../accept/object.ts';
 import { jsonObject } from '../accept/record.ts';
 import { anything, constant, flag, text } from '../accept/scalars.ts';
 import { base64Data, type CacheControl, cacheControlSchema } from '../content-part.ts';
 import { identifier } from '../fields.ts';
-import { openUnion } from './open-union.ts';
+import type { AnySchema } from '../accept/form.ts';
 
 interface CacheMark {
   readonly cache_control?: CacheControl | null | undefined;
@@ -226,3 +226,21 @@ export const assistantContentSchema = either([
 
 /** Content of `system`, and of a system message: text only. */
 export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);
+
+/**
+ * An object told apart by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
+ * endpoint that speaks this wire understands them even where we do not.
+ *
+ * @param elsewhere - Types that exist, but not in this place, with the place where they belong.
+ */
+function openUnion(
+  schemas: Readonly<Record<string, AnySchema>>,
+  elsewhere: Readonly<Record<string, string>> = {},
+): AnySchema {
+  const known = new Map<unknown, AnySchema>(Object.entries(schemas));
+  const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
+  return narrowed(loose({ type: text({ least: 1 }) }), ({ type }) => {
+    const place = misplaced.get(type);
+    return place === undefined ? known.get(type) : { says: `may only be in ${place}`, path: [] };
+  });
+}

@@ -16,11 +16,16 @@ import { providerPreferencesSchema } from '../provider-preferences.ts';
 import { reasoningOptionsSchema, responseFormatSchema } from '../reasoning.ts';
 import { responsesRequestSchema } from '../responses/responses-request.ts';
 import { toolChoiceSchema, toolSchema } from '../tools.ts';
-import { batchListSchema, batchSchema, deletedBatchSchema } from '../wire/batch.ts';
-import { chatChunkSchema, chatResultSchema } from '../wire/chat.ts';
-import { embeddingResultSchema } from '../wire/embeddings.ts';
+import {
+  batchListSchema,
+  batchSchema,
+  deletedBatchSchema,
+  deletedFileSchema,
+  fileListSchema,
+  fileSchema,
+} from '../wire/batch.ts';
+import { chatChunkSchema, chatResultSchema, embeddingResultSchema } from '../wire/chat.ts';
 import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
-import { deletedFileSchema, fileListSchema, fileSchema } from '../wire/file.ts';
 import { messagesErrorSchema, messagesEventSchema, messagesResultSchema, tokenCountSchema } from '../wire/messages.ts';
 import {
   endpointListSchema,

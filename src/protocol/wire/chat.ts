@@ -16,8 +16,9 @@ import type {
 import type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from '../chunk.ts';
 import type { ReasoningDetail } from '../reasoning.ts';
 import { errorDetailSchema, routerMetadataSchema } from './error.ts';
-import { usageSchema } from './usage.ts';
+import { usageSchema, embeddingUsageSchema } from './usage.ts';
 import { anyJson, anyObject, count, seconds, wireObject, words } from './wire-object.ts';
+import type { Embedding, EmbeddingResult } from '../embedding-result.ts';
 
 const finishReason = words<FinishReason>({
   stop: true,
@@ -188,4 +189,22 @@ export const chatChunkSchema = wireObject<ChatChunk>(
     router_metadata: routerMetadataSchema,
     debug: z.object({ echo_upstream_body: anyJson }),
   },
+);
+
+const embedding = wireObject<Embedding>(
+  { object: z.literal('embedding'), index: count, embedding: z.union([z.array(z.number()), z.string()]) },
+  {},
+);
+
+/** Schema of {@link EmbeddingResult}. */
+export const embeddingResultSchema = wireObject<EmbeddingResult>(
+  {
+    id: z.string().regex(/^gen-/),
+    object: z.literal('list'),
+    model: z.string(),
+    provider: z.string(),
+    data: z.array(embedding),
+    usage: embeddingUsageSchema,
+  },
+  { router_metadata: routerMetadataSchema },
 );

@@ -9,11 +9,13 @@ import type { SimulatedOptions } from './options.ts';
 import { type Outcome, Outcomes } from './outcomes.ts';
 import { Pace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
 import { messageTokens, Responder } from './responder.ts';
-import { upstreamBody } from './upstream-body.ts';
 import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { likelyTokens } from '../../core/normalize/token-estimate.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Dialect } from '../openai-compatible/dialect.ts';
+import { encodeRequest } from '../openai-compatible/encode-request.ts';
 
 /** How a simulated provider takes its time and its chances. */
 interface Pacing {
@@ -222,4 +224,20 @@ function embedInputs(request: NormalizedEmbeddingRequest, endpoint: Endpoint, se
 function tokensOf(input: EmbeddingItem): number {
   if (typeof input === 'string') return likelyTokens(input);
   return 'content' in input ? messageTokens({ role: 'user', content: input.content }) : input.length;
+}
+
+/** A server that understands everything. */
+const DIALECT: Dialect = {
+  maxTokensField: 'max_completion_tokens',
+  developerRole: true,
+  reasoning: 'reasoning',
+  reasoningHistory: 'reasoning_details',
+  cacheMarks: 'cache_control',
+  promptCacheFields: true,
+  serviceTiers: ['default', 'flex', 'priority', 'scale'],
+};
+
+/** The body that a real provider of the chat completions wire would have got. */
+function upstreamBody(request: NormalizedRequest, endpoint: Endpoint): JsonValue {
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, DIALECT))) as JsonValue;
 }

@@ -3,7 +3,10 @@ import type { Timer } from '../../platform/environment.ts';
 import { problemName } from '../problem-name.ts';
 import { runDueTasks, TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions } from '../task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../../contracts/task-queue.ts';
-import { openWakeCalls, type WakeCalls } from './boss.ts';
+import type * as PgBossPackage from 'pg-boss';
+import { ConfigError } from '../../protocol/router-error.ts';
+import { postgresFailure } from '../../storage/postgres/driver.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
 
 /** Options of {@link pgBossQueue}. */
 export interface PgBossQueueOptions extends TaskPumpOptions {
@@ -136,5 +139,79 @@ class PgBossQueue implements TaskQueue {
 
   #complain(error: unknown): void {
     this.#ports.onProblem(`pg-boss or its database has a problem (${problemName(error)})`);
+  }
+}
+
+/** The little of pg-boss that is used: one queue of calls that wake somebody. */
+interface WakeCalls {
+  /** Sends a call. At most one of a name waits at a time. */
+  send(name: string, afterMs: number): Promise<void>;
+  /** Hears the calls, each of which reaches one process. */
+  hear(onCall: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where calls go through. */
+interface WakeCallOptions {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly queue: string;
+  readonly onError: (error: Error) => void;
+}
+
+/** Seconds between two looks where the database does not tell of new calls by itself. */
+const POLL_SECONDS = 1;
+/** Seconds after which a call that was heard is forgotten. */
+const KEPT_SECONDS = 60;
+/** Milliseconds to wait for a connection. */
+const CONNECT_TIMEOUT_MS = 4_000;
+
+/** Loads the optional package pg-boss and opens its queue. May be called by many processes at the same time. */
+async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
+  const { connectionString, schema, queue, onError } = options;
+  const { PgBoss } = await importPgBoss();
+  const boss = new PgBoss({
+    connectionString,
+    schema,
+    application_name: 'signalbox',
+    useListenNotify: true,
+    max: 4,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  boss.on('error', onError);
+  const close = (): Promise<void> => boss.stop({ graceful: false, close: true });
+  try {
+    await boss.start();
+    // Of calls with the same name one waits at a time: more would wake nobody else.
+    await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw namedFailure(error);
+  }
+  return {
+    async send(name, afterMs) {
+      await boss.send(queue, null, { singletonKey: name, startAfter: Math.ceil(afterMs / 1_000) });
+    },
+    async hear(onCall) {
+      await boss.work(queue, { pollingIntervalSeconds: POLL_SECONDS }, onCall);
+    },
+    close,
+  };
+}
+
+/** The driver's own words may name the user. */
+function namedFailure(error: unknown): unknown {
+  const failure = postgresFailure(error);
+  if (!StorageError.isInstance(failure)) return failure;
+  return new StorageError(failure.reason, `The database of pgBossQueue: ${failure.message}`, failure.code);
+}
+
+async function importPgBoss(): Promise<typeof PgBossPackage> {
+  try {
+    return await import('pg-boss');
+  } catch {
+    throw new ConfigError([
+      { path: 'batches.queue', problem: 'is pgBossQueue, which needs the package pg-boss: npm install pg-boss' },
+    ]);
   }
 }

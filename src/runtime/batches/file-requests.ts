@@ -12,7 +12,7 @@ import { outlineOf } from '../../platform/json-outline.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { UploadedRequest } from './draft-writer.ts';
-import { piecesOf } from './files.ts';
+import { PIECE_BYTES, piecesOf } from './files.ts';
 
 /** What a line of a file may hold. */
 export type LineLimits = Pick<RequestLimits, 'bodyBytes' | 'depth' | 'nodes' | 'names'>;
@@ -36,7 +36,8 @@ export async function* requestsOfFile(
   const reader = new LineReader(endpoint, limits);
   let index = 0;
   let empty = false;
-  for await (const line of linesOf(piecesOf(store, file), limits.bodyBytes)) {
+  const memory = [new Uint8Array(PIECE_BYTES), new Uint8Array(PIECE_BYTES)];
+  for await (const line of linesOf(piecesOf(store, file, memory), limits.bodyBytes)) {
     const at = `requests[${index}]`;
     if (isBlank(line)) {
       empty = true;

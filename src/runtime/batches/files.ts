@@ -80,7 +80,7 @@ export interface FilePorts {
 }
 
 /** Bytes that are stored at a time. */
-const PIECE_BYTES = 256 * 1024;
+export const PIECE_BYTES = 256 * 1024;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 10_000;
 /** Outcomes that are read at a time. */
@@ -205,26 +205,39 @@ export class FileService implements BatchFiles {
   async #write(account: string, id: string, content: NewFile['content']): Promise<number> {
     const { store, limits } = this.#ports;
     const check = new ContentCheck(limits);
-    const piece = new Uint8Array(PIECE_BYTES);
+    let piece = new Uint8Array(PIECE_BYTES);
+    let spare = new Uint8Array(PIECE_BYTES);
     let used = 0;
     let pieces = 0;
+    let writing = Promise.resolve();
+    /** A piece is written while the next one comes, into the memory of the one before. */
     const flush = async (): Promise<void> => {
-      await store.files.add(account, id, pieces, piece.subarray(0, used));
+      await writing;
+      writing = store.files.add(account, id, pieces, piece.subarray(0, used));
+      // Whoever waits for it hears of it; nobody does while content is waited for.
+      writing.catch(() => undefined);
+      [piece, spare] = [spare, piece];
       pieces += 1;
       used = 0;
     };
-    for await (const chunk of content) {
-      check.add(chunk);
-      for (let from = 0; from < chunk.byteLength;) {
-        const taken = chunk.subarray(from, from + PIECE_BYTES - used);
-        piece.set(taken, used);
-        used += taken.byteLength;
-        from += taken.byteLength;
-        if (used === PIECE_BYTES) await flush();
+    try {
+      for await (const chunk of content) {
+        check.add(chunk);
+        for (let from = 0; from < chunk.byteLength;) {
+          const taken = chunk.subarray(from, from + PIECE_BYTES - used);
+          piece.set(taken, used);
+          used += taken.byteLength;
+          from += taken.byteLength;
+          if (used === PIECE_BYTES) await flush();
+        }
+        await nextTurn();
       }
-      await nextTurn();
+      if (used > 0) await flush();
+    } catch (error) {
+      await writing.catch(() => undefined);
+      throw error;
     }
-    if (used > 0) await flush();
+    await writing;
     return check.end();
   }
 }
@@ -239,17 +252,28 @@ export function kindOf({ error }: Pick<StoredOutcome, 'error'>): OutputKind {
   return error === undefined ? 'output' : 'errors';
 }
 
-/** The content of an uploaded file, as it was stored. */
+/**
+ * The content of an uploaded file, as it was stored.
+ *
+ * @param memory - Two buffers that pieces are put into by turns: then each is valid until the next one is asked for.
+ */
 export async function* piecesOf(
   { files }: Pick<BatchStore, 'files'>,
   { account, id, bytes }: BatchFileRecord,
+  memory: readonly Uint8Array[] = [],
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let read = 0;
-  for (let piece = 0; read < bytes; piece += 1) {
-    const content = await files.read(account, id, piece);
+  let next = files.read(account, id, 0, memory[0]);
+  for (let piece = 1; read < bytes; piece += 1) {
+    const content = await next;
     // Somebody may delete it meanwhile: a broken answer is better than a short one.
     if (content === undefined) throw new RangeError('a file was deleted while it was read');
     read += content.byteLength;
+    if (read < bytes) {
+      // Read while somebody is busy with this one. Who stops there does not hear of what became of it.
+      next = files.read(account, id, piece, memory[piece % 2]);
+      next.catch(() => undefined);
+    }
     yield content;
   }
 }

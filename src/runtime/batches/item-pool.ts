@@ -1,5 +1,6 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { ClaimedShare } from '../../core/batch/claimed-share.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
 import { backoffMs } from '../../core/fallback/retry-budget.ts';
@@ -91,6 +92,7 @@ export class ItemPool {
   readonly #writer: OutcomeWriter;
   readonly #held = new Set<Promise<void>>();
   readonly #unhook: () => void;
+  readonly #share = new ClaimedShare();
   #queue: HeldItem[] = [];
   #active = 0;
   /** Requests that are answered and not stored. */
@@ -172,7 +174,8 @@ export class ItemPool {
     const { perBatch, ahead } = this.#manner;
     const elapsed = this.#ports.environment.now() - this.#startedAt;
     if (!ahead || elapsed <= 0) return perBatch;
-    return Math.max(perBatch, Math.min(MAX_SLICE, Math.floor((this.#answered * AHEAD_MS) / elapsed)));
+    const asFast = Math.floor((this.#answered * AHEAD_MS) / elapsed);
+    return Math.max(perBatch, Math.min(MAX_SLICE, asFast, this.#share.ofRest(this.#batch.counts.total)));
   }
 
   #isDry(): boolean {
@@ -205,6 +208,7 @@ export class ItemPool {
       // Before it runs: what brings down a process does so at once.
       if (isSuspected) await store.renewItems(account, id, token, leaseMs * factor);
       this.#leases.hold(token, items.length, askedAt, leaseMs, factor);
+      this.#share.claimed(items.map(({ index }) => index));
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
     } catch (error) {

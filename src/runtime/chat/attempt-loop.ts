@@ -28,7 +28,7 @@ import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
 import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
-import { Reservation } from '../limits/reservation.ts';
+import { Reservation } from '../limits/spending.ts';
 import { accountOf, learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 

@@ -29,8 +29,6 @@ import {
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
 import {
-  type EndpointSpeed,
-  speedAfter,
   speedAfterGivingUp,
   type TimedKind,
   UNKNOWN_SPEED,
@@ -40,6 +38,7 @@ import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likel
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
+import { UsualTimes } from './usual-times.ts';
 
 /** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
@@ -60,9 +59,6 @@ export interface RecordPolicies {
   readonly silence?: SilencePolicy | false | undefined;
 }
 
-/** How much more the times of an endpoint may vary of which only its peers are known. */
-const PEER_VARIANCE = 2;
-
 /** A call that is to be admitted. */
 interface Asked {
   readonly warm: boolean;
@@ -79,8 +75,7 @@ const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED 
 export class EndpointRecords {
   readonly #records: RecordMap<EndpointRecord>;
   #loads = new Map<string, EndpointLoad>();
-  /** How long calls of a model take, whoever answers: what is assumed of endpoints that were hardly called. */
-  #peers: RecordMap<EndpointSpeed>;
+  #times: UsualTimes;
   readonly #policy: HealthPolicy;
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
@@ -101,9 +96,9 @@ export class EndpointRecords {
   ) {
     this.#onChange = onChange;
     this.#records = records;
-    this.#peers = new Map();
     this.#policy = health;
     this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
+    this.#times = new UsualTimes(records, this.#adaptive);
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
@@ -113,7 +108,7 @@ export class EndpointRecords {
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
     const others = new EndpointRecords(this.#records, policies, this.#environment, onChange);
     others.#loads = this.#loads;
-    others.#peers = this.#peers;
+    others.#times = this.#times.under(others.#adaptive);
     return others;
   }
 
@@ -223,7 +218,7 @@ export class EndpointRecords {
       ...record,
       health,
       performance,
-      speed: this.#speedAfter(endpoint, record.speed, measurement, now),
+      speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: this.#paceAfter(record.pace, outcome, health, now),
     });
     this.#load(endpoint).ended();
@@ -243,12 +238,9 @@ export class EndpointRecords {
     if (speed !== known) this.#records.set(endpoint.id, { ...record, speed });
   }
 
-  /** How long calls of an endpoint usually take: as far as it was called itself, and otherwise as those of its model. */
-  usual({ id, model }: Endpoint, kind: TimedKind): UsualTime | undefined {
-    const own = this.#records.get(id)?.speed?.[kind];
-    if (own !== undefined && own.calls >= this.#adaptive.speed.minimumCalls) return own;
-    const peers = this.#peers.get(model)?.[kind];
-    return peers && { ...peers, variance: PEER_VARIANCE * peers.variance };
+  /** How long calls of an endpoint usually take. */
+  usual(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
+    return this.#times.of(endpoint, kind);
   }
 
   /** Notes that a call waits for its answer; the result ends that. */
@@ -263,6 +255,11 @@ export class EndpointRecords {
     this.#load(endpoint).lastSuccessAt = this.#environment.now();
   }
 
+  /** Whether an endpoint has begun an answer after a time. */
+  answeredSince({ id }: Endpoint, at: number): boolean {
+    return (this.#loads.get(id)?.lastSuccessAt ?? -Infinity) > at;
+  }
+
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
   stalled(): void {
     this.#ranAgainAt = this.#environment.now();
@@ -275,7 +272,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const calls: WaitingCall[] = [];
     for (const { startedAt, kind } of load.running) {
-      const usual = this.usual(endpoint, kind);
+      const usual = this.#times.atMost(endpoint, kind);
       if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual });
     }
     const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);
@@ -307,20 +304,6 @@ export class EndpointRecords {
     const mostMs = this.#pacer?.reportedMs ?? 0;
     if (mostMs === 0) return undefined;
     return this.#load(endpoint).listener(mostMs, this.#environment.now);
-  }
-
-  #speedAfter(
-    { model }: Endpoint,
-    speed: EndpointSpeed | undefined,
-    measurement: Measurement | undefined,
-    now: number,
-  ): EndpointSpeed | undefined {
-    const ms = measurement?.latencyMs;
-    if (ms === undefined) return speed;
-    const { speed: policy, forgetMs } = this.#adaptive;
-    const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
-    this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
   }
 
   #paceAfter(

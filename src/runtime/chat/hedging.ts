@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { hedgeDelay, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
+import { hedgeDelay, type HedgePolicy, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
 import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
@@ -88,12 +88,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   /** Watches whether a call is late; undefined where nobody else may be asked. */
   #lateness(flight: Flight<Call, Result>): LateCall<CallResult<Result>> | undefined {
     const { services, request, plan } = this.#own;
-    const { hedge, records, environment, adaptive } = services;
+    const { hedge, environment } = services;
     if (hedge === false || this.#isUsed || !request.preferences.allowFallbacks) return undefined;
     if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
-    const usual = records.usual(flight.step.endpoint, this.kind);
-    const delay = usual && hedgeDelay(usual, hedge, adaptive.speed, flight.isProbe);
-    return new LateCall(environment, flight.arrival, flight.silence, delay);
+    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge));
+  }
+
+  /** Milliseconds after its start from which a call is late. */
+  #delay({ step, isProbe: probe, startedAt }: Flight<Call, Result>, hedge: HedgePolicy): number | undefined {
+    const { records, adaptive } = this.#own.services;
+    const usual = records.usual(step.endpoint, this.kind);
+    const answering = records.answeredSince(step.endpoint, startedAt);
+    return usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
@@ -115,10 +121,13 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     late: LateCall<CallResult<Result>>,
   ): Promise<Flight<Call, Result> | undefined> {
     const { services, signal, launchBeside } = this.#own;
+    const { environment, hedge } = services;
+    if (hedge === false) return undefined;
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
       const isFree = first.isProbe || this.#waitsInVain(first) || services.records.isOut(first.step.endpoint);
-      const step = this.#stepBeside(first);
+      const isLate = isFree || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
+      const step = isLate ? this.#stepBeside(first) : undefined;
       if (step !== undefined && (isFree || services.pacing.payHedge(step.figures?.expectedCostUsd))) {
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;

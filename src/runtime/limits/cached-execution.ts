@@ -11,8 +11,7 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Answer, AnswerCall, Execution } from '../chat/execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
-import { type CachedAnswer, reportHit } from './cached-answer.ts';
-import type { Flight } from './responses.ts';
+import { type CachedAnswer, reportHit, type Flight } from './responses.ts';
 
 /** What a request that uses the cache begins with. */
 export interface CachedExecutionOptions {

@@ -1,4 +1,10 @@
-import { type CachePolicy, type CacheRule, cacheRule, type CacheWish } from '../../core/limits/cache-rule.ts';
+import {
+  type CachePolicy,
+  type CacheRule,
+  cacheRule,
+  type CacheWish,
+  type CacheReport,
+} from '../../core/limits/cache-rule.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ResponseCacheStore } from '../../contracts/response-cache.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -6,9 +12,9 @@ import { type EventHub, warn } from '../chat/events.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { valueWithin, type MaybePromise } from '../../platform/wait.ts';
 import type { CachedExecutionOptions } from './cached-execution.ts';
-import { type CachedAnswer, readCachedAnswer } from './cached-answer.ts';
 import type { Execution } from '../chat/execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
+import type { Choice } from '../../protocol/chat-result.ts';
 
 /** What the cache of a router is made with. */
 export interface ResponsesOptions {
@@ -139,3 +145,37 @@ async function answeredThroughCache(
 }
 
 const NO_WISH: CacheWish = {};
+
+/** What is kept of an answer. */
+export interface CachedAnswer {
+  /** Generation id of the request that was answered. */
+  readonly sourceId: string;
+  /** Epoch milliseconds. */
+  readonly storedAt: number;
+  readonly expiresAt: number;
+  readonly model: string;
+  /** Display name. */
+  readonly provider: string;
+  readonly choices: readonly Choice[];
+}
+
+/** The answer that a text holds; what somebody else wrote there is none. */
+function readCachedAnswer(text: string | undefined, now: number): CachedAnswer | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const answer = JSON.parse(text) as CachedAnswer;
+    return Array.isArray(answer.choices) && answer.expiresAt > now ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is told about an answer from the cache. */
+export function reportHit({ storedAt, expiresAt, sourceId }: CachedAnswer, now: number): CacheReport {
+  return {
+    status: 'HIT',
+    ttlSeconds: Math.max(0, Math.ceil((expiresAt - now) / 1_000)),
+    ageSeconds: Math.max(0, Math.floor((now - storedAt) / 1_000)),
+    sourceId,
+  };
+}

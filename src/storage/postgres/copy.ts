@@ -1,14 +1,17 @@
 import type { NewItem } from '../../contracts/batch-store.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { storable } from '../stored-rows.ts';
 import type { PostgresClient } from './driver.ts';
 
-/** Runs a `COPY` with these bytes, and gives those that came back. */
-export type Copy = (text: string, bytes?: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>;
+/** Runs a `COPY` with these bytes, and gives what came back, in this memory where it fits. */
+export type Copy = (text: string, bytes?: readonly Uint8Array[], memory?: Uint8Array) => Promise<CopiedValues>;
 
 /** A connection of the package `pg`, below its client. */
 interface Wire {
   readonly stream: {
+    cork(): void;
+    uncork(): void;
     write(bytes: Uint8Array): boolean;
     once(event: 'drain', listener: () => void): unknown;
   };
@@ -25,9 +28,11 @@ interface CopyingClient {
 /** How rows are copied over a connection; undefined for one that is not of the package `pg` itself. */
 export function copyOver(client: PostgresClient | CopyingClient): Copy | undefined {
   if (!('connection' in client)) return undefined;
-  return (text, bytes = []) =>
+  return (text, bytes = [], memory) =>
     new Promise((resolve, reject) => {
-      const copying = new Copying(text, bytes, (error) => (error ? reject(error) : resolve(copying.received)));
+      const copying = new Copying(text, bytes, new CopiedValues(memory), (error) =>
+        error ? reject(error) : resolve(copying.received),
+      );
       client.query(copying);
     });
 }
@@ -41,10 +46,11 @@ class Copying {
   readonly #bytes: Iterator<Uint8Array>;
   readonly #settle: (error?: Error) => void;
   #wire: Wire | undefined;
-  readonly received: Uint8Array[] = [];
+  readonly received: CopiedValues;
 
-  constructor(text: string, bytes: readonly Uint8Array[], settle: (error?: Error) => void) {
+  constructor(text: string, bytes: readonly Uint8Array[], received: CopiedValues, settle: (error?: Error) => void) {
     this.#text = text;
+    this.received = received;
     this.#bytes = bytes.values();
     this.#settle = settle;
   }
@@ -58,9 +64,8 @@ class Copying {
     this.#write();
   }
 
-  /** What came belongs to the driver, which writes over it. */
   handleCopyData({ chunk }: { readonly chunk: Uint8Array }): void {
-    this.received.push(new Uint8Array(chunk));
+    this.received.add(chunk);
   }
 
   handleCommandComplete(): void {
@@ -80,18 +85,48 @@ class Copying {
   #write(): void {
     const wire = this.#wire;
     if (wire === undefined) return;
-    for (let next = this.#bytes.next(); next.done !== true; next = this.#bytes.next()) {
-      const { value } = next;
-      const frame = Buffer.alloc(5);
+    const { stream } = wire;
+    // What is short goes to the system together with what is around it.
+    stream.cork();
+    let isTaken = true;
+    while (isTaken) {
+      const { done, value } = this.#bytes.next();
+      if (done === true) break;
+      const frame = Buffer.allocUnsafe(5);
       frame.write('d', 'latin1');
       frame.writeInt32BE(value.byteLength + 4, 1);
-      wire.stream.write(frame);
-      if (!wire.stream.write(value)) {
-        wire.stream.once('drain', () => this.#write());
-        return;
-      }
+      stream.write(frame);
+      isTaken = stream.write(value);
     }
-    wire.endCopyFrom();
+    if (isTaken) wire.endCopyFrom();
+    else stream.once('drain', () => this.#write());
+    stream.uncork();
+  }
+}
+
+/** Values that come in PostgreSQL's binary format, in rows of one value, put together. */
+export class CopiedValues {
+  readonly #bytes: ByteBuffer;
+  #hasBegun = false;
+  #hasRows = false;
+
+  constructor(memory?: Uint8Array) {
+    this.#bytes = new ByteBuffer(memory);
+  }
+
+  /** Undefined where no row came. */
+  get bytes(): Uint8Array | undefined {
+    return this.#hasRows ? this.#bytes.all() : undefined;
+  }
+
+  /** Takes a message, which belongs to the driver: it writes over it. */
+  add(message: Uint8Array): void {
+    // Each row is a message; the first one has the header before it, and the end is one of its own.
+    const row = this.#hasBegun ? 0 : HEADER.byteLength;
+    this.#hasBegun = true;
+    if (message.byteLength < row + 6) return;
+    this.#hasRows = true;
+    this.#bytes.add(message.subarray(row + 6));
   }
 }
 
@@ -102,35 +137,42 @@ export function copyItems(schema: string): string {
   return `COPY ${schema}.items (${COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`;
 }
 
-/** Bytes of a row that comes back: the driver puts together what is longer than it reads at a time, again and again. */
-const ROW_BYTES = 32_768;
+const PART_COLUMNS = ['account', 'file_id', 'piece', 'part', 'content'];
+/** Bytes of a row: the driver puts together what is longer than it reads at a time, again and again. */
+const PART_BYTES = 32_768;
+
+/** The statement that takes {@link copyParts}. */
+export function copyPiece(schema: string): string {
+  return `COPY ${schema}.file_pieces (${PART_COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`;
+}
+
+/** A piece of a file in PostgreSQL's binary format, in rows that are parts of the caller's memory. */
+export function copyParts(
+  { account, fileId, piece }: { readonly account: string; readonly fileId: string; readonly piece: number },
+  content: Uint8Array,
+): readonly Uint8Array[] {
+  const owner = Buffer.concat([countOf(PART_COLUMNS), field(account), field(fileId), integer(piece)]);
+  const pieces: Uint8Array[] = [HEADER];
+  for (let part = 0; part === 0 || part * PART_BYTES < content.byteLength; part += 1) {
+    const bytes = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES);
+    pieces.push(Buffer.concat([owner, integer(part), lengthOf(bytes)]), bytes);
+  }
+  pieces.push(TRAILER);
+  return pieces;
+}
 
 /** The statement that gives one piece of a file, in rows. A `COPY` takes no values, so they are written in digits. */
-export function copyPiece(
+export function copyPieceOut(
   schema: string,
   { account, fileId, piece }: { readonly account: string; readonly fileId: string; readonly piece: number },
 ): string {
   const [owner, file] = [account, fileId].map((text) => {
     return `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
   });
-  return `COPY (SELECT substr(content, start, ${ROW_BYTES})
-    FROM ${schema}.file_pieces, generate_series(1, length(content), ${ROW_BYTES}) AS start
+  return `COPY (SELECT content FROM ${schema}.file_pieces
     WHERE account = ${owner} AND file_id = ${file} AND piece = ${Math.trunc(piece)}
       AND EXISTS (SELECT 1 FROM ${schema}.files WHERE account = ${owner} AND id = ${file} AND stage = 'file')
-    ORDER BY start) TO STDOUT (FORMAT binary)`;
-}
-
-/** The values that came in PostgreSQL's binary format, in rows of one value, put together; undefined without a row. */
-export function copiedValue(received: readonly Uint8Array[]): Uint8Array | undefined {
-  const values: Uint8Array[] = [];
-  for (const [place, message] of received.entries()) {
-    const bytes = Buffer.from(message.buffer);
-    // Each row is a message; the first one has the header before it, and the end is one of its own.
-    const row = place === 0 ? HEADER.byteLength : 0;
-    if (bytes.byteLength < row + 6) continue;
-    values.push(bytes.subarray(row + 6, row + 6 + bytes.readInt32BE(row + 2)));
-  }
-  return values.length === 0 ? undefined : Buffer.concat(values);
+    ORDER BY part) TO STDOUT (FORMAT binary)`;
 }
 
 /** What PostgreSQL's binary format begins with, and the flags and the extension that it has none of. */
@@ -146,15 +188,13 @@ export async function copyRows(
 ): Promise<readonly Uint8Array[]> {
   const account = field(owner.account);
   const batch = field(owner.batchId);
+  const count = countOf(COLUMNS);
   const pieces: Uint8Array[] = [HEADER];
   let frame: Uint8Array[] = [];
   for (const { index, customId, body } of items) {
     const name = storable(customId);
-    const position = Buffer.alloc(8);
-    position.writeInt32BE(4, 0);
-    position.writeInt32BE(index, 4);
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    frame.push(COUNT, account, batch, position, field(name));
+    frame.push(count, account, batch, integer(index), field(name));
     frame.push(field(Buffer.from(await sha256(name), 'hex')), lengthOf(bytes));
     if (bytes.byteLength <= SHORT) {
       frame.push(bytes);
@@ -167,7 +207,17 @@ export async function copyRows(
   return pieces;
 }
 
-const COUNT = Buffer.from([0, COLUMNS.length]);
+/** What a row begins with. */
+function countOf(columns: readonly string[]): Buffer {
+  return Buffer.from([0, columns.length]);
+}
+
+function integer(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeInt32BE(4, 0);
+  bytes.writeInt32BE(value, 4);
+  return bytes;
+}
 
 /** A value with its length before it. */
 function field(value: string | Buffer): Buffer {

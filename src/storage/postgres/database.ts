@@ -1,7 +1,7 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
-import { type Copy, copyOver } from './copy.ts';
+import { type CopiedValues, type Copy, copyOver } from './copy.ts';
 import type { Statement, StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
@@ -79,12 +79,16 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
     });
   }
 
-  /** Runs a `COPY` by itself; gives undefined where the connections are not those of the package `pg`. */
-  copy(text: string): Promise<readonly Uint8Array[] | undefined> {
+  /**
+   * Runs a `COPY` that gives rows by itself; gives undefined where the connections are not those of the package `pg`.
+   *
+   * @param memory - What the rows are put into, if they fit.
+   */
+  copyOut(text: string, memory: Uint8Array | undefined): Promise<CopiedValues | undefined> {
     return this.#persist((client) => {
       const copy = copyOver(client);
       const timeoutMs = this.#options.statementTimeoutMs + GRACE_MS;
-      return copy === undefined ? Promise.resolve(undefined) : inTime(copy(text), timeoutMs);
+      return copy === undefined ? Promise.resolve(undefined) : inTime(copy(text, [], memory), timeoutMs);
     });
   }
 
@@ -188,11 +192,11 @@ async function connected(pool: PostgresPool, ms: number): Promise<PostgresClient
 
 function inTime<Value>(promise: Promise<Value>, ms: number, problem = 'did not answer'): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const late = new StorageError(
-      'busy',
-      `PostgreSQL ${problem} within ${ms} ms; is the server up, and are host and port right?`,
-    );
-    const timer = setTimeout(() => reject(late), ms);
+    // Made when it is needed: an error costs more than many a statement.
+    const timer = setTimeout(() => {
+      const message = `PostgreSQL ${problem} within ${ms} ms; is the server up, and are host and port right?`;
+      reject(new StorageError('busy', message));
+    }, ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

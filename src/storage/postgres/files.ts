@@ -1,8 +1,9 @@
 import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
 import { fileOf, fileText, publishedFile, storable, wholeMs } from '../stored-rows.ts';
-import { copiedValue, copyPiece } from './copy.ts';
+import { copyParts, copyPiece, copyPieceOut } from './copy.ts';
 import type { PostgresDatabase } from './database.ts';
-import { columnOf, storedNumber } from './records.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
+import { columnOf, storedNumber, UNIQUE_VIOLATION } from './records.ts';
 
 /** Files in a database, and how they are deleted when their time is over. */
 interface PostgresFiles extends BatchFileStore {
@@ -11,14 +12,30 @@ interface PostgresFiles extends BatchFileStore {
 
 /** Makes {@link PostgresFiles}. */
 export function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
+  const copyText = copyPiece(schema);
   return {
     async open(account, fileId) {
       await database.run('openFile', ownerOf(account, fileId));
     },
 
     async add(account, fileId, piece, content) {
-      const values = { ...ownerOf(account, fileId), piece, content: asBuffer(content) };
-      if (storedNumber(await database.first('addPiece', values), 'drafts') === 0) throw noFile(fileId);
+      const values = { ...ownerOf(account, fileId), piece };
+      const isDraft = await database
+        .copying(async (session, copy) => {
+          if (copy === undefined) {
+            const row = await session.first('addPiece', { ...values, content: asBuffer(content) });
+            return storedNumber(row, 'drafts') > 0;
+          }
+          if ((await session.run('touchFile', values)) === 0) return false;
+          await copy(copyText, copyParts(values, content));
+          return true;
+        })
+        .catch((error: unknown) => {
+          // The piece is there.
+          if (StorageError.isInstance(error) && error.code === UNIQUE_VIOLATION) return true;
+          throw error;
+        });
+      if (!isDraft) throw noFile(fileId);
     },
 
     publish(file) {
@@ -52,12 +69,13 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
       return { files: rows.slice(0, limit).map((row) => fileOf(columnOf(row, 'record'))), more: rows.length > limit };
     },
 
-    async read(account, fileId, piece) {
+    async read(account, fileId, piece, memory) {
       const values = { ...ownerOf(account, fileId), piece };
-      const copied = await database.copy(copyPiece(schema, values));
-      if (copied !== undefined) return copiedValue(copied);
-      const row = await database.first('readPiece', values);
-      return row === undefined ? undefined : Buffer.from(columnOf(row, 'content'), 'base64');
+      const copied = await database.copyOut(copyPieceOut(schema, values), memory);
+      if (copied !== undefined) return copied.bytes;
+      const parts = await database.all('readPiece', values);
+      if (parts.length === 0) return undefined;
+      return Buffer.concat(parts.map((row) => Buffer.from(columnOf(row, 'content'), 'base64')));
     },
 
     remove: (account, fileId) => remove(database, ownerOf(account, fileId), 'file'),

@@ -154,6 +154,7 @@ function migrationsOf(schema: string): readonly Migration[] {
     { version: 1, statements: firstTables(schema) },
     { version: 2, statements: fileTables(schema) },
     { version: 3, statements: quickCompression(schema) },
+    { version: 4, statements: partsOfPieces(schema) },
   ];
 }
 
@@ -164,7 +165,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   tasks: 'account batch_id effect run_at lease_until attempts token memo',
   keys: 'account key_digest fingerprint batch_id expires_at',
   files: 'account id stage created_at delete_at touched_at record',
-  file_pieces: 'account file_id piece content',
+  file_pieces: 'account file_id piece part content',
 };
 
 // Names compare byte by byte whatever the language of the database is. Bodies are text and not jsonb, which changes
@@ -228,7 +229,21 @@ function quickCompression(schema: string): string {
   END $$`;
 }
 
-// Pieces are stored as they are: packing them would take longer than writing them.
+/** Pieces of files in several rows, packed where that takes less time than to write them as they are. */
+function partsOfPieces(schema: string): string {
+  return `ALTER TABLE ${schema}.file_pieces
+      ADD COLUMN part integer NOT NULL DEFAULT 0,
+      DROP CONSTRAINT file_pieces_pkey,
+      ADD PRIMARY KEY (account, file_id, piece, part);
+    DO $$ BEGIN
+      EXECUTE 'ALTER TABLE ${schema}.file_pieces
+        ALTER COLUMN content SET COMPRESSION lz4, ALTER COLUMN content SET STORAGE EXTENDED';
+    EXCEPTION WHEN OTHERS THEN
+      NULL; -- PostgreSQL before 14, or built without it
+    END $$`;
+}
+
+// Pieces are stored as they are: PostgreSQL's older method of packing them takes longer than writing them.
 function fileTables(schema: string): string {
   const name = 'text COLLATE "C" NOT NULL';
   return `

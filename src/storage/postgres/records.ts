@@ -187,7 +187,8 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
   };
 }
 
-const UNIQUE_VIOLATION = '23505';
+/** What the server says of a row that is there. */
+export const UNIQUE_VIOLATION = '23505';
 
 /** Adds requests by a statement, for connections that cannot copy. Gives their number; undefined without a draft. */
 async function insert(

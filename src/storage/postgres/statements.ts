@@ -1,6 +1,6 @@
-import { TERMINAL_STATUSES } from '../stored-rows.ts';
+import { BATCH_ENDS } from '../../protocol/batch.ts';
 
-const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
+const TERMINAL = BATCH_ENDS.map((status) => `'${status}'`).join(', ');
 /**
  * Epoch milliseconds of the database's clock, read once in a statement: the same for all processes, whatever their own
  * clocks say, and not that of the beginning of the transaction.
@@ -145,13 +145,16 @@ export function accountStatements(schema: string) {
       VALUES (:account, :fileId, 'draft', ${NOW})
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
       WHERE known.account = :account AND known.stage = 'draft'`,
+    touchFile: `UPDATE ${files} SET touched_at = ${NOW}
+      WHERE account = :account AND id = :fileId AND stage = 'draft'
+      RETURNING set_config('synchronous_commit', 'off', true)`,
     addPiece: `WITH draft AS (
         UPDATE ${files} SET touched_at = ${NOW}
         WHERE account = :account AND id = :fileId AND stage = 'draft' RETURNING 1),
       added AS (
         INSERT INTO ${pieces} (account, file_id, piece, content)
         SELECT :account, :fileId, :piece::integer, :content::bytea FROM draft
-        ON CONFLICT (account, file_id, piece) DO NOTHING)
+        ON CONFLICT (account, file_id, piece, part) DO NOTHING)
       SELECT count(*) AS drafts FROM draft`,
     lockFile: `SELECT stage, record, ${NOW} AS now FROM ${files}
       WHERE account = :account AND id = :fileId FOR UPDATE`,
@@ -164,10 +167,11 @@ export function accountStatements(schema: string) {
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
     // As bytes it would come in hexadecimal digits, which is half as long again.
     readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
-      WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})`,
+      WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})
+      ORDER BY part`,
     hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
     deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (
-      SELECT ctid FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece LIMIT 64))`,
+      SELECT ctid FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece, part LIMIT 256))`,
     deleteFile: `DELETE FROM ${files} WHERE account = :account AND id = :fileId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${pieces} WHERE ${OF_FILE})`,
   };

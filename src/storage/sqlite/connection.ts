@@ -28,6 +28,8 @@ const BLOCKING_WAIT_MS = 5;
 const SLICE_MS = 10;
 /** Milliseconds of work that need not wait for the disk, and that a power cut may therefore take. */
 const SYNC_EVERY_MS = 100;
+/** Pages of 4 kB that are moved from the journal to the file at a time: everybody waits for it. */
+const CHECKPOINT_PAGES = 400;
 /** Milliseconds between two tries to get hold of the file; the second is the longest. */
 const WAITS_MS: readonly [number, number] = [2, 40];
 /** Bytes up to which a file is looked through at start, which takes about a tenth of a second. */
@@ -164,6 +166,7 @@ export class SqliteConnection<Name extends string = StatementName> {
     });
     await this.#patiently(() => {
       database.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
+      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       this.#inode = statSync(this.file).ino;
       this.#expectSound(database);
     });

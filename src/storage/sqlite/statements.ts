@@ -1,4 +1,4 @@
-import { TERMINAL_STATUSES } from '../stored-rows.ts';
+import { BATCH_ENDS } from '../../protocol/batch.ts';
 
 /**
  * The tables, as steps from each version to the next. A step that was released is never changed: a new one is added.
@@ -85,7 +85,7 @@ export const MIGRATIONS: readonly string[] = [
 /** Marks a file as ours, so that the data of another program is never touched. */
 export const APPLICATION_ID = 0x53424f58;
 
-const TERMINAL = TERMINAL_STATUSES.map((status) => `'${status}'`).join(', ');
+const TERMINAL = BATCH_ENDS.map((status) => `'${status}'`).join(', ');
 /** One batch of one account. */
 const OF_BATCH = 'account = :account AND batch_id = :batchId';
 const THIS_BATCH = "account = :account AND id = :batchId AND stage = 'batch'";

@@ -69,6 +69,20 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame([...((await store.files.read(ACCOUNT, FILE, 0)) ?? [])], [1], 'its content');
   }),
 
+  check('gives a long piece back, in memory that was given for it or not', async (store) => {
+    const content = Uint8Array.from({ length: 100_000 }, (_, at) => (at * at) % 251);
+    await store.files.open(ACCOUNT, FILE);
+    await store.files.add(ACCOUNT, FILE, 0, content);
+    await store.files.add(ACCOUNT, FILE, 0, content.toReversed());
+    const record = { id: FILE, account: ACCOUNT, filename: 'a', purpose: 'batch', createdAt: 0 } as const;
+    await store.files.publish({ ...record, bytes: content.byteLength, deleteAt: LONG_MS });
+    for (const memory of [undefined, new Uint8Array(120_000), new Uint8Array(10)]) {
+      const read = await store.files.read(ACCOUNT, FILE, 0, memory);
+      const isSame = read?.byteLength === content.byteLength && read.every((byte, at) => byte === content[at]);
+      expectHolds(isSame, `the piece is the same with memory of ${memory?.byteLength} bytes`);
+    }
+  }),
+
   check('refuses pieces of a file that was not begun, or is complete', async (store) => {
     await expectRejected(store.files.add(ACCOUNT, FILE, 0, new Uint8Array([1])), 'RangeError', 'an unknown file');
     const file = await makeFile(store);

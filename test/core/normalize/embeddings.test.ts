@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planRoute } from '../../../src/core/selection/plan-route.ts';
 import { explainNoRoute } from '../../../src/core/selection/no-route.ts';
-import type { SelectionPolicy } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/performance.ts';
 import type { EmbeddingRequest } from '../../../src/protocol/embedding-request.ts';
 import { type Offers, factsOver, normalizedOver } from '../../support/embedding-requests.ts';
 import { reasonsOf, sceneOf, worldOf } from '../../support/requests.ts';
@@ -18,7 +18,7 @@ function planned(
 ): { readonly tags: readonly string[]; readonly rejected: Readonly<Record<string, string>>; readonly error: string } {
   const checked = normalizedOver(factsOver(offers), request);
   if (!checked.ok) throw new Error(checked.fault.message);
-  const selection: SelectionPolicy = { unknownCapability: 'allow', toolSupport: 'exclude', ...policy };
+  const selection: SelectionPolicy = { ...DEFAULT_SELECTION_POLICY, ...policy };
   const plan = planRoute(checked.value, worldOf({ policy: selection }));
   const error = plan.steps.length > 0 ? '' : explainNoRoute(plan, checked.value, 'docs').message;
   return { tags: plan.steps.map(({ endpoint }) => endpoint.tag), rejected: reasonsOf(plan), error };

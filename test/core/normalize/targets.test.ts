@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
 import { recordMeasured, times } from '../../support/records.ts';
 import { type Scene, costing, sceneOf } from '../../support/requests.ts';
 
@@ -272,7 +273,7 @@ describe('router/free', () => {
 
   it('only tries those that support what the request uses', () => {
     const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
-    const policy = { unknownCapability: 'exclude', toolSupport: 'exclude' } as const;
+    const policy = { ...DEFAULT_SELECTION_POLICY, unknownCapability: 'exclude', toolSupport: 'exclude' } as const;
     const body: Partial<ChatRequest> = { model: 'router/free', messages: [{ role: 'user', content: [image] }] };
     expect(free.order(body, { policy })).toEqual(['beta']);
   });

@@ -134,7 +134,50 @@ describe('what is counted besides texts', () => {
   it('ends with schemas that refer to themselves', () => {
     const deep: Record<string, unknown> = { type: 'array' };
     deep['items'] = deep;
-    const looped = { name: 'f', parameters: deep };
+    const looped = { name: 'f', parameters: { type: 'object', properties: { deep } } };
     expect(countsOf('openai/gpt-4o').declared(looped)).toContain('any[]');
+    const twice = { anyOf: [{ $ref: '#/$defs/tree' }, { $ref: '#/$defs/tree' }, { $ref: '#/$defs/tree' }] };
+    const tree = { name: 'f', parameters: { type: 'object', properties: { twice }, $defs: { tree: twice } } };
+    const before = process.cpuUsage();
+    for (const model of ['openai/gpt-4o', 'google/gemini-2.5-flash']) countsOf(model).declared(tree);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500);
+  });
+
+  it('is a schema with its definitions in place, titles and defaults as comments, and nothing for no parameters', () => {
+    const parameters = {
+      type: 'object',
+      properties: {
+        city: { $ref: '#/$defs/City' },
+        unit: { type: 'string', title: 'Unit', default: 'c' },
+      },
+      required: ['city'],
+      $defs: { City: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } },
+    };
+    const { declared } = countsOf('openai/gpt-4o');
+    expect(declared({ name: 'f', parameters })).toBe(
+      'type f = (_: {\ncity: {\nname: string,\n},\n// Unit\n//\nunit?: string, // default: "c"\n}) => any;',
+    );
+    expect(declared({ name: 'f', parameters: { type: 'object', properties: {} } })).toBe('type f = () => any;');
+  });
+
+  it('is less in Responses than in Chat Completions, and more where a tool is named that must be called', () => {
+    const cost = (more: object): number => counted('openai/gpt-4o', 'Hi', { tools: [tool], ...more });
+    expect(cost({}) - cost({ format: 'responses' })).toBe(6);
+    const named = { type: 'function', function: { name: 'get_weather' } };
+    expect(cost({ toolChoice: named }) - cost({})).toBe(countTokens('get_weather') + 7);
+  });
+
+  it('is a page for each page of a PDF, and the text of a text', () => {
+    const file = (type: string, text: string): number =>
+      counted('openai/gpt-4o', [
+        {
+          type: 'file',
+          file: { filename: 'a', file_data: `data:${type};base64,${Buffer.from(text).toString('base64')}` },
+        },
+      ]);
+    const page = '<< /Type /Page /Parent 2 0 R >>\n';
+    expect(file('application/pdf', page.repeat(3)) - file('application/pdf', page)).toBe(440);
+    expect(file('application/pdf', '<< /Type /Pages /Count 7 >>') - file('application/pdf', page)).toBe(6 * 220);
+    expect(file('text/plain', 'word '.repeat(400))).toBeLessThan(600);
   });
 });

@@ -5,6 +5,7 @@ import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallb
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   FAULTLESS,
+  normalTail,
   conditionAfter,
   conditionNow,
   UNKNOWN_SPEED,
@@ -18,6 +19,7 @@ import { useAfterSending, waitForLimits } from '../../../src/core/selection/adap
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
+  hedgeDelay,
   purseAfterHedge,
   purseAfterRequest,
   runsProviderTools,
@@ -32,7 +34,7 @@ import {
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
+import { DEFAULT_SILENCE_POLICY, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
 import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { runs } from '../../support/properties.ts';
@@ -81,6 +83,35 @@ describe('the strategy adaptive', () => {
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: servedBy('dearest') })[0]).toBe('cheap');
     const cold = [{ endpoint: 'dear#acme/one', at: NOW - 300_001, tokens: CACHED }];
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served: cold })[0]).toBe('cheap');
+  });
+
+  it('moves back to where a session is cheaper in the long run, unless places there are scarce', () => {
+    const two = serving({ cheap: cached(1), dear: cached(4) });
+    const served = [{ endpoint: 'dear#acme/one', at: NOW - 60_000, tokens: CACHED }];
+    const orderOf = (further: number, headroom: number) =>
+      two.plan(LONG, {
+        ...ADAPTIVE,
+        roll: 0.5,
+        adaptive: { ...POLICY, furtherRequests: further },
+        served,
+        admission: () => ({ ok: true, headroom }),
+      }).steps;
+    const [first, second] = orderOf(3, 1);
+    expect(first?.endpoint.tag).toBe('cheap');
+    expect(first?.figures?.laterCostUsd).toBeLessThan((second?.figures?.laterCostUsd ?? 0) / 3);
+    expect(orderOf(3, 0.05)[0]?.endpoint.tag).toBe('dear');
+    expect(orderOf(0, 1)[0]?.endpoint.tag).toBe('dear');
+    expect(orderOf(0, 1)[0]?.figures).not.toHaveProperty('laterCostUsd');
+    const cold = two.plan(LONG, { ...ADAPTIVE, roll: 0.5 }).steps;
+    expect(cold[0]?.figures).not.toHaveProperty('laterCostUsd');
+  });
+
+  it('does not leave a warm endpoint by chance, nor for a failure that will be forgotten', () => {
+    const two = serving({ here: cached(1), there: cached(0.97) });
+    const served = [{ endpoint: 'here#acme/one', at: NOW, tokens: CACHED }];
+    for (const roll of [0, 0.5, 0.999]) {
+      expect(two.order(LONG, { ...ADAPTIVE, roll, served, records: { here: record(0.85) } })[0]).toBe('here');
+    }
   });
 
   it('leaves a warm endpoint that fails or has become slow', () => {
@@ -231,6 +262,28 @@ describe('speed', () => {
     const late = speedAfterGivingUp(steady, POLICY.speed, call(5_000), NOW);
     expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(slownessOf(steady, POLICY.forgetMs, NOW));
     expect(late.streaming).toBe(steady.streaming);
+  });
+
+  it('takes what was given up at an endpoint that it hardly knows for longer than it had waited', () => {
+    let rare = UNKNOWN_SPEED;
+    const truth = 3_000;
+    for (let index = 0; index < POLICY.speed.minimumCalls; index += 1) {
+      rare = speedAfterGivingUp(rare, POLICY.speed, call(1_000), NOW);
+      expect(Math.exp(rare.streaming.mean)).toBeGreaterThan(1_300);
+    }
+    expect(usualMedian(rare.streaming, POLICY.speed)).toBeLessThan(truth);
+  });
+});
+
+describe('a call', () => {
+  it('is late later where its endpoint has answered another meanwhile', () => {
+    const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
+    const delay = (answering: boolean, probe = false) =>
+      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { probe, answering }) ?? 0;
+    const p95 = 500 * Math.exp(1.645 * 0.35);
+    expect(delay(false)).toBeCloseTo(1.1 * p95, 6);
+    expect(delay(true)).toBeCloseTo(2 * p95, 6);
+    expect(delay(true, true)).toBeCloseTo(600, 6);
   });
 });
 

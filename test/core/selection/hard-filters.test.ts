@@ -6,9 +6,12 @@ import {
   QUANTIZATIONS,
   type Quantization,
 } from '../../../src/protocol/provider-preferences.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
 import { type Circumstances, reasonsOf, serving } from '../../support/requests.ts';
 
-const CAUTIOUS: Circumstances = { policy: { unknownCapability: 'exclude', toolSupport: 'exclude' } };
+const CAUTIOUS: Circumstances = {
+  policy: { ...DEFAULT_SELECTION_POLICY, unknownCapability: 'exclude', toolSupport: 'exclude' },
+};
 
 const TOOLS: Partial<ChatRequest> = {
   tools: [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }],
@@ -171,7 +174,7 @@ describe('tools', () => {
   });
 
   it('are only a preference where the policy says so', () => {
-    const policy = { unknownCapability: 'exclude', toolSupport: 'prefer' } as const;
+    const policy = { ...DEFAULT_SELECTION_POLICY, unknownCapability: 'exclude', toolSupport: 'prefer' } as const;
     expect(scene.order(TOOLS, { policy })).toEqual(['some', 'all']);
     expect(serving({ none: { parameters: ['temperature'] } }).order(TOOLS, { policy })).toEqual(['none']);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
 import { reasonsOf, sceneOf, serving } from '../../support/requests.ts';
 
 const scene = serving({
@@ -57,7 +58,7 @@ describe('a preferred ability', () => {
   it('is believed of an endpoint that declares nothing, unless the policy says otherwise', () => {
     const quiet = serving({ silent: {}, schema: { parameters: ['structured_outputs'] } });
     expect(quiet.order(SCHEMA)).toEqual(['silent', 'schema']);
-    const policy = { unknownCapability: 'exclude', toolSupport: 'exclude' } as const;
+    const policy = { ...DEFAULT_SELECTION_POLICY, unknownCapability: 'exclude', toolSupport: 'exclude' } as const;
     expect(quiet.order(SCHEMA, { policy })).toEqual(['schema']);
   });
 });

@@ -3,9 +3,12 @@ import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import { type Capability, parameterCapability } from '../../../src/core/selection/filters.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 
-const STRICT = { policy: { unknownCapability: 'exclude', toolSupport: 'exclude' } } as const;
+const STRICT = {
+  policy: { ...DEFAULT_SELECTION_POLICY, unknownCapability: 'exclude', toolSupport: 'exclude' },
+} as const;
 
 const TOOLS: Partial<ChatRequest> = { tools: [{ type: 'function', function: { name: 'look_up' } }] };
 const IMAGE: Partial<ChatRequest> = {

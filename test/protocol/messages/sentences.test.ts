@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_REQUEST_LIMITS } from '../../../src/protocol/limits.ts';
-import { parseMessagesRequest } from '../../../src/protocol/messages/parse-messages-request.ts';
+import { parseMessagesRequest } from '../../../src/protocol/messages/messages-request.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -60,6 +60,26 @@ describe('a batch that several processes run', () => {
     for (const { router } of [...alone.workers, ...together.workers]) await router.batches.stop({ graceMs: 0 });
   });
 
+  it('leaves no process without work long before the others', async () => {
+    const workers = processes(4);
+    const [first] = workers;
+    if (first === undefined) throw new Error('at least one');
+    const { environment } = first;
+    const begunAt = workers.map(() => 0);
+    for (const [index, { provider }] of workers.entries()) {
+      const chat = provider.chat.bind(provider);
+      provider.chat = (...call) => {
+        begunAt[index] = environment.wallClock();
+        return chat(...call);
+      };
+    }
+    const { id } = await first.router.batches.create(chatBatch(TOTAL));
+    for (const { router } of workers) await router.batches.start();
+    await first.ended(id);
+    expect(Math.max(...begunAt) - Math.min(...begunAt)).toBeLessThanOrEqual(2 * ANSWER_MS);
+    for (const { router } of workers) await router.batches.stop({ graceMs: 0 });
+  });
+
   it('is left by all of them when it is cancelled by one', async () => {
     const workers = processes(2);
     const [first, second] = workers;

@@ -1,5 +1,6 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
 import { MESSAGES_ERRORS } from '../errors.ts';
+import { estimatedPromptTokens } from '../../normalize/prompt-parts.ts';
 import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,
@@ -29,6 +30,7 @@ export const MESSAGES: Dialect = {
   toChat: messagesToChat,
   whole: wholeMessage,
   streamWriter: (context) => new MessagesStreamWriter(context),
+  estimate: estimatedPromptTokens,
 };
 
 /** Writes a stream as the events of a Message (upstreams 2.13): start, blocks one after the other, delta, stop. */

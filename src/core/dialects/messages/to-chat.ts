@@ -2,8 +2,11 @@ import { CHAT_FIELDS } from '../../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import { MAX_STOP_SEQUENCES, type RequestLimits } from '../../../protocol/limits.ts';
-import type { MessagesRequest, MessagesTurn } from '../../../protocol/messages/messages-request.ts';
-import { parseMessagesRequest } from '../../../protocol/messages/parse-messages-request.ts';
+import {
+  type MessagesRequest,
+  type MessagesTurn,
+  parseMessagesRequest,
+} from '../../../protocol/messages/messages-request.ts';
 import type { DialectRequest } from '../dialect.ts';
 import { chatToolName, chatTools } from './chat-tools.ts';
 import { chatOnly, nativeBody, nativeOnly } from './native-body.ts';

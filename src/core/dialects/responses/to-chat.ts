@@ -1,8 +1,11 @@
 import { type Checked, failed, faultAt, passed } from '../../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { RequestLimits } from '../../../protocol/limits.ts';
-import { parseResponsesRequest } from '../../../protocol/responses/parse-responses-request.ts';
-import type { ResponsesRequest, TextFormat } from '../../../protocol/responses/responses-request.ts';
+import {
+  parseResponsesRequest,
+  type ResponsesRequest,
+  type TextFormat,
+} from '../../../protocol/responses/responses-request.ts';
 import type { DialectRequest } from '../dialect.ts';
 import { forbidsNative, requiresNative } from './native-request.ts';
 import { chatTools } from './tools.ts';

@@ -12,18 +12,21 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
  *
- * @param probe - Whether the call finds out if an endpoint is back.
+ * @param call - Whether it finds out if an endpoint is back, and whether the endpoint has answered another since it began.
  */
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
   speed: SpeedPolicy,
-  probe: boolean,
+  { probe, answering }: { readonly probe: boolean; readonly answering: boolean },
 ): number | undefined {
   const median = usualMedian(usual, speed);
   const p95 = usualP95(usual, speed);
   if (median === undefined || p95 === undefined) return undefined;
-  return Math.max(policy.minimumMs, probe ? policy.probeLateAfter * median : policy.lateAfter * p95);
+  return Math.max(
+    policy.minimumMs,
+    probe ? policy.probeLateAfter * median : (answering ? policy.answeringLateAfter : policy.lateAfter) * p95,
+  );
 }
 
 /** What hedges may cost: every request pays in a share of what it is expected to cost. */

@@ -19,7 +19,7 @@ interface Weighed {
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
   /** True for one that must not be called now. */
   readonly isRefused: boolean;
-  /** Cost over health: what endpoints are compared by. */
+  /** Cost over health, and what further requests will cost: what endpoints are compared by. */
   value: number;
 }
 
@@ -40,7 +40,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, policy);
+  compareCosts(weighed, policy, lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   const ranked: AdaptivelyRanked[] = [];
   if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
@@ -83,7 +83,7 @@ function weigh(
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
-  const unknownCachedRate = request.session.key === undefined ? 1 : policy.unknownCachedRate;
+  const unknownCachedRate = cachedRateOf(request, policy);
   return {
     endpoint,
     figures: {
@@ -100,6 +100,38 @@ function weigh(
   };
 }
 
+/** What a cached token costs where the endpoint does not say. */
+function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
+  return session.key === undefined ? 1 : unknownCachedRate;
+}
+
+/**
+ * How many further requests count, and what each is expected to cost where it finds its prompt in the cache. Only for
+ * sessions whose prompt is cached somewhere: the others have nothing to leave. Where rates are nearly used up, a session
+ * that moves takes a place that others would miss, so less of what follows counts.
+ */
+function lookAhead(
+  weighed: readonly Weighed[],
+  request: RoutedRequest,
+  { prompt, answer }: ExpectedTokens,
+  policy: AdaptivePolicy,
+): number {
+  let isWarm = false;
+  let headroom = 1;
+  for (const { figures } of weighed) {
+    if (figures.warmth > 0) isWarm = true;
+    if (figures.headroom < headroom) headroom = figures.headroom;
+  }
+  const further = isWarm ? policy.furtherRequests * headroom : 0;
+  if (further === 0) return 0;
+  const later = { prompt: prompt + answer, answer };
+  const unknownCachedRate = cachedRateOf(request, policy);
+  for (const { endpoint, figures } of weighed) {
+    figures.laterCostUsd = expectedCost(requestRates(endpoint, request), later, prompt, unknownCachedRate);
+  }
+  return further;
+}
+
 /** Tokens that the answer is likely to have: what is usual, within what the request allows. */
 export function expectedAnswer({ needs }: RoutedRequest, world: World, policy: AdaptivePolicy): number {
   const usual = world.usualAnswerTokens ?? policy.answerTokens;
@@ -109,22 +141,29 @@ export function expectedAnswer({ needs }: RoutedRequest, world: World, policy: A
 /** What costs nothing is compared as if it cost this share of the dearest, so that health still tells. */
 const NEXT_TO_NOTHING = 1e-6;
 
-/** An unknown price counts as the dearest known one. */
-function compareCosts(weighed: readonly Weighed[], policy: AdaptivePolicy): void {
+/**
+ * An unknown price counts as the dearest known one. What is wrong with an endpoint passes, so it weighs on this request
+ * and not on those that follow. A session under way has been drawn before: it moves by what that saves, not by chance.
+ *
+ * @param further - Further requests that count.
+ */
+function compareCosts(weighed: readonly Weighed[], policy: AdaptivePolicy, further: number): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
   let best = Infinity;
   for (const one of weighed) {
-    const { expectedCostUsd = dearest, health } = one.figures;
+    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
     const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
     one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), policy.healthWeight);
+    if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
+  const sharpness = policy.sharpness * (1 + further);
   let total = 0;
   for (const one of weighed) {
     if (one.isRefused) continue;
-    const share = power(best / one.value, policy.sharpness);
+    const share = power(best / one.value, sharpness);
     one.figures.share = share;
     total += share;
   }
