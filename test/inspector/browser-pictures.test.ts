@@ -31,7 +31,7 @@ beforeAll(async () => {
   router = inspectedRouter({ environment });
   mounted = await listen(createServer(nodeRouter(router)));
   browser = await startBrowser();
-  for (; behind > 0; behind -= 100_000) await sendTraffic(router, 12);
+  for (; behind > 0; behind -= 50_000) await sendTraffic(router, 8);
   await sendTraffic(router, 40);
   const { records } = (await router.ledger?.read({ limit: 500 })) ?? { records: [] };
   const sorted = records.toSorted((left, right) => right.attempts.length - left.attempts.length);
