@@ -121,11 +121,12 @@ export function firstExclusion(
 }
 
 /** How late in the list of filters a reason comes. */
-export function progressOf(reason: ExclusionReason): number {
+export function progressOf(reason: (typeof PROGRESS)[number]): number {
   return PROGRESS.indexOf(reason);
 }
 
-const PROGRESS: readonly ExclusionReason[] = [
+/** Every reason: the compiler refuses to ask for the progress of one that is not here. */
+const PROGRESS = [
   'rule',
   'allowed_models',
   'allowed_providers',
@@ -148,7 +149,7 @@ const PROGRESS: readonly ExclusionReason[] = [
   'context_length',
   'allow_fallbacks',
   'plugin',
-];
+] as const satisfies readonly ExclusionReason[];
 
 function allowedModels({ model }: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   const denied = preferences.denied?.(model);

@@ -20,7 +20,7 @@ const STEM = 5;
 const OPENING_WORDS = 3;
 
 /**
- * Turns a text into features: its words, their beginnings, pairs of neighbours, the first words, signs, its length, and
+ * Turns a text into features: its words, their beginnings, pairs of neighbours, the first words, words that begin a sentence, signs, its length, and
  * what the {@link RULES} find. Chinese, Japanese and Korean count by character. One pass, no dictionary.
  */
 export function featuresOf(text: string): Features {
@@ -42,6 +42,7 @@ const STEMMED = 0x2f0b4c47;
 const PAIR = 0x5bd1e995;
 const OPENING = 0x1b873593;
 const SIGN = 0x3c6ef372;
+const BEGINNING = 0x510e527f;
 const LENGTH = 0x6a09e667;
 const RULE = 0x7f4a7c15;
 
@@ -51,12 +52,14 @@ function scanWords(text: string, note: (hash: number, weight: number) => void): 
   const end = lower.length;
   let before = 0;
   let words = 0;
+  let begins = true;
   let at = 0;
   while (at < end) {
     const weight = at < HEAD || at >= end - TAIL ? 1 : MIDDLE_WEIGHT;
     const code = lower.charCodeAt(at);
     if (!isLetter(code)) {
       if (code > SPACE) note(SIGN ^ code, weight);
+      begins ||= ENDS.has(code);
       if (code !== SPACE) before = 0;
       at += 1;
       continue;
@@ -73,10 +76,15 @@ function scanWords(text: string, note: (hash: number, weight: number) => void): 
     if (stem !== 0) note(stem ^ STEMMED, weight);
     if (before !== 0) note(Math.imul(before, PAIR) ^ hash, weight);
     if (words < OPENING_WORDS) note(hash ^ OPENING, weight);
+    if (begins) note(hash ^ BEGINNING, weight);
+    begins = false;
     before = hash;
     words += 1;
   }
 }
+
+/** Where a sentence or a line ends, and what comes before a colon: requests within a text begin behind it. */
+const ENDS = new Set(Array.from('.!?:\n', (sign) => sign.charCodeAt(0)));
 
 const PRIME = 0x01000193;
 const SPACE = 0x20;

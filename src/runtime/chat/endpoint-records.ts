@@ -272,7 +272,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const calls: WaitingCall[] = [];
     for (const { startedAt, kind } of load.running) {
-      const usual = this.#times.atMost(endpoint, kind);
+      const usual = this.usual(endpoint, kind);
       if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual });
     }
     const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);

@@ -12,9 +12,6 @@ import type { EndpointRecord, Measurement } from '../../core/selection/performan
 /** How much more the times of an endpoint may vary of which only its peers are known. */
 const PEER_VARIANCE = 2;
 
-/** Natural logarithm of how many times as long as its peers an endpoint may take of which nothing is known: three times. */
-const SLOWEST = Math.log(3);
-
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */
 export class UsualTimes {
   readonly #records: { get(key: string): EndpointRecord | undefined };
@@ -37,23 +34,12 @@ export class UsualTimes {
     return new UsualTimes(this.#records, adaptive, this.#peers);
   }
 
-  /** What is likely. */
+  /** Undefined where nothing is known of any endpoint of the model. */
   of(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
-    const own = this.#own(endpoint, kind);
-    if (own !== undefined) return own;
+    const own = this.#records.get(endpoint.id)?.speed?.[kind];
+    if (own !== undefined && own.calls >= this.#adaptive.speed.minimumCalls) return own;
     const peers = this.#peers.get(endpoint.model)?.[kind];
     return peers && { ...peers, variance: PEER_VARIANCE * peers.variance };
-  }
-
-  /**
-   * What must be reckoned with: an endpoint of which only its peers are known may be one of the slowest. That is the same
-   * for all of its calls, so it cannot be left to how much each of them may vary.
-   */
-  atMost(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
-    const own = this.#own(endpoint, kind);
-    if (own !== undefined) return own;
-    const peers = this.#peers.get(endpoint.model)?.[kind];
-    return peers && { ...peers, mean: peers.mean + SLOWEST };
   }
 
   /** Learns from a call, and gives what is known of its endpoint after it. */
@@ -69,10 +55,5 @@ export class UsualTimes {
     const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
     this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
     return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
-  }
-
-  #own({ id }: Endpoint, kind: TimedKind): UsualTime | undefined {
-    const own = this.#records.get(id)?.speed?.[kind];
-    return own !== undefined && own.calls >= this.#adaptive.speed.minimumCalls ? own : undefined;
   }
 }

@@ -5,7 +5,6 @@ import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallb
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   FAULTLESS,
-  normalTail,
   conditionAfter,
   conditionNow,
   UNKNOWN_SPEED,
@@ -34,7 +33,7 @@ import {
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import { DEFAULT_SILENCE_POLICY, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
+import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
 import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { runs } from '../../support/properties.ts';
@@ -262,16 +261,6 @@ describe('speed', () => {
     const late = speedAfterGivingUp(steady, POLICY.speed, call(5_000), NOW);
     expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(slownessOf(steady, POLICY.forgetMs, NOW));
     expect(late.streaming).toBe(steady.streaming);
-  });
-
-  it('takes what was given up at an endpoint that it hardly knows for longer than it had waited', () => {
-    let rare = UNKNOWN_SPEED;
-    const truth = 3_000;
-    for (let index = 0; index < POLICY.speed.minimumCalls; index += 1) {
-      rare = speedAfterGivingUp(rare, POLICY.speed, call(1_000), NOW);
-      expect(Math.exp(rare.streaming.mean)).toBeGreaterThan(1_300);
-    }
-    expect(usualMedian(rare.streaming, POLICY.speed)).toBeLessThan(truth);
   });
 });
 

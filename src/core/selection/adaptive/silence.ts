@@ -1,7 +1,7 @@
 import { fill } from '../../../config/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
 import type { SpeedPolicy } from './policy.ts';
-import { normalTail, type UsualTime } from './wellness.ts';
+import type { UsualTime } from './wellness.ts';
 
 export type { SilencePolicy } from '../../../config/tables/selection.ts';
 
@@ -40,4 +40,12 @@ export function silenceOf(
 function survival(ageMs: number, { mean, variance }: UsualTime, { lostShare }: SilencePolicy): number {
   if (ageMs <= 1) return 1;
   return lostShare + (1 - lostShare) * normalTail((Math.log(ageMs) - mean) / Math.sqrt(variance));
+}
+
+/** P(Z > z) of the standard normal distribution, to within 10⁻⁷ (Abramowitz and Stegun, 26.2.17). */
+export function normalTail(z: number): number {
+  if (z < 0) return 1 - normalTail(-z);
+  const t = 1 / (1 + 0.2316419 * z);
+  const series = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * series;
 }

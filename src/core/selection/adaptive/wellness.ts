@@ -104,9 +104,9 @@ export function speedAfter(
 }
 
 /**
- * Folds in a call that was given up before it had answered: it would have taken longer. Nothing is learnt from one that
- * was not late yet; of an endpoint that was hardly called, such a call counts for as long as calls take on average that
- * take longer than this, so that one which is always slower than others comes to be known as that.
+ * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
+ * from one that was not late yet; of an endpoint that was hardly called, such a call is one of the first measures, so
+ * that one which is always slower than others comes to be known as that.
  */
 export function speedAfterGivingUp(
   speed: EndpointSpeed,
@@ -115,20 +115,10 @@ export function speedAfterGivingUp(
   now: number,
 ): EndpointSpeed {
   const usual = speed[call.kind];
-  if (usual.calls < policy.minimumCalls) {
-    return speedAfter(speed, policy, { ...call, ms: call.ms * Math.exp(furtherWait(call.ms, usual)) }, now);
-  }
+  if (usual.calls < policy.minimumCalls) return speedAfter(speed, policy, call, now);
   const before = speed.lateness * fading(now - speed.at, call.forgetMs);
   const late = Math.log(Math.max(1, call.ms)) - usual.mean;
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
-}
-
-/** How much longer a call takes on average that has waited so long already, in natural logarithms: a truncated normal. */
-function furtherWait(ms: number, { calls, mean, variance }: UsualTime): number {
-  const deviation = Math.sqrt(variance);
-  const z = calls === 0 ? 0 : (Math.log(Math.max(1, ms)) - mean) / deviation;
-  const density = Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI);
-  return deviation * Math.max(0, density / Math.max(normalTail(z), Number.MIN_VALUE) - z);
 }
 
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
@@ -179,12 +169,4 @@ export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptiveP
   const condition = conditionNow(record.health.condition, policy.forgetMs, now);
   const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, policy.forgetMs, now);
   return { health: condition * Math.min(1, policy.toleratedSlowness / slowness), slowness };
-}
-
-/** P(Z > z) of the standard normal distribution, to within 10⁻⁷ (Abramowitz and Stegun, 26.2.17). */
-export function normalTail(z: number): number {
-  if (z < 0) return 1 - normalTail(-z);
-  const t = 1 / (1 + 0.2316419 * z);
-  const series = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-  return (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * series;
 }
