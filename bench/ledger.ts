@@ -96,10 +96,12 @@ async function replayCosts(): Promise<void> {
       yield JSON.parse(lines[index % lines.length] ?? '') as LedgerRecord;
   }
   // What reading them costs by itself: the replay can do nothing about it, and the machine is the same for both.
-  const before = process.cpuUsage();
+  const beforeParsing = process.cpuUsage();
   let read = 0;
   for (const { candidates } of parsed()) read += candidates.length;
-  console.log(`JSON.parse of so many lines alone: ${(cpuMs(before) / 1_000).toFixed(1)} s of CPU (${read} candidates)`);
+  console.log(
+    `JSON.parse of so many lines alone: ${(cpuMs(beforeParsing) / 1_000).toFixed(1)} s of CPU (${read} candidates)`,
+  );
   for (const [name, made] of [
     ['records', many],
     ['JSON lines', parsed],
