@@ -20,8 +20,9 @@ const STEM = 5;
 const OPENING_WORDS = 3;
 
 /**
- * Turns a text into features: its words, their beginnings, pairs of neighbours, the first words, words that begin a sentence, signs, its length, and
- * what the {@link RULES} find. Chinese, Japanese and Korean count by character. One pass, no dictionary.
+ * Turns a text into features: its words, their beginnings, pairs of neighbours, the first words, words that begin a
+ * sentence, signs, its length, and what the {@link RULES} find. Chinese, Japanese and Korean count by character. One
+ * pass, no dictionary.
  */
 export function featuresOf(text: string): Features {
   const found = new Map<number, number>();
