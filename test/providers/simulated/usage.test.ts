@@ -71,7 +71,8 @@ describe('the usage of a simulated answer', () => {
     });
     const providers = new Set<string | undefined>();
     for (let turn = 0; turn < 12; turn += 1) {
-      const request = ask('Same again', { model: 'simulated/large', session_id: 'regular' });
+      // Long enough that its cache is worth staying for.
+      const request = ask('Same again. '.repeat(500), { model: 'simulated/large', session_id: 'regular' });
       const answer = await router.chat(request, { metadata: true });
       providers.add(answer.router_metadata?.endpoints?.available.find((one) => one.selected)?.provider);
       expect((answer.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0).toBe(turn > 0);
