@@ -358,7 +358,7 @@ describe('copies', () => {
 describe('the option', () => {
   it('is checked at the start', () => {
     const aliases = { fast: { model: 'a', mirror: { model: 'b', share: 2, budget: {} } } };
-    expect(() => createRouter({ aliases })).toThrow(
+    expect(() => createRouter({ aliases: aliases as never })).toThrow(
       /aliases\.fast\.mirror\.share must be a number from 0 to 1[\s\S]*aliases\.fast\.mirror\.budget\.limitUsd/,
     );
     const loop = { fast: { model: 'a', mirror: { model: 'fast', share: 1, budget: { limitUsd: 1 } } } };
