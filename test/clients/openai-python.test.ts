@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { promisify } from 'node:util';
 import { createRouter, openaiCompatible } from 'signalbox';
-import { nodeRouter } from 'signalbox/node';
 import { describe, expect, it } from 'vitest';
-import { listen } from '../support/mounts.ts';
+import { MOUNTS } from '../support/mounts.ts';
 import { scriptedProvider } from '../support/scripted-upstream.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -39,27 +37,31 @@ print(json.dumps({
 
 // Left out where the package is not installed.
 describe.skipIf(!existsSync(PYTHON))('files through the openai package of Python', () => {
-  it('make a batch, whose results are a file', async () => {
-    await using upstream = await startUpstream(scriptedProvider);
-    const models = { 'acme/one': { price: { prompt: 1, completion: 2 } } };
-    const router = createRouter({
-      providers: [openaiCompatible({ slug: 'up', baseURL: upstream.baseURL, models })],
-      allowAnonymous: true,
-      on: { warning: () => {} },
-    });
-    await router.batches.start();
-    await using mounted = await listen(createServer(nodeRouter(router, { basePath: '/v1' })));
-    const { stdout } = await promisify(execFile)(PYTHON, ['-c', PROGRAM, mounted.baseURL], { timeout: 60_000 });
-    expect(JSON.parse(stdout)).toEqual({
-      status: 'completed',
-      counts: { completed: 10, failed: 0, total: 10 },
-      metadata: { job: '1' },
-      errors: null,
-      names: Array.from({ length: 10 }, (_, index) => `n${index}`),
-      codes: [200],
-      listed: true,
-      deleted: true,
-    });
-    await router.close();
-  }, 90_000);
+  it.each(Object.entries(MOUNTS))(
+    'make a batch, whose results are a file, on %s',
+    async (_name, mount) => {
+      await using upstream = await startUpstream(scriptedProvider);
+      const models = { 'acme/one': { price: { prompt: 1, completion: 2 } } };
+      const router = createRouter({
+        providers: [openaiCompatible({ slug: 'up', baseURL: upstream.baseURL, models })],
+        allowAnonymous: true,
+        on: { warning: () => {} },
+      });
+      await router.batches.start();
+      await using mounted = await mount(router);
+      const { stdout } = await promisify(execFile)(PYTHON, ['-c', PROGRAM, mounted.baseURL], { timeout: 60_000 });
+      expect(JSON.parse(stdout)).toEqual({
+        status: 'completed',
+        counts: { completed: 10, failed: 0, total: 10 },
+        metadata: { job: '1' },
+        errors: null,
+        names: Array.from({ length: 10 }, (_, index) => `n${index}`),
+        codes: [200],
+        listed: true,
+        deleted: true,
+      });
+      await router.close();
+    },
+    90_000,
+  );
 });
