@@ -10,6 +10,8 @@ interface Candidate {
   readonly endpoint: string;
   readonly why: string;
   readonly costUsd?: number | undefined;
+  /** Of each further request of the session, where that counted. */
+  readonly laterUsd?: number | undefined;
   readonly warmth?: number | undefined;
   readonly health?: number | undefined;
   readonly share?: number | undefined;
@@ -22,6 +24,7 @@ export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate
     endpoint: one.endpoint,
     why: one.why,
     costUsd: one.expected_cost_nano_usd === undefined ? undefined : one.expected_cost_nano_usd / 1e9,
+    laterUsd: one.later_cost_nano_usd === undefined ? undefined : one.later_cost_nano_usd / 1e9,
     warmth: one.share === undefined ? undefined : (one.warmth ?? 0),
     health: one.share === undefined ? undefined : (one.health ?? 1),
     share: one.share,
@@ -40,6 +43,7 @@ export function candidatesNow({ steps }: PlanNow): readonly Candidate[] {
     endpoint: `${step.tag}#${step.model}`,
     why: step.why,
     costUsd: step.decision?.expectedCostUsd ?? step.estimatedCostUsd,
+    laterUsd: step.decision?.laterCostUsd,
     warmth: step.decision?.warmth,
     health: step.decision?.health,
     share: step.decision?.share,
@@ -125,6 +129,7 @@ export function Candidates({
                 <td class="c-why">
                   {one.why}
                   {one.resting !== undefined && ` (${one.resting})`}
+                  {one.laterUsd !== undefined && `; further requests of the session ${usd(one.laterUsd)} each`}
                 </td>
               </tr>
             );
@@ -215,10 +220,12 @@ export function Excluded({
 
 /** How the first candidate compares with the next, where both have a price. */
 function comparison([first, second]: LedgerRecord['candidates']): string {
-  const { expected_cost_nano_usd: one } = first ?? {};
-  const { expected_cost_nano_usd: other } = second ?? {};
+  const { expected_cost_nano_usd: one, later_cost_nano_usd: oneLater } = first ?? {};
+  const { expected_cost_nano_usd: other, later_cost_nano_usd: otherLater } = second ?? {};
   if (one === undefined || other === undefined || second === undefined) return '';
-  return ` It was expected to cost ${money(one)}, the next, ${tagOf(second.endpoint)}, ${money(other)}.`;
+  const costs = ` It was expected to cost ${money(one)}, the next, ${tagOf(second.endpoint)}, ${money(other)}.`;
+  if (oneLater === undefined || otherLater === undefined) return costs;
+  return `${costs} Each further request of the session: ${money(oneLater)}, there ${money(otherLater)}.`;
 }
 
 /** What divides the requests of an alias. */

@@ -179,6 +179,8 @@ export interface LedgerCandidate {
   readonly why: string;
   /** Absent without a price. */
   readonly expected_cost_nano_usd?: number | undefined;
+  /** What each further request of the session was expected to cost there. Absent where that did not count, or without a price. */
+  readonly later_cost_nano_usd?: number | undefined;
   /** Share of the prompt that is likely to be in its cache; here and below to four digits. Absent for 0. */
   readonly warmth?: number | undefined;
   /** From 0 to 1: what is left after failures and slowness. Absent for 1. */

@@ -7,6 +7,7 @@ export type {
   RouterInternals,
   VectorOf,
 } from '../router/router.ts';
+export type { PromptEstimate } from '../core/dialects/dialect.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';

@@ -65,7 +65,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   };
 }
 
-/** A map that forgets what was not written for the longest time when it is full. */
+/**
+ * A map that forgets what was not written for the longest time when it is full. Not an `LRUCache`: that reserves memory
+ * for all of its entries when it is made, and a router has eight such maps.
+ */
 export function boundedMap<Value extends object>(
   maxEntries: number,
 ): {

@@ -295,3 +295,29 @@ describe('a request that its provider runs in a batch of its own', () => {
     await scene.router.batches.stop({ graceMs: 0 });
   });
 });
+
+describe('a session that goes on', () => {
+  it('has in its record what further requests were expected to cost, which decided too', async () => {
+    const models = (prompt: number) => ({ 'acme/one': { price: { prompt, completion: 2, cacheRead: prompt / 10 } } });
+    const router = createRouter({
+      providers: [instant({ slug: 'east', models: models(1) }), instant({ slug: 'west', models: models(3) })],
+      catalog: [],
+      environment: fakeEnvironment(),
+      allowAnonymous: true,
+      ledger: true,
+    });
+    const long = ask('Tell me more. '.repeat(500), { model: 'acme/one', session_id: 'long' });
+    await router.chat(long);
+    await router.chat(long);
+    const [first, second] = await recordsOf(router);
+    expect(first?.candidates.map(({ later_cost_nano_usd: later }) => later)).toEqual([undefined, undefined]);
+    const costs = second?.candidates.map((one) => [one.expected_cost_nano_usd ?? 0, one.later_cost_nano_usd ?? 0]);
+    const [[now = 0, later = 0] = [], [nowElsewhere = 0, laterElsewhere = 0] = []] = costs ?? [];
+    expect(now).toBeLessThan(nowElsewhere);
+    expect(later).toBeGreaterThan(0);
+    // Wherever its prompt is cached, a further request costs less than one that is cached nowhere.
+    expect(laterElsewhere).toBeGreaterThan(later);
+    expect(laterElsewhere).toBeLessThan(nowElsewhere);
+    await router.close();
+  });
+});
