@@ -59,7 +59,7 @@ interface Scene extends AsyncDisposable {
 
 type Limits = Pick<Parameters<typeof apiKeys>[0][number], 'budget' | 'rateLimits'>;
 
-/** Two instances with three upstreams, over real sockets and one Redis. */
+/** Two instances with three upstreams, over real sockets and one Redis, which may be slow where the machine is busy. */
 async function scene(
   prefix: string,
   limits: Limits = {},
@@ -80,7 +80,7 @@ async function scene(
       ),
       authenticate: apiKeys([{ id: 'a', key: KEY, ...limits }]),
       environment: { ...systemEnvironment(), wallClock: () => STANDING_CLOCK },
-      state: redisStore({ url, prefix, warn: (message) => said.push(message) }),
+      state: redisStore({ url, prefix, timeoutMs: 5_000, warn: (message) => said.push(message) }),
       on: { warning: ({ message }) => void said.push(message) },
       ...options,
     }),
