@@ -1,6 +1,7 @@
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { ItemOutcome, NewItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
+import type { StoredKey } from '../contracts/key-store.ts';
 
 /**
  * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs
@@ -85,4 +86,31 @@ export function fileOf(record: string): BatchFileRecord {
 /** A file with the times that publishing gives it. */
 export function publishedFile(file: BatchFileRecord, now: number): BatchFileRecord {
   return { ...file, createdAt: now, deleteAt: now + wholeMs(file.deleteAt) };
+}
+
+/** A key as columns. What is looked up has one of its own; the rest is a text. */
+export function keyColumns(key: StoredKey): {
+  readonly hash: string;
+  readonly account: string;
+  readonly revision: number;
+  readonly record: string;
+} {
+  const { hash, account, revision } = key;
+  return { hash, account: storable(account.id), revision, record: JSON.stringify(key, writeEndless) };
+}
+
+/** The key of a row. */
+export function keyOfRow(row: Readonly<Record<string, unknown>>): StoredKey {
+  return JSON.parse(String(row['record']), readEndless) as StoredKey;
+}
+
+const ENDLESS = '$endless';
+
+/** A limit may be `Infinity`, which takes the place of the limit for everybody, and JSON has no word for it. */
+function writeEndless(_name: string, value: unknown): unknown {
+  return value === Infinity ? { [ENDLESS]: true } : value;
+}
+
+function readEndless(_name: string, value: unknown): unknown {
+  return typeof value === 'object' && value !== null && ENDLESS in value ? Infinity : value;
 }

@@ -1,7 +1,7 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
-import { faultOfLine } from '../../core/batch/batch-files.ts';
+import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { BatchRequest } from '../../protocol/batch.ts';

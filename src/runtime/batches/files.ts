@@ -1,7 +1,6 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
-import { batchOfFile, outputFileId, type OutputKind } from '../../core/batch/batch-files.ts';
+import { batchOfFile, outputFileId, type OutputKind, outputLine } from '../../core/batch/wire-batch.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { outputLine } from '../../core/batch/wire-batch.ts';
 import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';

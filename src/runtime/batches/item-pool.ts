@@ -1,6 +1,6 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { ClaimedShare } from '../../core/batch/claimed-share.ts';
+import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
 import { backoffMs } from '../../core/fallback/retry-budget.ts';

@@ -1,7 +1,6 @@
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
-import { keyColumns, keyOfRow } from '../key-rows.ts';
-import { storable } from '../stored-rows.ts';
+import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import { checkOptions, databaseAt, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './postgres-storage.ts';
 import { numbered } from './statements.ts';
 
