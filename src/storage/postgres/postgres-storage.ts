@@ -5,7 +5,8 @@ import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts'
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { openPool, type PostgresPool } from './driver.ts';
 import { filesOf } from './files.ts';
-import { draftsOf, recordsOf, storedNumber } from './records.ts';
+import { draftsOf, recordsOf } from './records.ts';
+import { storedNumber } from '../stored-rows.ts';
 import { itemsOf, tasksOf } from './items.ts';
 import { type Statement, statementsOf } from './statements.ts';
 
