@@ -86,7 +86,8 @@ function errorsOf({ message, param, line }: BatchFault): BatchErrors {
   return { object: 'list', data: [one] };
 }
 
-function seconds(milliseconds: number): number {
+/** Unix seconds, as the wire has them. */
+export function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1_000);
 }
 

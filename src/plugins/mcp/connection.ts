@@ -65,7 +65,10 @@ export class McpConnection {
     this.#listed = undefined;
     this.#closing.abort();
     this.#closing = new AbortController();
-    await session?.then((one) => one.close(), ignore);
+    await session?.then(
+      (one) => one.close(),
+      () => undefined,
+    );
   }
 
   async #list(now: () => number): Promise<ToolList> {
@@ -112,15 +115,13 @@ export class McpConnection {
 
   #forget(session: McpSession): void {
     this.#session = undefined;
-    void session.close().catch(ignore);
+    void session.close().catch(() => undefined);
   }
 
   #drop(session: Promise<McpSession>): void {
     if (this.#session === session) this.#session = undefined;
   }
 }
-
-function ignore(): void {}
 
 /** A tool as a server lists it. */
 export interface ListedTool {

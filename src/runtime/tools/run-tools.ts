@@ -10,7 +10,7 @@ import {
 } from '../../core/pipeline/offer-tools.ts';
 import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { AnsweredCall } from '../../core/pipeline/turn-requests.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import { inspectJson, isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
@@ -235,9 +235,5 @@ async function expand(
     ...(thrown === undefined ? {} : { thrown }),
   });
   if (RouterError.isInstance(thrown)) throw thrown;
-  throw new RouterError({
-    status: 502,
-    errorType: 'provider_unavailable',
-    message: `The server tool "${definition.type}" ${why}`,
-  });
+  throw errorOf(502, `The server tool "${definition.type}" ${why}`);
 }
