@@ -3,7 +3,6 @@ import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, recordsOf, tasksOf } from './memory-batches/records.ts';
 import { itemsOf, nameOf } from './memory-batches/items.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
-import { bodyText } from './stored-rows.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
 
 /** Options of {@link memoryStorage}. */
@@ -38,6 +37,7 @@ type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>
 
 /** Makes {@link Drafts} in memory. */
 function draftsOf({ entries, tasks, keys }: Content, now: () => number): Drafts {
+  const decoder = new TextDecoder();
   return {
     async openDraft(account, batchId) {
       const draft = entries.draft(account, batchId, now());
@@ -48,7 +48,9 @@ function draftsOf({ entries, tasks, keys }: Content, now: () => number): Drafts 
     async addItems(account, batchId, items) {
       const entry = entries.find(account, batchId);
       if (entry === undefined || entry.record !== undefined) throw new RangeError(`there is no draft "${batchId}"`);
-      for (const { body, ...item } of items) entry.items.add({ ...item, body: bodyText(body) });
+      for (const { body, ...item } of items) {
+        entry.items.add({ ...item, body: typeof body === 'string' ? body : decoder.decode(body) });
+      }
       entry.touchedAt = now();
       return Promise.resolve();
     },

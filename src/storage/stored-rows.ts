@@ -1,14 +1,7 @@
 import type { BatchEffect } from '../core/batch/machine.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
-import type {
-  ClaimedItem,
-  ClaimedTask,
-  ItemOutcome,
-  NewItem,
-  StoredItem,
-  StoredOutcome,
-} from '../contracts/batch-store.ts';
+import type { ClaimedItem, ClaimedTask, ItemOutcome, StoredItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 import type { StoredKey } from '../contracts/key-store.ts';
 
@@ -19,13 +12,6 @@ import type { StoredKey } from '../contracts/key-store.ts';
 export function storable(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
-
-/** A body of a new request as text. */
-export function bodyText(body: NewItem['body']): string {
-  return typeof body === 'string' ? body : DECODER.decode(body);
-}
-
-const DECODER = new TextDecoder();
 
 /** The text that {@link storable} was given. */
 export function restored(column: string): string {
