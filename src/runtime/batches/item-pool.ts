@@ -8,7 +8,7 @@ import type { BatchItemError } from '../../protocol/batch.ts';
 import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
-import { OutcomeWriter } from './item-calls.ts';
+import { OutcomeWriter } from './outcome-writer.ts';
 import { ItemLeases } from './item-leases.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
