@@ -24,6 +24,8 @@ export interface CountedRequest {
   readonly reported: ReportedCount;
   readonly counted: number;
   readonly estimated: number;
+  /** True where the count says that it is an estimate although gpt-tokenizer is there. */
+  readonly isGuess: boolean;
 }
 
 /** Reads lines of JSON, and puts texts and media of the size that is given for them into the bodies. */
@@ -105,8 +107,8 @@ export async function countReported(all: readonly ReportedCount[]): Promise<{
       const prepared = await chat.prepare(countable({ ...body, model }, dialect), { dialect }, false);
       const { texts, fixedTokens } = promptParts(prepared.request, model, await pdfsOf(prepared.request.messages));
       const estimated = inVocabularyOf(model, likelyTextTokens(texts), fixedTokens);
-      const { input_tokens: tokens } = await countPrepared(services, prepared);
-      counted.push({ reported, counted: tokens, estimated });
+      const { input_tokens: tokens, counted_by: by } = await countPrepared(services, prepared);
+      counted.push({ reported, counted: tokens, estimated, isGuess: by === 'estimate' });
     } catch (error) {
       refused.push(`${reported.source}: ${error instanceof Error ? error.message : ''}`);
     }

@@ -28,7 +28,7 @@ export function audioSeconds(base64: string, format: string): number {
 function wavSeconds(head: string, length: number): number | undefined {
   if (!head.startsWith('RIFF') || head.slice(8, 12) !== 'WAVE') return undefined;
   let bytesPerSecond = 0;
-  for (let at = 12; at + 8 <= head.length; ) {
+  for (let at = 12; at + 8 <= head.length;) {
     const size = little(head, at + 4, 4);
     const name = head.slice(at, at + 4);
     if (name === 'fmt ') bytesPerSecond = little(head, at + 16, 4);

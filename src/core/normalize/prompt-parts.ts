@@ -42,11 +42,7 @@ type Counted = Pick<NormalizedRequest, 'messages' | 'tools' | 'responseFormat'> 
  * @param model - With its author, whose way to count is followed where it is known.
  * @param pdfs - PDFs that were read, by their base64; the text of others is guessed.
  */
-export function promptParts(
-  request: Counted,
-  model: string,
-  pdfs?: ReadonlyMap<string, PdfContent>,
-): PromptParts {
+export function promptParts(request: Counted, model: string, pdfs?: ReadonlyMap<string, PdfContent>): PromptParts {
   const { messages, responseFormat, reasoning } = request;
   const texts: string[] = [];
   const counts = countsOf(model, request.format);
@@ -115,7 +111,10 @@ function addMessage(message: Message, texts: string[], reading: Reading): { toke
 }
 
 /** Counts what is no text. What is behind an address, or is not known to say how long it is, is guessed. */
-function mediaTokens(part: Media, { counts, model, pdfs }: Reading): { readonly tokens: number; readonly isGuess: boolean } {
+function mediaTokens(
+  part: Media,
+  { counts, model, pdfs }: Reading,
+): { readonly tokens: number; readonly isGuess: boolean } {
   switch (part.type) {
     case 'image_url': {
       const { url, detail } = part.image_url;

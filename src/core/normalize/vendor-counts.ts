@@ -52,11 +52,7 @@ export interface VendorCounts {
   readonly perSchema: number | undefined;
   readonly schema: (format: JsonSchemaFormat) => string;
   /** Tokens of an image. */
-  readonly image: (
-    size: ImageSize | undefined,
-    model: string,
-    detail: ImagePart['image_url']['detail'],
-  ) => number;
+  readonly image: (size: ImageSize | undefined, model: string, detail: ImagePart['image_url']['detail']) => number;
   /** Tokens of audio of so many seconds. */
   readonly audio: (seconds: number) => number;
   /** Tokens of a page of a PDF, and whether those of its text are counted too. */
