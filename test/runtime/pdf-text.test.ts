@@ -23,7 +23,8 @@ describe('what a PDF is counted by', () => {
 
   it.each([
     ['strings with brackets and signs of their own', '(a\\)b (c) \\101)Tj', 9],
-    ['strings in hexadecimal digits', '<48656c6c6f>Tj', 5],
+    ['strings in hexadecimal digits, and marks that are none', '/Span << /MCID 0 >> BDC <48656c6c6f>Tj', 5],
+    ['strings that do not end', '[(one)] TJ (two', 8],
     ['gaps that stand for spaces, and those that do not', '[(one) -300 (two) 20 (three) -90 (four)]TJ', 16],
   ])('knows %s', async (_, strings, characters) => {
     const content = await pdfContent(fileOf(['/Filter /FlateDecode', packed(shown(strings))]));
@@ -66,7 +67,12 @@ describe('what a PDF is counted by', () => {
     const before = process.cpuUsage();
     const content = await pdfContent(fileOf(['/Filter /FlateDecode', bomb]));
     expect(content.characters).toBeLessThan(1_000_000);
-    const traps = ['<< /Type /Pages '.repeat(40_000), '('.repeat(600_000), 'BT Tf '.repeat(100_000) + 'Tj'];
+    const traps = [
+      '<< /Type /Pages '.repeat(40_000),
+      'BT Tf Tj ('.repeat(60_000),
+      `BT Tf Tj ${'(\\'.repeat(120_000)}`,
+      'BT Tf '.repeat(100_000) + 'Tj',
+    ];
     for (const trap of traps) await pdfContent(fileOf(['', trap]));
     await pdfContent(fileOf(['/Filter /FlateDecode', 'not packed at all']));
     await pdfContent('?');

@@ -80,14 +80,42 @@ function showsText(content: string): boolean {
 /** Characters of the strings that a page shows, and of the gaps between them that stand for spaces. */
 function charactersIn(content: string, isWide: boolean): number {
   let characters = 0;
-  for (const [token, literal, hexadecimal, gap] of content.matchAll(TOKENS)) {
-    if (literal !== undefined) characters += literal.replaceAll(/\\(?:\d{1,3}|[^])/g, 'x').length;
-    else if (hexadecimal !== undefined) characters += hexadecimal.length / (isWide ? 4 : 2);
-    else if (gap !== undefined) characters += Number(gap) <= SPACE ? 1 : 0;
-    else if (token === 'ET') characters += 1;
+  let isInLine = false;
+  // Read sign by sign: a pattern would try again from every bracket of a string that does not end.
+  for (let at = 0; at < content.length; at += 1) {
+    const sign = content[at];
+    if (sign === '[' || sign === ']') isInLine = sign === '[';
+    else if (sign === '(') {
+      const end = endOfString(content, at);
+      characters += lengthOfString(content.slice(at + 1, end));
+      at = end;
+    } else if (sign === '<' && content[at + 1] === '<') at += 1;
+    else if (sign === '<') {
+      const end = content.indexOf('>', at);
+      if (end < 0) break;
+      characters += (end - at - 1) / (isWide ? 4 : 2);
+      at = end;
+    } else if (sign === '-' && isInLine) characters += Number.parseInt(content.slice(at, at + 6), 10) <= SPACE ? 1 : 0;
+    else if (sign === 'E' && content[at + 1] === 'T') characters += 1;
   }
   return characters;
 }
 
-/** Strings in round or angle brackets, numbers below zero, and the ends of blocks. */
-const TOKENS = /\(((?:[^()\\]|\\[^]|\([^()]*\))*)\)|<([0-9A-Fa-f]+)>|(-\d{3,5})(?=[^\d]*[(<\]])|\bET\b/g;
+/** Where the bracket is that ends a string; strings may have brackets in pairs, and others after a backslash. */
+function endOfString(content: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < content.length; at += 1) {
+    const sign = content[at];
+    if (sign === '\\') at += 1;
+    else if (sign === '(') depth += 1;
+    else if (sign === ')') {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return content.length;
+}
+
+function lengthOfString(text: string): number {
+  return text.includes('\\') ? text.replaceAll(/\\(?:[0-7]{1,3}|[^])/g, 'x').length : text.length;
+}
