@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guessedPdf } from '../../src/core/normalize/pdf-pages.ts';
 import { pdfContent } from '../../src/runtime/chat/pdf-text.ts';
 import { pdf } from '../support/reported-counts.ts';
@@ -62,6 +62,12 @@ describe('what a PDF is counted by', () => {
     expect(content).toEqual({ pages: 200, characters: 100_000 });
   });
 
+  it('is its pages alone where the runtime does not unpack', async () => {
+    vi.stubGlobal('DecompressionStream', undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(await pdfContent(pdf(3, 1_200))).toEqual({ pages: 3, characters: 0 });
+  });
+
   it('stops where little is much, and is no failure where it is broken', async () => {
     const bomb = packed(shown(`(${'x'.repeat(40_000_000)})Tj`));
     const before = process.cpuUsage();
@@ -74,6 +80,8 @@ describe('what a PDF is counted by', () => {
       'BT Tf '.repeat(100_000) + 'Tj',
     ];
     for (const trap of traps) await pdfContent(fileOf(['', trap]));
+    const objects = ['/Type /ObjStm /Filter /FlateDecode', packed('<<>>'.repeat(60_000))] as const;
+    await pdfContent(fileOf(...Array.from({ length: 400 }, () => objects)));
     await pdfContent(fileOf(['/Filter /FlateDecode', 'not packed at all']));
     await pdfContent('?');
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);

@@ -62,6 +62,9 @@ export async function countPrepared(
   };
 }
 
+/** PDFs of a prompt that are read; the text of others is guessed. */
+const MOST_PDFS = 16;
+
 /** What the PDFs of a prompt hold, by their base64. */
 export async function pdfsOf(messages: readonly Message[]): Promise<ReadonlyMap<string, PdfContent>> {
   const pdfs = new Map<string, PdfContent>();
@@ -71,7 +74,7 @@ export async function pdfsOf(messages: readonly Message[]): Promise<ReadonlyMap<
       const data = part.type === 'file' ? part.file.file_data : undefined;
       if (data?.startsWith('data:application/pdf;base64,') !== true) continue;
       const base64 = data.slice(data.indexOf(',') + 1);
-      if (!pdfs.has(base64)) pdfs.set(base64, await pdfContent(base64));
+      if (!pdfs.has(base64) && pdfs.size < MOST_PDFS) pdfs.set(base64, await pdfContent(base64));
     }
   }
   return pdfs;

@@ -1,10 +1,11 @@
 import { pagesIn, type PdfContent, searchedIn } from '../../core/normalize/pdf-pages.ts';
 import { byteLength } from '../../core/normalize/base64-bytes.ts';
 
-/** Streams of a PDF that are read, those of them that show text, and bytes of each: the rest is taken to be alike. */
+/** Streams of a PDF that are read, those of them that show text, and bytes of each and of all: the rest is taken to be alike. */
 const MOST_STREAMS = 512;
 const MOST_PAGES = 64;
 const MOST_BYTES = 262_144;
+const MOST_IN_ALL = 2_000_000;
 /** Characters before a stream in which it is described. */
 const DESCRIPTION = 400;
 /** A gap in a line of text, in thousandths of its size, that is as wide as a space. */
@@ -23,13 +24,15 @@ export async function pdfContent(base64: string): Promise<PdfContent> {
   const shown: string[] = [];
   let isWhole = searched.length === 1;
   let read = 0;
+  let room = MOST_IN_ALL;
   for (const { about, packed } of streamsIn(searched[0] ?? '')) {
-    if (shown.length >= MOST_PAGES || read >= MOST_STREAMS) {
+    if (shown.length >= MOST_PAGES || read >= MOST_STREAMS || room <= 0) {
       isWhole = false;
       break;
     }
     read += 1;
     const content = await unpacked(packed, about);
+    room -= content.length;
     if (about.includes('/ObjStm')) found.push(content);
     else if (showsText(content)) shown.push(content);
   }
@@ -57,18 +60,18 @@ async function unpacked(bytes: string, about: string): Promise<string> {
   if (!about.includes('/Filter')) return bytes.slice(0, MOST_BYTES);
   if (!about.includes('/FlateDecode') || /\/(?:ASCII|LZW|Crypt)/.test(about)) return '';
   const packed = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
-  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate')).getReader();
   let text = '';
   try {
+    const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate')).getReader();
     while (text.length < MOST_BYTES) {
       const { done, value } = await reader.read();
-      if (done) break;
+      if (done) return text;
       text += new TextDecoder('latin1').decode(value);
     }
+    await reader.cancel();
   } catch {
-    // A line break after the data is taken for junk, when all of it has come.
+    // A line break after the data is taken for junk, when all of it has come; and not every runtime unpacks.
   }
-  await reader.cancel().catch(() => {});
   return text;
 }
 
