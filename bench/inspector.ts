@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import {
   createRouter,
   handle,
@@ -13,17 +11,18 @@ import { inspector } from 'signalbox/inspector';
 
 /**
  * CPU that the inspector adds to an in-process call: switched on while nobody watches, and while three pages follow the
- * live stream. Beside it the ledger alone, which comes with the inspector. Each in a process of its own, several times by
- * turns, so that none pays for the garbage of another, and what else the machine does falls on all alike. Differences are
- * those within a turn, with the 95 % interval of their median; a target is shown to be met where the interval ends below.
- * Usage: npm run bench:inspector
+ * live stream. With and without the ledger, which comes with the inspector unless it is switched off, and beside the
+ * ledger alone. All in one process, in short rounds by turns, so that what changes slowly falls on all alike; differences
+ * are those within a turn, with the 95 % interval of their median. Each round ends with two collections of the young
+ * generation, so that it pays for all that it leaves behind, and nothing of it falls on the next. Collections of the old
+ * generation fall on few rounds, of which the median sees none.
+ * Usage: npm run bench:inspector [-- --rounds 300]
  */
-const CALLS = 500;
-const ROUNDS = 60;
-const TURNS = 16;
-const WARM_ROUNDS = 10;
+const CALLS = 250;
+const WARM_ROUNDS = 40;
 /** Calls between two turns of the event loop, in which pages are told what is new. */
 const CALLS_PER_TURN = 20;
+const ROUNDS = Number(process.argv[process.argv.indexOf('--rounds') + 1]) || 300;
 
 const answer = new TextEncoder().encode(
   JSON.stringify({
@@ -79,67 +78,60 @@ async function watch(router: Router): Promise<void> {
   void read();
 }
 
-const VARIANTS: readonly {
+interface Variant {
   readonly name: string;
-  readonly config: () => RouterConfig;
+  readonly config: RouterConfig;
   readonly pages?: number;
+  /** Microseconds that it may add at most. */
   readonly most?: number;
-}[] = [
-  { name: 'without', config: () => ({}) },
-  { name: 'without, once more', config: () => ({}), most: 0 },
-  { name: 'ledger alone', config: () => ({ ledger: true }) },
-  { name: 'inspector, nobody watches', config: () => ({ inspector: inspector() }), most: 1 },
-  { name: 'inspector, 3 pages watch', config: () => ({ inspector: inspector() }), pages: 3, most: 5 },
+  /** Number of the variant that it is compared with besides the first: what has a ledger, with the ledger alone. */
+  readonly beside?: number;
+}
+
+const VARIANTS: readonly Variant[] = [
+  { name: 'without', config: {} },
+  { name: 'without, once more', config: {}, most: 0 },
+  { name: 'ledger alone', config: { ledger: true } },
+  { name: 'nobody watches, no ledger', config: { inspector: inspector(), ledger: false }, most: 1 },
+  { name: 'nobody watches', config: { inspector: inspector() }, most: 1, beside: 2 },
+  { name: '3 pages watch, no ledger', config: { inspector: inspector(), ledger: false }, pages: 3, most: 5 },
+  { name: '3 pages watch', config: { inspector: inspector() }, pages: 3, most: 5, beside: 2 },
 ];
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
-/** Microseconds of CPU per call, with what the collector did meanwhile. */
+const { gc } = globalThis;
+if (gc === undefined) throw new Error('Start it with npm run bench:inspector, which switches on --expose-gc.');
+
+/** Microseconds of CPU per call, with what the collector does about them. */
 async function round(router: Router): Promise<number> {
   const before = process.cpuUsage();
   for (let call = 0; call < CALLS; call += 1) {
     await router.chat({ model: 'bench/model', messages });
     if (call % CALLS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
   }
+  // What is young survives the first and grows old in the second.
+  for (let time = 0; time < 2; time += 1) gc?.({ type: 'minor' });
   const { user, system } = process.cpuUsage(before);
   return (user + system) / CALLS;
 }
 
-/** What a tenth of the rounds took at most: the others shared their core with something else. */
-function undisturbed(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 10)] ?? Number.NaN;
-}
-
-/** Microseconds of CPU per call of one variant, in this process. */
-async function measure({ config, pages = 0 }: (typeof VARIANTS)[number]): Promise<number> {
-  const router = routerWith(config());
+const routers: Router[] = [];
+for (const { config, pages = 0 } of VARIANTS) {
+  const router = routerWith(config);
   for (let page = 0; page < pages; page += 1) await watch(router);
-  const measured: number[] = [];
-  for (let turn = -WARM_ROUNDS; turn < ROUNDS; turn += 1) {
-    const micros = await round(router);
-    if (turn >= 0) measured.push(micros);
-  }
-  return undisturbed(measured);
+  routers.push(router);
 }
-
-const [, program = '', chosen] = process.argv;
-const variant = VARIANTS[Number(chosen ?? Number.NaN)];
-if (variant !== undefined) {
-  console.log(await measure(variant));
-  process.exit();
-}
-
 const turns: number[][] = [];
-for (let turn = 0; turn < TURNS; turn += 1) {
+for (let turn = -WARM_ROUNDS; turn < ROUNDS; turn += 1) {
   const micros: number[] = [];
-  // Every other turn backwards: what changes slowly falls on all alike.
-  const order = turn % 2 === 0 ? [...VARIANTS.keys()] : [...VARIANTS.keys()].toReversed();
-  for (const index of order) {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, String(index)]);
-    micros[index] = Number(stdout);
+  // Each begins as often as the others, and every other turn goes backwards.
+  const order = [...VARIANTS.keys()].map((index) => (index + turn + WARM_ROUNDS) % VARIANTS.length);
+  for (const index of turn % 2 === 0 ? order : order.toReversed()) {
+    const router = routers[index];
+    if (router !== undefined) micros[index] = await round(router);
   }
-  turns.push(micros);
+  if (turn >= 0) turns.push(micros);
 }
 
 /** The median of an odd or even number of values. */
@@ -156,19 +148,21 @@ function intervalOfMedian(values: readonly number[]): readonly [number, number] 
   return [sorted[outside] ?? Number.NaN, sorted.at(-1 - outside) ?? Number.NaN];
 }
 
-console.log(
-  `CPU per in-process call in µs: the median of ${TURNS} processes, each of which tells its first tenth of ${ROUNDS} rounds.`,
-);
+/** What one variant adds to another, as text. */
+function difference(index: number, to: number): string {
+  const differences = turns.map((micros) => (micros[index] ?? Number.NaN) - (micros[to] ?? Number.NaN));
+  const [low, high] = intervalOfMedian(differences);
+  return `${median(differences).toFixed(1)} (${low.toFixed(1)} … ${high.toFixed(1)})`;
+}
+
+console.log(`CPU per in-process call in µs: medians of ${ROUNDS} rounds of ${CALLS} calls, by turns in one process.`);
 console.table(
-  VARIANTS.map(({ name, most = '' }, index) => {
-    const differences = turns.map((micros) => (micros[index] ?? Number.NaN) - (micros[0] ?? Number.NaN));
-    const [low, high] = intervalOfMedian(differences);
-    return {
-      router: name,
-      'µs per call': median(turns.map((micros) => micros[index] ?? Number.NaN)).toFixed(1),
-      'adds µs': median(differences).toFixed(1),
-      'from … to': `${low.toFixed(1)} … ${high.toFixed(1)}`,
-      'target µs': most,
-    };
-  }),
+  VARIANTS.map(({ name, most = '', beside }, index) => ({
+    router: name,
+    'µs per call': median(turns.map((micros) => micros[index] ?? Number.NaN)).toFixed(1),
+    'adds (95 % interval)': difference(index, 0),
+    'adds to the ledger alone': beside === undefined ? '' : difference(index, beside),
+    'target µs': most,
+  })),
 );
+process.exit();

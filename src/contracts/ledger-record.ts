@@ -113,7 +113,7 @@ export interface LedgerRecord {
   readonly stream: boolean;
   /** Model or alias as it was sent. */
   readonly requested: string;
-  /** Rules, splits and mirrors of the configuration that took part. Replay keeps the models that rules and splits chose. */
+  /** Rules, splits and mirrors of the configuration that took part. Replay keeps the models that rules chose. */
   readonly applied?: AppliedConfiguration | undefined;
   /** How the model was chosen, as in `router_metadata`. */
   readonly strategy: string;

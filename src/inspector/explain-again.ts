@@ -19,7 +19,7 @@ export function explainAgain(
   const usualAnswerTokens = services.answerLengths.usual(record.account, target?.model ?? target?.requested);
   const world = { ...worldOf(services), usualAnswerTokens };
   const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, world);
-  if (plan === undefined) return { refused: 'its model is not there any more' };
+  if (plan === undefined) return { refused: 'a rule refuses it, or its model is not there any more' };
   if (plan.steps.length === 0)
     return { refused: 'no endpoint is left that may answer it', now: planOf(internals, plan) };
   return { now: planOf(internals, plan) };

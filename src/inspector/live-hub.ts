@@ -21,6 +21,11 @@ const TICK_MS = 300;
 const MOST_ENDED = 2_000;
 /** Requests under way that are followed. Of more than these only the end is seen. */
 const MOST_RUNNING = 5_000;
+/**
+ * Requests that are followed from one update to the next, which shows a few of them. The others of a busy router are
+ * counted, and those that fail are kept; so watching costs a bounded time however busy it is.
+ */
+const MOST_FOLLOWED = 500;
 /** Milliseconds that the hub goes on listening when the last page is gone, for pages that come back. */
 const LINGER_MS = 15_000;
 
@@ -52,6 +57,11 @@ export class LiveHub {
   #first = 0;
   readonly #totals: Changing<LiveTotals> = { requests: 0, failed: 0, cost_nano_usd: 0, tokens: 0 };
   readonly #waiting = new Set<() => void>();
+  /** Followed since the last update. */
+  #followed = 0;
+  /** Under way and not followed. */
+  #others = 0;
+  #passedOver = 0;
   #pages = 0;
   #stop: (() => void) | undefined;
   #isTicking = false;
@@ -99,7 +109,17 @@ export class LiveHub {
     return this.#totals;
   }
 
-  /** Requests under way, the oldest first. */
+  /** How many requests are under way. */
+  get runningTotal(): number {
+    return this.#running.size + this.#others;
+  }
+
+  /** Requests that were answered and not kept, because there were so many. */
+  get passedOver(): number {
+    return this.#passedOver;
+  }
+
+  /** Requests under way that are followed, the oldest first. */
   get running(): ReadonlyMap<string, LiveRow> {
     return this.#running;
   }
@@ -131,6 +151,7 @@ export class LiveHub {
     this.#stop?.();
     this.#stop = undefined;
     this.#running.clear();
+    this.#others = 0;
     this.#first = this.end;
     this.#ended = [];
   }
@@ -138,6 +159,7 @@ export class LiveHub {
   readonly #tick = (): void => {
     if (this.#pages > 0) this.#environment.setTimer(this.#tick, TICK_MS);
     else this.#isTicking = false;
+    this.#followed = 0;
     this.#wake();
   };
 
@@ -148,7 +170,10 @@ export class LiveHub {
   }
 
   readonly #onRequest = ({ request }: RequestEvent): void => {
-    if (this.#running.size < MOST_RUNNING) this.#running.set(request.id, this.#rowOf(request, 0));
+    if (this.#running.size < MOST_RUNNING && this.#followed < MOST_FOLLOWED) {
+      this.#followed += 1;
+      this.#running.set(request.id, this.#rowOf(request, 0));
+    } else this.#others += 1;
   };
 
   readonly #onAttemptStart = ({ request, attempt, endpoint, model, provider, hedge }: AttemptStartEvent): void => {
@@ -157,7 +182,14 @@ export class LiveHub {
     row.model = model;
     row.provider = provider;
     const start_ms = this.#now() - row.at;
-    row.attempts[attempt - 1] = { endpoint, start_ms, ...(hedge === true ? { hedge } : {}) };
+    row.attempts[attempt - 1] = {
+      endpoint,
+      start_ms,
+      first_token_ms: undefined,
+      end_ms: undefined,
+      outcome: undefined,
+      hedge: hedge === true ? hedge : undefined,
+    };
   };
 
   readonly #onFirstToken = ({ request, attempt, firstTokenMs }: FirstTokenEvent): void => {
@@ -174,26 +206,34 @@ export class LiveHub {
   };
 
   readonly #onResult = ({ request, model, provider, durationMs, usage, costParts }: ResultEvent): void => {
-    const row = this.#taken(request, durationMs);
+    const cost = costParts?.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0) ?? nanoFromUsd(usage.cost ?? 0);
+    this.#totals.requests += 1;
+    this.#totals.cost_nano_usd += cost;
+    this.#totals.tokens += usage.total_tokens;
+    const row = this.#taken(request, durationMs, this.#followed < MOST_FOLLOWED);
+    if (row === undefined) {
+      this.#passedOver += 1;
+      return;
+    }
     row.model = model;
     row.provider = provider;
     row.status = 200;
     row.prompt_tokens = usage.prompt_tokens;
     row.completion_tokens = usage.completion_tokens;
     row.cached_tokens = usage.prompt_tokens_details?.cached_tokens ?? undefined;
-    row.cost_nano_usd = costParts?.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0) ?? nanoFromUsd(usage.cost ?? 0);
-    this.#totals.cost_nano_usd += row.cost_nano_usd;
-    this.#totals.tokens += usage.total_tokens;
+    row.cost_nano_usd = cost;
     this.#keep(row);
   };
 
   readonly #onError = ({ request, model, provider, durationMs, status, errorType }: ErrorEvent): void => {
-    const row = this.#taken(request, durationMs);
+    this.#totals.requests += 1;
+    this.#totals.failed += 1;
+    const row = this.#taken(request, durationMs, true);
+    if (row === undefined) return;
     row.model = model ?? row.model;
     row.provider = provider ?? row.provider;
     row.status = status;
     row.error_type = errorType;
-    this.#totals.failed += 1;
     this.#keep(row);
   };
 
@@ -205,6 +245,7 @@ export class LiveHub {
     row.status = error?.status;
     row.error_type = error?.errorType;
     row.cost_nano_usd = 0;
+    this.#totals.requests += 1;
     this.#totals.failed += 1;
     this.#keep(row);
   };
@@ -213,16 +254,19 @@ export class LiveHub {
     return this.#environment.now() + this.#offset;
   }
 
-  /** The row of a request that has ended, also of one whose beginning nobody saw. */
-  #taken(request: RequestFacts, durationMs: number): Row {
-    const row = this.#running.get(request.id) ?? this.#rowOf(request, durationMs);
-    this.#running.delete(request.id);
+  /** The row of a request that has ended; where it was not followed, or nobody saw its beginning, if it is wanted. */
+  #taken(request: RequestFacts, durationMs: number, isWanted: boolean): Row | undefined {
+    let row = this.#running.get(request.id);
+    if (row === undefined) {
+      this.#others = Math.max(0, this.#others - 1);
+      if (!isWanted) return undefined;
+      row = this.#rowOf(request, durationMs);
+    } else this.#running.delete(request.id);
     row.duration_ms = durationMs;
     return row;
   }
 
   #keep(row: Row): void {
-    this.#totals.requests += 1;
     this.#ended.push(row);
     // Twice as many and then half away: nothing is moved for each single one.
     if (this.#ended.length < 2 * MOST_ENDED) return;
@@ -241,6 +285,16 @@ export class LiveHub {
       mirror,
       tags: metadata && this.#tags(metadata),
       attempts: [],
+      // What is known later has its place from the beginning: a row that grows is moved several times.
+      model: undefined,
+      provider: undefined,
+      duration_ms: undefined,
+      status: undefined,
+      error_type: undefined,
+      prompt_tokens: undefined,
+      completion_tokens: undefined,
+      cached_tokens: undefined,
+      cost_nano_usd: undefined,
     };
   }
 }

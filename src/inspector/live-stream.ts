@@ -18,6 +18,7 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
   readonly #now: () => number;
   readonly #close: () => void;
   #next: number;
+  #passedOver: number;
   #ended = false;
   #first = true;
   #wasRunning = false;
@@ -30,6 +31,7 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
     this.#filter = filter;
     this.#now = now;
     this.#close = hub.open();
+    this.#passedOver = hub.passedOver;
     const [epoch, number] = (lastEventId ?? '').split('.');
     const known = epoch === hub.epoch && /^\d{1,15}$/.test(number ?? '') ? Number(number) : hub.end;
     this.#next = Math.min(known, hub.end);
@@ -64,21 +66,23 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
   }
 
   #hasNews(): boolean {
-    return this.#hub.end > this.#next || this.#hub.running.size > 0 || this.#wasRunning;
+    const { end, runningTotal, passedOver } = this.#hub;
+    return end > this.#next || passedOver > this.#passedOver || runningTotal > 0 || this.#wasRunning;
   }
 
   #update(): string {
-    const { running, end, epoch, totals } = this.#hub;
-    const since = end - this.#next;
+    const { running, runningTotal, end, epoch, totals, passedOver } = this.#hub;
+    const since = end - this.#next + passedOver - this.#passedOver;
     const kept = this.#hub.endedSince(this.#next);
     const matching = kept.filter(this.#filter);
     const ended = sample(matching);
     this.#next = end;
-    this.#wasRunning = running.size > 0;
+    this.#passedOver = passedOver;
+    this.#wasRunning = runningTotal > 0;
     const update: LiveUpdate = {
       now: this.#now(),
       running: firstOf(running.values(), this.#filter),
-      running_total: running.size,
+      running_total: runningTotal,
       ended: ended.map(shown),
       left_out: matching.length - ended.length + since - kept.length,
       totals,

@@ -274,4 +274,23 @@ describe('the live stream', () => {
     expect((update?.ended.length ?? 0) + (update?.left_out ?? 0)).toBe(4_500);
     await page.close();
   });
+
+  it('counts what it does not follow of a busy router, and shows what fails of it', async () => {
+    const { watch, ask, environment } = scene();
+    const page = await watch();
+    await page.next();
+    for (let sent = 0; sent < 600; sent += 1) await ask();
+    await ask('bad/one');
+    const next = page.next();
+    await environment.advance(300);
+    const busy = (await next)?.update;
+    expect(busy?.ended.at(-1)).toMatchObject({ requested: 'bad/one', error_type: expect.any(String) });
+    expect((busy?.ended.length ?? 0) + (busy?.left_out ?? 0)).toBe(601);
+    expect(busy).toMatchObject({ running: [], running_total: 0, totals: { requests: 601, failed: 1 } });
+    const after = page.next();
+    await ask();
+    await environment.advance(300);
+    expect((await after)?.update).toMatchObject({ left_out: 0, ended: [{ requested: 'acme/one' }] });
+    await page.close();
+  });
 });

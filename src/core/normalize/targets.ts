@@ -34,6 +34,8 @@ export interface TargetContext {
   readonly rules?: RequestRules | undefined;
   /** The key by which an alias divides its requests. Default: none, and the first share is taken. */
   readonly splitKey?: ((by: SplitChoice['by']) => string) | undefined;
+  /** The model that a divided alias led to before, which stays while it has a share. Default: none. */
+  readonly keptModel?: ((alias: string, by: SplitChoice['by']) => string | undefined) | undefined;
   /** Told of every choice that an alias made. */
   readonly onSplit?: ((choice: SplitChoice) => void) | undefined;
   /** Told of every alias whose requests are copied, and of the name as it was sent that led there. */
@@ -199,9 +201,12 @@ function noPro(slug: string, context: TargetContext): RequestFault {
 }
 
 /** The model that an alias with shares leads to in this request. */
-function chosenModels(alias: string, split: Split, { splitKey, onSplit }: TargetContext): readonly string[] {
+function chosenModels(alias: string, split: Split, { splitKey, keptModel, onSplit }: TargetContext): readonly string[] {
   const by = split.by ?? 'session';
-  const share = splitKey === undefined ? split.split[0] : chooseShare(alias, split, splitKey(by));
+  const kept = keptModel?.(alias, by);
+  const share =
+    split.split.find(({ model, weight }) => model === kept && weight > 0) ??
+    (splitKey === undefined ? split.split[0] : chooseShare(alias, split, splitKey(by)));
   if (share === undefined) return [];
   onSplit?.({ alias, model: share.model, by });
   return [share.model];

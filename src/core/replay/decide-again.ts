@@ -9,8 +9,10 @@ import type { Admission } from '../fallback/health.ts';
 import { preferencesUnder } from '../ledger/recorded-preferences.ts';
 import { admissionOf, recordOf } from '../ledger/seen-endpoint.ts';
 import { endpointsOf } from '../ledger/write-decision.ts';
-import type { ModelTarget, RequestedTier, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, Preferences, RequestedTier, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { CompiledRules, RequestRules } from '../normalize/rules.ts';
 import { resolveTargets } from '../normalize/targets.ts';
+import { deniedBy, rulesFor, splitsOf, withRulePreferences } from './recorded-rules.ts';
 import type { AdaptivePolicy } from '../selection/adaptive/policy.ts';
 import { planRoute } from '../selection/plan-route.ts';
 import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../selection/performance.ts';
@@ -25,6 +27,15 @@ export interface DecisionRules {
   readonly selection: SelectionPolicy;
   readonly strategy: SelectionStrategy;
   readonly adaptive: AdaptivePolicy;
+  /** Absent where there are none. */
+  readonly ruleTable?: CompiledRules | undefined;
+  /** True where an alias divides its requests. */
+  readonly divides?: boolean | undefined;
+}
+
+/** Whether plugins chose models or endpoints, which stay. */
+function isChosen(targets: readonly LedgerTarget[]): boolean {
+  return targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
 }
 
 /** What a decision, or one before it, saw of an endpoint. */
@@ -71,12 +82,26 @@ export class DecideAgain {
   plan(record: LedgerRecord, world?: World): RoutePlan | undefined {
     const { decision } = record;
     if (decision === undefined) return undefined;
-    const targets = this.#targets(record, decision);
+    const rules = this.#rulesFor(record, decision);
+    if (rules?.fault() !== undefined) return undefined;
+    const targets = this.#targets(record, decision, rules);
     if (targets === undefined) return undefined;
-    return planRoute(this.#request(record, decision, targets), world ?? this.#world(record, decision));
+    return planRoute(this.#request(record, decision, targets, rules), world ?? this.#world(record, decision));
   }
 
-  #request(record: LedgerRecord, decision: LedgerDecision, targets: readonly ModelTarget[]): RoutedRequest {
+  /** Undefined where none can be applied: what some have made of a request then is all that is known of it. */
+  #rulesFor(record: LedgerRecord, { targets }: LedgerDecision): RequestRules | undefined {
+    const { ruleTable } = this.#rules;
+    if (ruleTable === undefined || record.applied?.rules !== undefined || isChosen(targets)) return undefined;
+    return rulesFor(record, ruleTable);
+  }
+
+  #request(
+    record: LedgerRecord,
+    decision: LedgerDecision,
+    targets: readonly ModelTarget[],
+    rules: RequestRules | undefined,
+  ): RoutedRequest {
     const { native, session_draw: draw } = decision;
     const request: RoutedRequest & { readonly likelyTokens: number | undefined } = {
       operation: record.format === 'embeddings' ? 'embeddings' : 'chat',
@@ -97,7 +122,7 @@ export class DecideAgain {
         outputTokens: decision.output_tokens,
         images: decision.images ?? 0,
       },
-      preferences: preferencesUnder(record, this.#rules.policy),
+      preferences: this.#preferences(record, decision, rules),
       session: draw === undefined ? {} : { key: 'recorded', draw },
       endUser: '',
       account: this.#account(record.account, decision.own_keys),
@@ -108,6 +133,13 @@ export class DecideAgain {
       extra: NOBODY,
     };
     return request;
+  }
+
+  #preferences(record: LedgerRecord, decision: LedgerDecision, rules: RequestRules | undefined): Preferences {
+    const { policy } = this.#rules;
+    if (rules === undefined) return preferencesUnder(record, policy);
+    const preferences = withRulePreferences(decision.preferences, rules, decision.targets[0]?.requested ?? '');
+    return deniedBy(preferencesUnder({ ...record, decision: { ...decision, preferences } }, policy), rules);
   }
 
   #world(record: LedgerRecord, decision: LedgerDecision): World {
@@ -179,11 +211,19 @@ export class DecideAgain {
   }
 
   /** The models of a request, found by its names as a new request's are; those that a plugin chose stay. */
-  #targets(record: LedgerRecord, { targets, pro }: LedgerDecision): readonly ModelTarget[] | undefined {
-    const isChosen = targets.some(({ router, endpoints, shortened }) => router ?? endpoints ?? shortened);
-    if (isChosen || (record.applied?.rules ?? record.applied?.splits) !== undefined)
-      return targets.map((target) => this.#chosen(target));
+  #targets(
+    record: LedgerRecord,
+    { targets, pro }: LedgerDecision,
+    rules: RequestRules | undefined,
+  ): readonly ModelTarget[] | undefined {
+    if (isChosen(targets) || record.applied?.rules !== undefined) return targets.map((target) => this.#chosen(target));
     const [only] = targets;
+    if (rules !== undefined || this.#rules.divides === true) {
+      const models = [...new Set(targets.map(({ requested }) => requested))].map((slug) => ({ slug, path: 'model' }));
+      const variant = { batch: record.batch, pro, rules };
+      const found = resolveTargets(models, { ...this.#rules, ...variant, ...splitsOf(record) });
+      return found.ok ? found.value.targets : undefined;
+    }
     if (only === undefined || targets.length > 1 || record.batch === true || pro === true) {
       const names = [...new Set(targets.map(({ requested }) => requested))];
       const key = `${record.batch === true} ${pro === true}\n${names.join('\n')}`;

@@ -6,7 +6,7 @@ export interface ReplayReport {
   readonly records: number;
   /** Those that were decided again. The others decided nothing: a plugin or the response cache answered. */
   readonly decided: number;
-  /** Requests that nothing could answer any more: their models, or all of their endpoints, are gone. */
+  /** Requests that nothing could answer any more: their models, or all of their endpoints, are gone, or a rule refuses them. */
   readonly unroutable: number;
   /** Requests that would go to another endpoint first. */
   readonly differing: number;
@@ -14,6 +14,8 @@ export interface ReplayReport {
   readonly reordered: number;
   /** True when every decision is the same, to the last digit that records keep. */
   readonly identical: boolean;
+  /** Ids of rules that were never applied, because they look at metadata that no record has as a tag. */
+  readonly undecided_rules: readonly string[];
   /** Where requests would go instead, the most frequent first. */
   readonly changes: readonly ReplayChange[];
   /** What the decisions themselves expected, in nano-dollars per request: no estimate, where both have a price. */

@@ -6,13 +6,18 @@ const SHOWN = 10;
 
 /** A replay as a table in Markdown, for people and for pull requests. */
 export function replayTable(report: ReplayReport): string {
-  const { records, decided, differing, reordered, unroutable, changes } = report;
+  const { records, decided, differing, reordered, unroutable, undecided_rules: undecided, changes } = report;
   const lines = [
     `Replayed ${decided} of ${records} records.`,
     report.identical
       ? 'Every decision is the same.'
       : `${differing} would go to another endpoint first (${percent(differing, decided)}), ` +
         `${reordered} differ behind the first, ${unroutable} would find no endpoint.`,
+    ...(undecided.length === 0
+      ? []
+      : [
+          `Rules that look at metadata which no record has as a tag were not applied: ${undecided.map(cell).join(', ')}.`,
+        ]),
     '',
     '| | before | after | difference (95 % interval) | estimated | unknown |',
     '| --- | ---: | ---: | ---: | ---: | ---: |',

@@ -30,6 +30,8 @@ export class Replay {
   readonly #failures = new Metric(true);
   readonly #firstToken = new Metric();
   readonly #answer = new Metric();
+  /** Tags that records have. */
+  readonly #tags = new Set<string>();
   #records = 0;
   #decided = 0;
   #unroutable = 0;
@@ -50,6 +52,7 @@ export class Replay {
     this.#records += 1;
     if (record.decision === undefined) return;
     this.#decided += 1;
+    for (const tag in record.tags) this.#tags.add(tag);
     const plan = this.#again.plan(record);
     const [before] = record.candidates;
     const after = plan?.steps[0];
@@ -71,6 +74,7 @@ export class Replay {
       differing: this.#differing,
       reordered: this.#reordered,
       identical: this.#differing === 0 && this.#reordered === 0,
+      undecided_rules: this.#undecidedRules(),
       changes: changes.map((change) => ({ ...change })).sort(byFrequency),
       expected_cost_nano_usd: {
         requests: this.#priced,
@@ -82,6 +86,14 @@ export class Replay {
       first_token_ms: this.#firstToken.result(),
       answer_ms: this.#answer.result(),
     };
+  }
+
+  #undecidedRules(): readonly string[] {
+    const isUnknown = (tag: string): boolean => !this.#tags.has(tag);
+    const undecided = this.#rules.ruleTable?.filter(({ rule }) =>
+      Object.keys(rule.when?.metadata ?? {}).some(isUnknown),
+    );
+    return undecided?.map(({ rule }) => rule.id) ?? [];
   }
 
   #differ(from: string | null, to: string | null): void {

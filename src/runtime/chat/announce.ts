@@ -27,8 +27,8 @@ export function announceAttempt(
   events.emit('attempt_start', {
     request: factsOf(execution.request),
     attempt,
-    ...(hedge ? { hedge } : {}),
-    ...(figures === undefined ? {} : { decision: figures }),
+    hedge: hedge || undefined,
+    decision: figures,
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),
@@ -51,7 +51,7 @@ export function announceFirstToken<Made extends AttemptedCall>(
   events.emit('first_token', {
     request: factsOf(request),
     attempt,
-    ...(hedge ? { hedge } : {}),
+    hedge: hedge || undefined,
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),
@@ -86,22 +86,22 @@ export function announceHealth(
   }
 }
 
-/** The facts about a request that events carry. */
+/** The facts about a request that events carry. One plain literal: four events of each request have them. */
 export function factsOf(request: RoutedRequest): RequestFacts {
   const { within } = request;
   return {
     id: request.id,
     operation: request.operation,
-    ...(within === undefined ? {} : { parent: within.parent }),
-    ...(within?.stage === undefined ? {} : { parentStage: within.stage }),
-    ...(within?.mirror === undefined ? {} : { mirror: within.mirror }),
+    parent: within?.parent,
+    parentStage: within?.stage,
+    mirror: within?.mirror,
     account: request.account.id,
     requested: request.requested,
     stream: request.stream,
     session: request.session.id,
     metadata: request.metadata,
     trace: request.trace,
-    ...(request.applied && { applied: request.applied }),
+    applied: request.applied,
   };
 }
 
@@ -110,7 +110,7 @@ export function isListed({ facts }: Pick<RuntimeServices, 'facts'>, model: strin
   return facts.catalog.models.has(model);
 }
 
-const NUMBERS: readonly NumericParameter[] = [
+const NUMBERS: ReadonlySet<string> = new Set<NumericParameter>([
   'temperature',
   'top_p',
   'top_k',
@@ -118,11 +118,13 @@ const NUMBERS: readonly NumericParameter[] = [
   'presence_penalty',
   'max_completion_tokens',
   'seed',
-];
+]);
 
 function numbersOf(request: RoutedRequest): RequestEvent['parameters'] {
   const { parameters = {} } = request as Partial<NormalizedRequest>;
-  return Object.fromEntries(
-    NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])),
-  );
+  const numbers: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && NUMBERS.has(name)) numbers[name] = value;
+  }
+  return numbers;
 }

@@ -58,7 +58,7 @@ export function settleAttempt(
   services.events.emit('attempt', {
     request: factsOf(execution.request),
     attempt: answer.attempt,
-    ...(answer.hedge ? { hedge: true } : {}),
+    hedge: answer.hedge || undefined,
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),
@@ -67,8 +67,8 @@ export function settleAttempt(
     firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
     failure: outcome.ok ? undefined : inOurWords(outcome.failure),
     usage: attempt.usage,
-    ...(attempt.chargedNanoUsd ? { costNanoUsd: attempt.chargedNanoUsd } : {}),
-    ...(attempt.costUsd === undefined ? {} : { givenUpCost: attempt.costUsd }),
+    costNanoUsd: attempt.chargedNanoUsd || undefined,
+    givenUpCost: attempt.costUsd,
   });
 }
 
