@@ -122,7 +122,10 @@ const NUMBERS: readonly NumericParameter[] = [
 
 function numbersOf(request: RoutedRequest): RequestEvent['parameters'] {
   const { parameters = {} } = request as Partial<NormalizedRequest>;
-  return Object.fromEntries(
-    NUMBERS.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])),
-  );
+  const numbers: Partial<Record<NumericParameter, number>> = {};
+  for (const name of NUMBERS) {
+    const value = parameters[name];
+    if (value !== undefined) numbers[name] = value;
+  }
+  return numbers;
 }
