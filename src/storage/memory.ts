@@ -48,9 +48,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     return sum;
   }
   function change(changes: readonly CounterChange[]): ChangedCounters {
-    const applied = changes.every((one) => one.max === undefined || sumOf(one) + one.by <= one.max);
-    if (applied) for (const { key, by, ttlMs } of changes) count(key, Math.max(0, (countOf(key) ?? 0) + by), ttlMs);
-    return { applied, sums: changes.map(sumOf) };
+    const sums = changes.map(sumOf);
+    const applied = changes.every(({ by, max }, index) => max === undefined || (sums[index] ?? 0) + by <= max);
+    if (!applied) return { applied, sums };
+    for (const { key, by, ttlMs } of changes) {
+      const before = countOf(key) ?? 0;
+      const after = Math.max(0, before + by);
+      count(key, after, ttlMs);
+      const difference = after - before;
+      for (const [index, other] of changes.entries()) {
+        if (other.key === key || other.beside?.includes(key) === true) sums[index] = (sums[index] ?? 0) + difference;
+      }
+    }
+    return { applied, sums };
   }
 
   return {

@@ -52,8 +52,7 @@ test('is told as fast of long texts as slowly of any', () => {
         isBase64Slowly(data),
       ]);
       expect(isBase64(`data:,${data}`, 6)).toBe(isBase64Slowly(data));
-      const isAscii = Buffer.byteLength(data) === data.length;
-      if (isAscii && isUnbrokenBase64(data, 0)) expect(data).toMatch(/^[A-Za-z0-9+/_-]+={0,2}$/);
+      if (!/[^\0-\xff]/.test(data) && isUnbrokenBase64(data, 0)) expect(data).toMatch(/^[A-Za-z0-9+/_-]+={0,2}$/);
     }),
     runs(400),
   );
