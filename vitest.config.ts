@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { ENTRY_POINTS } from './scripts/entry-points.ts';
 import { SERVERS } from './test/support/servers.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
@@ -43,13 +44,7 @@ export default defineConfig({
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },
       { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
       { find: /^#inspector-page$/, replacement: at('dist/inspector/page.js') },
-      { find: /^signalbox$/, replacement: at('src/index.ts') },
-      { find: /^signalbox\/minimal$/, replacement: at('src/minimal.ts') },
-      {
-        find: /^signalbox\/(catalog|durable-objects|inspector|mcp|opentelemetry|pg-boss|plugins|postgres|prometheus|providers?|redis|replay|sqlite|testing|webhooks)$/,
-        replacement: at('src/entries/$1.ts'),
-      },
-      { find: /^signalbox\/(.*)$/, replacement: at('adapters/$1.ts') },
+      ...ENTRY_POINTS.map(({ specifier, source }) => ({ find: new RegExp(`^${specifier}$`), replacement: at(source) })),
     ],
   },
   test: {

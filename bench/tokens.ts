@@ -28,9 +28,9 @@ function rowOf(group: readonly CountedRequest[]): object {
   };
 }
 
-function printBy(nameOf: (one: CountedRequest) => string): void {
-  const names = [...new Set(counted.map(nameOf))].toSorted((left, right) => left.localeCompare(right));
-  const rows = names.map((name) => [name, rowOf(counted.filter((one) => nameOf(one) === name))] as const);
+function printBy(nameOf: (one: CountedRequest) => string, group = counted): void {
+  const names = [...new Set(group.map(nameOf))].toSorted((left, right) => left.localeCompare(right));
+  const rows = names.map((name) => [name, rowOf(group.filter((one) => nameOf(one) === name))] as const);
   console.table(Object.fromEntries(rows));
 }
 
@@ -54,8 +54,13 @@ function printTexts(): void {
 printTexts();
 printBy(({ reported: { vendor, kind } }) => `${kind}: ${vendor}`);
 printBy(({ reported: { kind } }) => kind);
-console.table({ all: rowOf(counted) });
-console.log(`${counted.length} pairs; ${refused.length} more that this router refuses.`);
+const known = counted.filter(({ isGuess }) => !isGuess);
+console.log('Without those whose size the request does not tell, which are reported as estimates:');
+printBy(({ reported: { vendor } }) => vendor, known);
+console.table({ all: rowOf(known) });
+console.log(
+  `${counted.length} pairs, ${known.length} of them without guesses; ${refused.length} more that this router refuses.`,
+);
 
 if (flags.includes('--worst') || file === '--worst') {
   for (const line of refused) console.log(line);

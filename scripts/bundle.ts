@@ -2,36 +2,15 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { layers } from './build/layers.ts';
 import { pureCalls } from './build/pure-calls.ts';
+import { ENTRY_POINTS } from './entry-points.ts';
 
 /** Bundles the package into `dist`. Usage: npm run build, which also writes the types. */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** One file per entry point, by its name in `dist`. */
+/** One file for each entry point, and for what package.json names in `bin` and `imports`; by its name in `dist`. */
 const ENTRIES = {
-  index: 'src/index.ts',
-  minimal: 'src/minimal.ts',
-  plugins: 'src/entries/plugins.ts',
-  providers: 'src/entries/providers.ts',
-  webhooks: 'src/entries/webhooks.ts',
-  catalog: 'src/entries/catalog.ts',
+  ...Object.fromEntries(ENTRY_POINTS.map(({ output, source }) => [output, source])),
   cli: 'src/cli/main.ts',
-  provider: 'src/entries/provider.ts',
-  testing: 'src/entries/testing.ts',
-  'durable-objects': 'src/entries/durable-objects.ts',
-  inspector: 'src/entries/inspector.ts',
-  opentelemetry: 'src/entries/opentelemetry.ts',
-  prometheus: 'src/entries/prometheus.ts',
-  'pg-boss': 'src/entries/pg-boss.ts',
-  postgres: 'src/entries/postgres.ts',
-  redis: 'src/entries/redis.ts',
-  mcp: 'src/entries/mcp.ts',
-  replay: 'src/entries/replay.ts',
-  sqlite: 'src/entries/sqlite.ts',
-  node: 'adapters/node.ts',
-  express: 'adapters/express.ts',
-  fastify: 'adapters/fastify.ts',
-  fetch: 'adapters/fetch.ts',
-  next: 'adapters/next.ts',
   'transport-undici': 'src/net/undici.ts',
   'transport-fetch': 'src/net/fetch.ts',
   'pdf-runner-node': 'src/plugins/pdf/runner-node.ts',
@@ -44,13 +23,13 @@ const ENTRIES = {
  * share it: finding and reading a hundred small files costs Node more than what is in them.
  */
 const LAYERS = layers([
-  ENTRIES.webhooks,
-  ENTRIES.catalog,
-  ENTRIES.fetch,
-  ENTRIES.minimal,
+  'src/entries/webhooks.ts',
+  'src/entries/catalog.ts',
+  'adapters/fetch.ts',
+  'src/minimal.ts',
   // Loaded on first use below, and exported above: alone, it does not bring all of the main entry with it.
   'src/storage/memory-storage.ts',
-  ENTRIES.index,
+  'src/index.ts',
 ]);
 
 await build({

@@ -1,5 +1,6 @@
 import { brotliCompressSync } from 'node:zlib';
-import { ENTRY_POINTS, loadedSize } from './entry-points.ts';
+import { ENTRY_POINTS } from './entry-points.ts';
+import { loadedSize } from './loaded-size.ts';
 
 /**
  * What users load, in kilobytes of a thousand bytes, compressed with Brotli; see {@link loadedSize}. Fails when something

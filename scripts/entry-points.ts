@@ -1,14 +1,8 @@
-import { build } from 'esbuild';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 interface Manifest {
   readonly name: string;
-  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
 }
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Manifest;
@@ -19,9 +13,14 @@ export interface EntryPoint {
   readonly specifier: string;
   /** Its source file, from the project's root. */
   readonly source: string;
+  /** What its file in `dist` is called, without the ending. */
+  readonly output: string;
 }
 
-/** Entry points of package.json that are modules. */
+/**
+ * Entry points of package.json that are modules. What has to know them, such as the build, the tests and the scripts,
+ * reads them here: a new one is written in package.json alone.
+ */
 export const ENTRY_POINTS: readonly EntryPoint[] = Object.entries(manifest.exports).flatMap(([path, target]) =>
   typeof target === 'string'
     ? []
@@ -29,53 +28,7 @@ export const ENTRY_POINTS: readonly EntryPoint[] = Object.entries(manifest.expor
         {
           specifier: `${manifest.name}${path.slice(1)}`,
           source: target.types.replace('./dist/types/', '').replace(/\.d\.ts$/, '.ts'),
+          output: target.default.replace('./dist/', '').replace(/\.js$/, ''),
         },
       ],
 );
-
-/** What a program loads before its first line runs, in bytes. */
-export interface LoadedSize {
-  readonly minified: number;
-  /** With Brotli. */
-  readonly compressed: number;
-}
-
-/**
- * What names of an entry point cost with all that they depend on: bundled for Node as a user's bundler does, through the
- * package's name and its `exports`, with unused code dropped. Modules that are imported on first use, and packages that
- * users install beside this one, do not count. Needs a build.
- *
- * @param names - An export clause such as `{ createRouter }`, or `*`.
- * @param split - Whether the bundler splits its output, so that what is loaded on first use does not count. Without,
- *   all is in one file. Default true; esbuild splits by what any of the resulting files uses, so a name that uses next to
- *   nothing is charged with what the files that it never loads share.
- */
-export async function loadedSize(specifier: string, names: string, split = true): Promise<LoadedSize> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents: `export ${names} from '${specifier}'`, resolveDir: ROOT },
-    absWorkingDir: ROOT,
-    bundle: true,
-    splitting: split,
-    write: false,
-    metafile: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    outdir: 'bundled',
-    external: Object.keys(manifest.peerDependencies).flatMap((name) => [name, `${name}/*`]),
-    // Not the project's own `paths`: they lead to the sources.
-    tsconfigRaw: {},
-    logLevel: 'error',
-  });
-  const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === '<stdin>')?.[0];
-  const loaded = new Set(entry === undefined ? [] : [entry]);
-  for (const path of loaded) {
-    for (const { kind, path: next } of metafile.outputs[path]?.imports ?? []) {
-      if (kind === 'import-statement' && next in metafile.outputs) loaded.add(next);
-    }
-  }
-  const files = outputFiles.filter(({ path }) => [...loaded].some((one) => path.replaceAll('\\', '/').endsWith(one)));
-  if (files.length !== loaded.size) throw new Error(`The bundle of ${specifier} has files that were not found.`);
-  const contents = Buffer.concat(files.map((file) => file.contents));
-  return { minified: contents.length, compressed: brotliCompressSync(contents).length };
-}

@@ -1,7 +1,8 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import { readProjectFile, sourceFiles } from '../test/support/source-files.ts';
-import { ENTRY_POINTS, loadedSize } from './entry-points.ts';
+import { ENTRY_POINTS } from './entry-points.ts';
+import { loadedSize } from './loaded-size.ts';
 
 /**
  * How large the house is and how it hangs together: files, lines, files with one importer, what each entry point reaches

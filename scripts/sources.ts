@@ -1,33 +1,22 @@
-import { readFileSync } from 'node:fs';
 import { type ResolveHookContext, registerHooks } from 'node:module';
+import { ENTRY_POINTS } from './entry-points.ts';
+
+/** What package.json means by its `imports` on Node, and what it exports, as source files. */
+const SOURCES: ReadonlyMap<string, string> = new Map([
+  ...ENTRY_POINTS.map(({ specifier, source }) => [specifier, source] as const),
+  ['#transport', 'src/net/undici.ts'],
+  ['#pdf-runner', 'src/plugins/pdf/runner-node.ts'],
+]);
 
 /**
- * Makes this process run the sources instead of the built package: names such as `signalbox/node` and `#transport` mean
- * what `paths` in tsconfig.json says. Modules imported afterwards, with `import()`, find them; Node strips the types.
+ * Makes this process run the sources instead of the built package, for names such as `signalbox/node` and `#transport`.
+ * Modules imported afterwards, with `import()`, find them; Node strips the types.
  */
 export function useSources(): void {
-  const paths = Object.entries(readPaths());
   registerHooks({
     resolve(specifier: string, context: ResolveHookContext, nextResolve) {
-      for (const [pattern, [target = ''] = []] of paths) {
-        const path = pathFor(specifier, pattern, target);
-        if (path !== undefined) return nextResolve(new URL(`../${path}`, import.meta.url).href, context);
-      }
-      return nextResolve(specifier, context);
+      const source = SOURCES.get(specifier);
+      return nextResolve(source === undefined ? specifier : new URL(`../${source}`, import.meta.url).href, context);
     },
   });
-}
-
-function readPaths(): Readonly<Record<string, readonly string[]>> {
-  const text = readFileSync(new URL('../tsconfig.json', import.meta.url), 'utf8');
-  const { compilerOptions } = JSON.parse(text) as {
-    readonly compilerOptions: { readonly paths: Readonly<Record<string, readonly string[]>> };
-  };
-  return compilerOptions.paths;
-}
-
-function pathFor(specifier: string, pattern: string, target: string): string | undefined {
-  if (!pattern.endsWith('*')) return specifier === pattern ? target : undefined;
-  const prefix = pattern.slice(0, -1);
-  return specifier.startsWith(prefix) ? target.replace('*', specifier.slice(prefix.length)) : undefined;
 }

@@ -6,12 +6,11 @@ import { nearName } from '../protocol/near-name.ts';
 import { batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
-import { demo } from './demo.ts';
+import { demo, serve } from './serve.ts';
 import { explain } from './explain.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { ledgerExport } from './ledger-export.ts';
 import { replay } from './replay.ts';
-import { serve } from './serve.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 

@@ -1,10 +1,10 @@
+import process from 'node:process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { nodeRouter } from '../../adapters/node.ts';
 import { inspector } from '../entries/inspector.ts';
-import { createRouter } from '../index.ts';
+import { createRouter, simulated } from '../index.ts';
 import type { Router } from '../router/router.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
@@ -12,13 +12,13 @@ import { type Command, CommandError } from './command.ts';
 import { CONFIG_HELP, loadConfig, reloadConfiguration } from './load-config.ts';
 
 /** Port of a command that serves, where none is named. */
-export const DEFAULT_PORT = 8787;
+const DEFAULT_PORT = 8787;
 /** Address that only this machine reaches. */
-export const LOCAL = '127.0.0.1';
+const LOCAL = '127.0.0.1';
 /** Milliseconds that requests under way may take when the command is stopped. */
 const GRACE_MS = 10_000;
 
-const USAGE = `[options]
+const SERVE_USAGE = `[options]
 
 Serves a router over HTTP under /v1 until it is stopped. Requests under way then get ${GRACE_MS / 1_000} seconds to end.
 The configuration file is read again when it changes and at SIGHUP; a faulty one changes nothing.
@@ -33,7 +33,7 @@ ${CONFIG_HELP}
 export const serve: Command = {
   name: 'serve',
   summary: 'Serve a router over HTTP',
-  usage: USAGE,
+  usage: SERVE_USAGE,
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
@@ -63,12 +63,55 @@ export const serve: Command = {
   },
 };
 
+const DEMO_MODEL = 'demo/small';
+/** Share of the calls that fail at the cheaper provider. */
+const FAILURE_RATE = 0.4;
+
+const DEMO_USAGE = `[options]
+
+Serves two simulated providers of one model under /v1 until it is stopped. The cheaper one, "flaky", fails
+${FAILURE_RATE * 100} % of its calls, and "steady" answers in its place. No API key and no configuration is read, nothing is
+sent to another machine, nothing is written.
+
+  --port <number>  Default: the variable PORT, or ${DEFAULT_PORT}; 0 for any that is free`;
+
+/** `signalbox demo`: serves a router whose providers are simulated, to see a fallback. */
+export const demo: Command = {
+  name: 'demo',
+  summary: 'Serve two simulated providers, one of which fails from time to time',
+  usage: DEMO_USAGE,
+  async run(args, io) {
+    const { values } = parseArgs({ args: [...args], options: { port: { type: 'string' } } });
+    const port = portOf(values.port ?? io.environment['PORT'] ?? String(DEFAULT_PORT));
+    const model = (prompt: number, completion: number) => ({ [DEMO_MODEL]: { price: { prompt, completion } } });
+    const router = createRouter({
+      inspector: inspector(),
+      providers: [
+        simulated({ slug: 'flaky', name: 'Flaky', models: model(0.1, 0.4), failureRate: FAILURE_RATE }),
+        simulated({ slug: 'steady', name: 'Steady', models: model(0.2, 0.8) }),
+      ],
+    });
+    const server = createServer(nodeRouter(router, { basePath: '/v1' }));
+    const url = await listen(server, port, LOCAL);
+    const body = JSON.stringify({ model: DEMO_MODEL, messages: [{ role: 'user', content: 'Hello' }] });
+    io.print(`Inspector: ${url}/inspector`);
+    io.print(`Signalbox listens at ${url}, with simulated providers`);
+    io.print(`"flaky" costs half and fails ${FAILURE_RATE * 100} % of its calls; "steady" answers in its place.`);
+    io.print(`Try: curl ${url}/chat/completions -H 'content-type: application/json' -d '${body}'`);
+    io.print(`Send it a few times, and see in the inspector which requests needed a second attempt.`);
+    await stopped(io.stop);
+    await close(server, router);
+    io.print('Stopped.');
+    return 0;
+  },
+};
+
 /**
  * Reads a port.
  *
  * @throws {@link CommandError} when the text is no number that a port can have.
  */
-export function portOf(text: string): number {
+function portOf(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
   throw new CommandError(`The port must be a number from 0 to 65535, not "${text}".`);
@@ -79,7 +122,7 @@ export function portOf(text: string): number {
  *
  * @throws {@link CommandError} when that cannot be.
  */
-export async function listen(server: Server, port: number, host: string): Promise<string> {
+async function listen(server: Server, port: number, host: string): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
@@ -132,7 +175,7 @@ function firstModel(router: Router): string {
 }
 
 /** Resolves when the command should stop. */
-export function stopped(stop: AbortSignal | undefined): Promise<void> {
+function stopped(stop: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (stop?.aborted === true) return resolve();
     if (stop !== undefined) return stop.addEventListener('abort', () => resolve(), { once: true });
@@ -141,7 +184,7 @@ export function stopped(stop: AbortSignal | undefined): Promise<void> {
 }
 
 /** Takes no new requests, lets those under way end, and then lets go of the connections to providers. */
-export async function close(server: Server, router: Router): Promise<void> {
+async function close(server: Server, router: Router): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);

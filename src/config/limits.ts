@@ -13,8 +13,7 @@ import {
 } from './tables/spending.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import { memoryResponseCache, stateResponseCache } from '../storage/response-caches.ts';
-import { stateBudgets } from '../storage/state-budgets.ts';
-import { stateRateLimiter } from '../storage/state-rate-limiter.ts';
+import { stateBudgets, stateRateLimiter } from '../storage/state-limits.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { ResponsesOptions } from '../runtime/limits/responses.ts';
 import type { SpendingPolicy } from '../runtime/limits/spending.ts';

@@ -6,7 +6,7 @@ import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { DeltaPiece, ReportedUsage } from '../core/stream/pieces.ts';
-import type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
+import type { CandidatesContext } from '../core/pipeline/filter-candidates.ts';
 import type { Awaitable, ChunksContext, PluginContext } from './plugin-context.ts';
 
 /** What `onRequest` decides. */

@@ -2,4 +2,4 @@
 export { mcpTool } from '../plugins/mcp/mcp-tool.ts';
 export type { McpOptions } from '../plugins/mcp/mcp-tool.ts';
 export type { McpHttpServer, McpProgramServer, McpServer, McpToolOptions } from '../plugins/mcp/servers.ts';
-export type { ListedTool } from '../plugins/mcp/listed-tools.ts';
+export type { ListedTool } from '../plugins/mcp/connection.ts';

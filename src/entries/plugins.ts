@@ -23,9 +23,9 @@ export { fusion } from '../plugins/fusion/fusion.ts';
 export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
 export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
 export type { FusionTeam, FusionTeams } from '../plugins/fusion/panel.ts';
-export type { FusionAnalysis } from '../protocol/fusion-analysis.ts';
 export type {
   AdvisorOptions,
+  FusionAnalysis,
   FusionPluginOptions,
   FusionPreset,
   FusionToolOptions,
@@ -117,7 +117,7 @@ export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/we
 /** Public surface: what a plugin or a server tool of your own is made of. */
 export { definePlugin } from '../core/pipeline/define-plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
-export type { CandidatesContext } from '../core/pipeline/candidates-context.ts';
+export type { CandidatesContext } from '../core/pipeline/filter-candidates.ts';
 export type { UsableTarget } from '../core/selection/usable-endpoints.ts';
 export type { PluginDefault } from '../contracts/plugin.ts';
 export type {

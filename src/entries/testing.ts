@@ -18,8 +18,7 @@ export { startFaultUpstream } from '../testing/fault-upstream/fault-upstream.ts'
 export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/fault-upstream/fault.ts';
 export { FAULTS } from '../testing/fault-upstream/faults.ts';
 export type { FaultId } from '../testing/fault-upstream/faults.ts';
-export type { FaultWire, WireError } from '../testing/fault-upstream/wire.ts';
-export type { FaultWireName } from '../testing/fault-upstream/wires.ts';
+export type { FaultWire, FaultWireName, WireError } from '../testing/fault-upstream/wire.ts';
 export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
 export type { AdapterCheck } from '../testing/adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';

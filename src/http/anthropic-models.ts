@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Model } from '../catalog/model.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf } from '../protocol/router-error.ts';
 
 /** A model and the endpoints that serve it. */
 interface ServedModel {
@@ -80,19 +80,15 @@ function limitOf(text: string | null): number {
   if (text === null) return DEFAULT_LIMIT;
   const limit = Number(text);
   if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw badQuery(`limit must be a whole number from 1 to ${MAX_LIMIT.toLocaleString('en-US')}`);
+  throw errorOf(400, `limit must be a whole number from 1 to ${MAX_LIMIT.toLocaleString('en-US')}`);
 }
 
 function place(ordered: readonly ServedModel[], query: URLSearchParams, name: string): number | undefined {
   const id = query.get(name);
   if (id === null) return undefined;
   const index = ordered.findIndex(({ model }) => model.id === id);
-  if (index < 0) throw badQuery(`${name} must be the id of a model in the list`);
+  if (index < 0) throw errorOf(400, `${name} must be the id of a model in the list`);
   return index;
-}
-
-function badQuery(message: string): RouterError {
-  return new RouterError({ status: 400, errorType: 'invalid_request', message });
 }
 
 function most(values: readonly (number | undefined)[]): number | null {

@@ -1,4 +1,4 @@
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
 import { echo, faultAt } from '../protocol/fault.ts';
@@ -223,11 +223,7 @@ async function* paced(
 }
 
 function tooSlow(): RouterError {
-  return new RouterError({
-    status: 408,
-    errorType: 'timeout',
-    message: 'The request body came too slowly; send it again, in smaller batches',
-  });
+  return errorOf(408, 'The request body came too slowly; send it again, in smaller batches');
 }
 
 async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {

@@ -1,5 +1,5 @@
 import type { Cors } from '../config/router.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 
@@ -86,8 +86,7 @@ export function preflightReply(call: HttpCall, allow: string, headers: HttpHeade
 }
 
 function strangePage(origin: string): RouterError {
-  const message = `Pages of ${shortened(origin)} may not call this router: its option cors does not name them`;
-  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+  return errorOf(400, `Pages of ${shortened(origin)} may not call this router: its option cors does not name them`);
 }
 
 /** Headers where nobody set this up. */

@@ -3,7 +3,7 @@ import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
 import { faultAt } from '../protocol/fault.ts';
 import type { FileList, FileObject } from '../protocol/file.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { type UploadLimits, uploadedBytes } from './batch-upload.ts';
@@ -36,7 +36,7 @@ export async function uploadFile(
   if (Number(call.header('content-length') ?? 0) > bytes) throw tooLarge(fileBytes);
   refuseForeignForms(call);
   const boundary = boundaryOf(call.header('content-type'));
-  if (call.body.type === 'parsed') throw unsupported('The host has read the form; it has to leave it to the router');
+  if (call.body.type === 'parsed') throw errorOf(415, 'The host has read the form; it has to leave it to the router');
   const source = uploadedBytes(call, call.body, { ...limits, batches: { ...limits.batches, bytes } });
   try {
     const form = await readForm(source, boundary, FORM);
@@ -60,15 +60,14 @@ export async function uploadFile(
 function refuseForeignForms({ header }: HttpCall): void {
   if (header('origin') === undefined || header('authorization') !== undefined) return;
   if (header('sec-fetch-site') === 'same-origin') return;
-  const message = 'Forms from pages of other sites need the header Authorization';
-  throw new RouterError({ status: 403, errorType: 'permission_denied', message });
+  throw errorOf(403, 'Forms from pages of other sites need the header Authorization');
 }
 
 function boundaryOf(contentType: string | undefined): string {
   const found = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
   const [, quoted, plain] = found.exec(contentType ?? '') ?? [];
   const boundary = quoted ?? plain;
-  if (boundary === undefined) throw unsupported('The content type must be multipart/form-data with a boundary');
+  if (boundary === undefined) throw errorOf(415, 'The content type must be multipart/form-data with a boundary');
   return boundary;
 }
 
@@ -94,10 +93,6 @@ function expiryOf(fields: Form['fields']): number | undefined {
   const parsed = read(expiresAfterSchema, { anchor, seconds: Number(seconds) });
   if (parsed.ok) return parsed.value.seconds;
   throw errorOfFault(faultAt(`expires_after.${parsed.path}`, parsed.problem));
-}
-
-function unsupported(message: string): RouterError {
-  return new RouterError({ status: 415, errorType: 'invalid_request', message });
 }
 
 /** Reads the query of `GET /files`. */

@@ -4,7 +4,7 @@ import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/
 import { type Account, hasScope, type Scope } from '../core/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
@@ -93,11 +93,7 @@ export async function answerKeys(
 async function own(keys: KeyManagement, hash: string, account: Account): Promise<StoredKey> {
   const found = await keys.find(hash);
   if (found === undefined || found.account.id !== account.id) {
-    throw new RouterError({
-      status: 404,
-      errorType: 'not_found',
-      message: 'There is no API key with this hash here; GET /keys lists them',
-    });
+    throw errorOf(404, 'There is no API key with this hash here; GET /keys lists them');
   }
   return found;
 }

@@ -1,7 +1,7 @@
 import { type Endpoint, declareEndpoint } from '../catalog/endpoint.ts';
 import { type Model, selectorIndex, serves } from '../catalog/model.ts';
 import { blendedPrice } from '../catalog/price.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { ModelList } from '../protocol/models.ts';
 import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -151,11 +151,7 @@ function toCount(name: string, text: string, maximum: number): number {
 }
 
 function badQuery(name: string, expected: string): RouterError {
-  return new RouterError({
-    status: 400,
-    errorType: 'invalid_request',
-    message: `The query parameter ${name} must be ${expected}.`,
-  });
+  return errorOf(400, `The query parameter ${name} must be ${expected}.`);
 }
 
 /** What a list of models is made of. */

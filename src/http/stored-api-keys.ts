@@ -11,7 +11,7 @@ import {
   withFunctions,
 } from '../platform/option-kinds.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
-import { ConfigError, RouterError } from '../protocol/router-error.ts';
+import { ConfigError, errorOf, type RouterError } from '../protocol/router-error.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 
 /** Options of {@link storedApiKeys}. */
@@ -138,11 +138,7 @@ export function storedApiKeys(options: StoredApiKeysOptions): StoredApiKeys {
       forget(hash);
       if (isWritten) return next;
     }
-    throw new RouterError({
-      status: 409,
-      errorType: 'precondition_failed',
-      message: 'Others change this API key at the same time; try again',
-    });
+    throw errorOf(409, 'Others change this API key at the same time; try again');
   }
 
   const keys: KeyManagement = {
@@ -207,9 +203,5 @@ function newKey(): string {
 }
 
 function unknownKey(): RouterError {
-  return new RouterError({
-    status: 404,
-    errorType: 'not_found',
-    message: 'There is no API key with this hash here; GET /keys lists them',
-  });
+  return errorOf(404, 'There is no API key with this hash here; GET /keys lists them');
 }

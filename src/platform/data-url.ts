@@ -35,7 +35,8 @@ export function parseDataUrl(url: string): DataUrl | undefined {
 /** Longest part before the data. */
 const MAX_HEAD = 1_024;
 
-function percentDecoded(text: string): string | undefined {
+/** A text with its percent signs resolved; undefined when one of them is none. */
+export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,4 +1,4 @@
-import { nullish, optional, ruled, type OutputOf, type Schema } from './accept/schema.ts';
+import { defaulted, nullish, optional, type OutputOf, read, ruled, type Schema } from './accept/schema.ts';
 import { list } from './accept/list.ts';
 import { jsonObject } from './accept/record.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
@@ -9,6 +9,7 @@ import { optionsParser } from './options.ts';
 import { reasoningEffortSchema } from './reasoning.ts';
 import { isServerToolType, type ServerTool } from './tools.ts';
 import { modelPatternsSchema } from './plugins.ts';
+import { stripped } from './accept/object.ts';
 
 /** Names of the panels that fusion knows. */
 const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;
@@ -154,3 +155,32 @@ export const parseAutoBetaRouterOptions = optionsParser(closed(autoFields));
 
 /** Checks an entry of `pareto-router`. */
 export const parseParetoRouterOptions = optionsParser(paretoRouterSchema);
+
+const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(list(item), () => []);
+
+/** Schema of a {@link FusionAnalysis}. */
+export const analysisSchema = stripped({
+  consensus: some(text()),
+  contradictions: some(stripped({ topic: text(), stances: some(stripped({ model: text(), stance: text() })) })),
+  partial_coverage: some(stripped({ models: some(text()), point: text() })),
+  unique_insights: some(stripped({ model: text(), insight: text() })),
+  blind_spots: some(text()),
+});
+
+/** What the analyst of a panel found (gaps 5.10). */
+export type FusionAnalysis = OutputOf<typeof analysisSchema>;
+
+/** Reads an analysis out of a model's answer, also out of a fence or between sentences; undefined when there is none. */
+export function readFusionAnalysis(answer: string): FusionAnalysis | undefined {
+  const from = answer.indexOf('{');
+  const to = answer.lastIndexOf('}');
+  if (from < 0 || to < from) return undefined;
+  try {
+    const parsed = read(analysisSchema, JSON.parse(answer.slice(from, to + 1)));
+    if (!parsed.ok) return undefined;
+    // An object without any of the members is something else.
+    return Object.values(parsed.value).some((found) => found.length > 0) ? parsed.value : undefined;
+  } catch {
+    return undefined;
+  }
+}

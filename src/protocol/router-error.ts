@@ -72,6 +72,30 @@ export class RouterError extends Error {
   }
 }
 
+/** The error type that goes with a status, where nothing more is to be said. */
+const TYPE_OF_STATUS = {
+  400: 'invalid_request',
+  401: 'authentication',
+  403: 'permission_denied',
+  404: 'not_found',
+  408: 'timeout',
+  409: 'precondition_failed',
+  413: 'payload_too_large',
+  415: 'invalid_request',
+  422: 'unprocessable',
+  500: 'server',
+  502: 'provider_unavailable',
+} as const satisfies Readonly<Record<number, ErrorType>>;
+
+/** The error of a status, with the error type that goes with it. */
+export function errorOf(
+  status: keyof typeof TYPE_OF_STATUS,
+  message: string,
+  details: Omit<RouterErrorOptions, 'status' | 'errorType' | 'message'> = {},
+): RouterError {
+  return new RouterError({ ...details, status, errorType: TYPE_OF_STATUS[status], message });
+}
+
 /** One thing that is wrong with a configuration. */
 export interface ConfigProblem {
   /** Where, for example `providers.groq.baseURL`. */

@@ -10,7 +10,7 @@ import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/b
 import { BatchPlaces } from '../runtime/batches/places.ts';
 import { SharedPaces } from '../runtime/batches/shared-paces.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
-import { BatchWatchers } from '../runtime/batches/watchers.ts';
+import { BatchWatchers } from '../runtime/batches/ports.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
 import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
 import { seldom } from '../platform/seldom.ts';

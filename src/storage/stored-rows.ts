@@ -1,6 +1,9 @@
+import type { BatchEffect } from '../core/batch/machine.ts';
+import type { JsonObject } from '../protocol/json.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
-import type { ItemOutcome, NewItem, StoredOutcome } from '../contracts/batch-store.ts';
+import type { ClaimedItem, ClaimedTask, ItemOutcome, StoredItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
+import type { StoredKey } from '../contracts/key-store.ts';
 
 /**
  * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs
@@ -9,13 +12,6 @@ import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 export function storable(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
-
-/** A body of a new request as text. */
-export function bodyText(body: NewItem['body']): string {
-  return typeof body === 'string' ? body : DECODER.decode(body);
-}
-
-const DECODER = new TextDecoder();
 
 /** The text that {@link storable} was given. */
 export function restored(column: string): string {
@@ -27,12 +23,33 @@ export function wholeMs(ms: number): number {
   return Math.ceil(ms);
 }
 
-/** The columns of a batch that its record is made of. */
-export interface RecordColumns {
-  readonly record: string;
-  readonly total: number;
-  readonly completed: number;
-  readonly failed: number;
+/** A row as drivers give it. */
+type Row = Readonly<Record<string, unknown>>;
+
+/** A number of a row; drivers may give large ones as text. */
+export function storedNumber(row: Row | undefined, column: string): number {
+  return Number(row?.[column] ?? 0);
+}
+
+/** A text as it is in the column. */
+export function columnOf(row: Row, column: string): string {
+  return String(row[column]);
+}
+
+/** The text of a column that was written with {@link storable}. */
+export function storedText(row: Row, column: string): string {
+  return restored(columnOf(row, column));
+}
+
+/** A batch of an account as values of a statement. */
+export interface BatchOwner extends Readonly<Record<string, string>> {
+  readonly account: string;
+  readonly batchId: string;
+}
+
+/** Makes {@link BatchOwner}. */
+export function ownerOf(account: string, batchId: string): BatchOwner {
+  return { account: storable(account), batchId: storable(batchId) };
 }
 
 /** A record as text. The counts have columns of their own, because outcomes change them without reading the rest. */
@@ -41,9 +58,25 @@ export function recordText({ counts: _, ...record }: BatchRecord): string {
 }
 
 /** The record of a row. */
-export function recordOf({ record, total, completed, failed }: RecordColumns): BatchRecord {
-  const known = JSON.parse(record) as Omit<BatchRecord, 'counts'>;
-  return { ...known, counts: { total, completed, failed } };
+export function recordOf(row: Row): BatchRecord {
+  const record = JSON.parse(columnOf(row, 'record')) as Omit<BatchRecord, 'counts'>;
+  const [total, completed, failed] = [
+    storedNumber(row, 'total'),
+    storedNumber(row, 'completed'),
+    storedNumber(row, 'failed'),
+  ];
+  return { ...record, counts: { total, completed, failed } };
+}
+
+/** The request of a row. */
+export function itemOf(row: Row): StoredItem {
+  return { index: storedNumber(row, 'position'), customId: storedText(row, 'custom_id'), body: columnOf(row, 'body') };
+}
+
+/** The requests of rows that were claimed, in their order. */
+export function claimedItems(rows: readonly Row[]): readonly ClaimedItem[] {
+  const items = rows.map((row) => ({ ...itemOf(row), attempts: storedNumber(row, 'attempts') }));
+  return items.sort((left, right) => left.index - right.index);
 }
 
 /** A record with the times that publishing gives it. */
@@ -63,13 +96,49 @@ export function outcomeText({ resultId, response, error, usage }: ItemOutcome): 
 }
 
 /** The outcome of a row. */
-export function outcomeOf(index: number, customId: string, outcome: string): StoredOutcome {
-  return { ...(JSON.parse(outcome) as Omit<ItemOutcome, 'index'>), index, customId: restored(customId) };
+export function outcomeOf(row: Row): StoredOutcome {
+  const outcome = JSON.parse(columnOf(row, 'outcome')) as Omit<ItemOutcome, 'index'>;
+  return { ...outcome, index: storedNumber(row, 'position'), customId: storedText(row, 'custom_id') };
+}
+
+/** A task that was claimed, as values of a statement. */
+export function heldTask({ account, batchId, effect, token }: ClaimedTask): BatchOwner {
+  return { ...ownerOf(account, batchId), effect, token: storable(token) };
+}
+
+/** The task of a row that was claimed. */
+export function claimedTask(row: Row, token: string): ClaimedTask {
+  const memo = row['memo'];
+  return {
+    account: storedText(row, 'account'),
+    batchId: storedText(row, 'batch_id'),
+    effect: columnOf(row, 'effect') as BatchEffect,
+    runAt: storedNumber(row, 'run_at'),
+    attempts: storedNumber(row, 'attempts'),
+    token,
+    ...(typeof memo === 'string' ? { memo: JSON.parse(memo) as JsonObject } : {}),
+  };
 }
 
 /** The first of the outcomes of each request: a request has one. */
 export function firstOutcomes(outcomes: readonly ItemOutcome[]): readonly ItemOutcome[] {
   return [...new Map(outcomes.toReversed().map((outcome) => [outcome.index, outcome])).values()].toReversed();
+}
+
+/** A file of an account as values of a statement. */
+export interface FileOwner extends Readonly<Record<string, string>> {
+  readonly account: string;
+  readonly fileId: string;
+}
+
+/** Makes {@link FileOwner}. */
+export function fileOwnerOf(account: string, fileId: string): FileOwner {
+  return { account: storable(account), fileId: storable(fileId) };
+}
+
+/** What is thrown where a draft of a file is not there. */
+export function noFile(fileId: string): RangeError {
+  return new RangeError(`there is no file "${fileId}"`);
 }
 
 /** A file as text. */
@@ -78,11 +147,38 @@ export function fileText(record: BatchFileRecord): string {
 }
 
 /** The file of a row. */
-export function fileOf(record: string): BatchFileRecord {
-  return JSON.parse(record) as BatchFileRecord;
+export function fileOf(row: Row): BatchFileRecord {
+  return JSON.parse(columnOf(row, 'record')) as BatchFileRecord;
 }
 
 /** A file with the times that publishing gives it. */
 export function publishedFile(file: BatchFileRecord, now: number): BatchFileRecord {
   return { ...file, createdAt: now, deleteAt: now + wholeMs(file.deleteAt) };
+}
+
+/** A key as columns. What is looked up has one of its own; the rest is a text. */
+export function keyColumns(key: StoredKey): {
+  readonly hash: string;
+  readonly account: string;
+  readonly revision: number;
+  readonly record: string;
+} {
+  const { hash, account, revision } = key;
+  return { hash, account: storable(account.id), revision, record: JSON.stringify(key, writeEndless) };
+}
+
+/** The key of a row. */
+export function keyOfRow(row: Readonly<Record<string, unknown>>): StoredKey {
+  return JSON.parse(String(row['record']), readEndless) as StoredKey;
+}
+
+const ENDLESS = '$endless';
+
+/** A limit may be `Infinity`, which takes the place of the limit for everybody, and JSON has no word for it. */
+function writeEndless(_name: string, value: unknown): unknown {
+  return value === Infinity ? { [ENDLESS]: true } : value;
+}
+
+function readEndless(_name: string, value: unknown): unknown {
+  return typeof value === 'object' && value !== null && ENDLESS in value ? Infinity : value;
 }

@@ -350,7 +350,7 @@ function readStream(response: Response): StreamReader {
       while (await more());
       return text;
     },
-    leave: () => void reader?.cancel().catch(ignore),
+    leave: () => void reader?.cancel().catch(() => undefined),
   };
 }
 
@@ -369,5 +369,3 @@ async function expectJsonError(response: Response, status: number): Promise<void
   expectThat(error?.code === status, `the error has the code ${status}: ${text.slice(0, 200)}`);
   expectThat(typeof error.message === 'string' && error.message !== '', 'the error has a message');
 }
-
-function ignore(): void {}

@@ -2,7 +2,7 @@
 import { ConfigError, type ConfigProblem, type RouterConfig, createRouter, localQueue, memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { noteCopy } from '../../src/config/loaded-copies.ts';
-import { nodeProblems } from '../../src/config/resolve-config.ts';
+import { nodeProblems } from '../../src/config/problems.ts';
 import { instant } from '../support/simulated.ts';
 
 /** What is said about a configuration that does not come from TypeScript. */

@@ -49,7 +49,13 @@ describe('the examples', () => {
     (name) => {
       const readme = readProjectFile(`examples/${name}/README.md`);
       expect(readme).toMatch(/^From a clone.*`npm ci && npm (?:start|run build)/m);
-      const [, installed = ''] = /^In a project of your own: `npm install ([^`]*)`/m.exec(readme) ?? [];
+      // `npm init` makes projects of CommonJS, where none of these programs runs; a bundler reads those of Next.
+      const start = name === 'next-app' ? '' : 'npm pkg set type=module && ';
+      const own = readme
+        .split('\n')
+        .find((line) => line.startsWith(`In a project of your own: \`${start}npm install `));
+      const [, installed = ''] = /npm install ([^`]*)`/.exec(own ?? '') ?? [];
+      expect(installed).toMatch(/^signalbox\b/);
       const programs = readdirSync(join(root, 'examples', name)).filter((file) => file.endsWith('.ts'));
       const imported = programs.flatMap((file) =>
         [...readProjectFile(`examples/${name}/${file}`).matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)].map(

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
-import { type PostgresStorageOptions, postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
+import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
+import { type PostgresStorageOptions } from '../../src/storage/postgres/schema.ts';
 import { StorageError } from '../../src/contracts/storage-error.ts';
 import {
   answered,

@@ -4,16 +4,16 @@ import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import { batchFieldsSchema, customIdSchema } from '../../src/protocol/create-batch.ts';
 import { embeddingRequestSchema, multimodalInputSchema } from '../../src/protocol/embedding-request.ts';
 import { fileParserSchema, webFetchSchema, webSchema, webSearchSchema } from '../../src/protocol/web-options.ts';
-import { analysisSchema } from '../../src/protocol/fusion-analysis.ts';
-import { guardrailOptionsSchema } from '../../src/protocol/guardrail-options.ts';
 import {
   advisorSchema,
+  analysisSchema,
   autoRouterSchema,
   fusionPluginSchema,
   fusionToolSchema,
   paretoRouterSchema,
   subagentSchema,
 } from '../../src/protocol/inner-model-options.ts';
+import { guardrailOptionsSchema } from '../../src/protocol/guardrail-options.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
 import { messagesRequestSchema } from '../../src/protocol/messages/messages-request.ts';
 import { messagesToolSchema } from '../../src/protocol/messages/tool.ts';

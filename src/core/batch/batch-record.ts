@@ -2,10 +2,9 @@ import type { BatchEndpoint, BatchRequestCounts, BatchStatus, BatchWebhookEvent 
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { Account } from '../account.ts';
-import type { BatchFault, OutputKind } from './batch-files.ts';
+import { type BatchFault, type OutputKind, wireBatch } from './wire-batch.ts';
 import { isTerminal } from './machine.ts';
 import type { WebhookState } from './webhook-schedule.ts';
-import { wireBatch } from './wire-batch.ts';
 
 /** Routing of a whole batch (contract: create a batch, `provider`). */
 export interface BatchPreferences {

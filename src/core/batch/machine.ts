@@ -2,7 +2,7 @@ import { BATCH_ENDS, type BatchStatus } from '../../protocol/batch.ts';
 import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import type { BatchFault } from './batch-files.ts';
+import type { BatchFault } from './wire-batch.ts';
 import type { WebhookState } from './webhook-schedule.ts';
 import type { BatchRecord } from './batch-record.ts';
 

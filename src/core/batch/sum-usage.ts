@@ -1,5 +1,7 @@
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Usage, UsageIteration } from '../../protocol/chunk.ts';
+import { isJsonObject } from '../../protocol/json.ts';
+import * as read from '../../platform/json.ts';
 
 /** Nothing was used yet. */
 export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
@@ -41,16 +43,12 @@ export function addUsage(total: Usage | undefined, usage: Usage): Usage {
 /** Rounds of each type, added up: a batch has thousands of them. */
 function addedRounds(left: Usage['iterations'], right: Usage['iterations']): Usage['iterations'] {
   const sums = new Map<string, UsageIteration>();
-  for (const round of [...listOf(left), ...listOf(right)]) {
-    if (!isCounts(round) || typeof round['type'] !== 'string') continue;
+  for (const round of [...read.list(left), ...read.list(right)]) {
+    if (!isJsonObject(round) || typeof round['type'] !== 'string') continue;
     const { type } = round;
     sums.set(type, { ...added(sums.get(type) ?? {}, round), type });
   }
   return sums.size === 0 ? undefined : [...sums.values()];
-}
-
-function listOf(rounds: unknown): readonly unknown[] {
-  return Array.isArray(rounds) ? rounds : [];
 }
 
 /** Numbers of both, member by member; members of one side only count as they are. */
@@ -59,7 +57,7 @@ function added(left: Counts, right: Counts): Counts {
   for (const [name, value] of Object.entries(right)) {
     const known = sums[name];
     if (typeof value === 'number') sums[name] = (typeof known === 'number' ? known : 0) + value;
-    else if (isCounts(value)) sums[name] = added(isCounts(known) ? known : {}, value);
+    else if (isJsonObject(value)) sums[name] = added(isJsonObject(known) ? known : {}, value);
   }
   return sums;
 }
@@ -77,8 +75,4 @@ function addedCosts(left: NonNullable<Usage['cost_details']>, right: NonNullable
 
 function usd(left: number, right: number): number {
   return usdFromNano(nanoFromUsd(left) + nanoFromUsd(right));
-}
-
-function isCounts(value: unknown): value is Counts {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

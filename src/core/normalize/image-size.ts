@@ -1,23 +1,26 @@
+import { big, bytesAt, little } from './base64-bytes.ts';
+
 /** Pixels of an image. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Characters of base64 in which the size of an image is looked for: what cameras write before it is longer at times. */
-const MOST = 87_384;
+/** Bytes in which the size of an image is looked for: what cameras write before it is longer at times. */
+const MOST = 65_538;
 
 /** The size of a PNG, GIF, WebP or JPEG that is a data URL; undefined where it does not say, and for addresses. */
 export function imageSize(url: string): ImageSize | undefined {
   const start = /^data:image\/[\w.+-]{1,32};base64,/.exec(url.slice(0, 64))?.[0].length;
   if (start === undefined) return undefined;
-  const head = bytesOf(url.slice(start, start + 64));
+  const data = url.slice(start);
+  const head = bytesAt(data, 0, 48);
   if (head === undefined) return undefined;
   if (head.startsWith('\x89PNG\r\n')) return { width: big(head, 16, 4), height: big(head, 20, 4) };
   if (head.startsWith('GIF8')) return { width: little(head, 6, 2), height: little(head, 8, 2) };
   if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return webpSize(head);
   if (!head.startsWith('\xff\xd8')) return undefined;
-  const whole = bytesOf(url.slice(start, start + MOST));
+  const whole = bytesAt(data, 0, MOST);
   return whole === undefined ? undefined : jpegSize(whole);
 }
 
@@ -39,25 +42,4 @@ function jpegSize(bytes: string): ImageSize | undefined {
     if (isFrame) return { width: big(bytes, at + 7, 2), height: big(bytes, at + 5, 2) };
   }
   return undefined;
-}
-
-/** Bytes as characters; a rest that is no whole group of four is left out. */
-function bytesOf(base64: string): string | undefined {
-  try {
-    return atob(base64.slice(0, base64.length - (base64.length % 4)));
-  } catch {
-    return undefined;
-  }
-}
-
-function big(bytes: string, at: number, length: number): number {
-  let value = 0;
-  for (let index = 0; index < length; index += 1) value = value * 256 + (bytes.charCodeAt(at + index) || 0);
-  return value;
-}
-
-function little(bytes: string, at: number, length: number): number {
-  let value = 0;
-  for (let index = length - 1; index >= 0; index -= 1) value = value * 256 + (bytes.charCodeAt(at + index) || 0);
-  return value;
 }

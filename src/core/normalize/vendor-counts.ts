@@ -3,7 +3,20 @@ import type { JsonSchemaFormat } from '../../protocol/reasoning.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { asOpenAiSchema, asSpacedJson, asTypeScript, structureOfTool, wordsOfTool } from './declared-tools.ts';
 import type { ImageSize } from './image-size.ts';
-import { anthropicImage, llamaImage, openAiImage, patchedImage, tiledImage, UNKNOWN_IMAGE } from './media-tokens.ts';
+import type { ImagePart } from '../../protocol/content-part.ts';
+import {
+  ANTHROPIC_HIGH,
+  ANTHROPIC_STANDARD,
+  anthropicImage,
+  gridOf,
+  grokImage,
+  llamaImage,
+  mistralImage,
+  openAiImage,
+  patchedImage,
+  tiledImage,
+  UNKNOWN_IMAGE,
+} from './media-tokens.ts';
 
 /**
  * What a family of models counts besides the texts of a prompt. Found in what providers reported for recorded requests
@@ -38,11 +51,13 @@ export interface VendorCounts {
   /** Tokens around a schema that the answer must fit, and what is read of it; undefined where it is not shown. */
   readonly perSchema: number | undefined;
   readonly schema: (format: JsonSchemaFormat) => string;
-  /** Tokens of an image in full detail. */
-  readonly image: (size: ImageSize | undefined, model: string) => number;
-  /** Tokens of a second of audio, and of a page of a PDF. */
-  readonly audioPerSecond: number;
+  /** Tokens of an image. */
+  readonly image: (size: ImageSize | undefined, model: string, detail: ImagePart['image_url']['detail']) => number;
+  /** Tokens of audio of so many seconds. */
+  readonly audio: (seconds: number) => number;
+  /** Tokens of a page of a PDF, and whether those of its text are counted too. */
   readonly perPage: number;
+  readonly hasTextOfPages: boolean;
   /** What is different in OpenAI's Responses. */
   readonly inResponses?: Partial<VendorCounts>;
 }
@@ -66,8 +81,9 @@ const USUAL: VendorCounts = {
   perSchema: undefined,
   schema: ({ schema }) => JSON.stringify(schema),
   image: () => UNKNOWN_IMAGE,
-  audioPerSecond: 10,
-  perPage: 600,
+  audio: (seconds) => 10 * seconds,
+  perPage: 0,
+  hasTextOfPages: true,
 };
 
 const OPENAI: VendorCounts = {
@@ -85,8 +101,10 @@ const OPENAI: VendorCounts = {
   perSchema: 8,
   schema: asOpenAiSchema,
   image: openAiImage,
-  perPage: 220,
-  inResponses: { toolsAtAll: 9, perSchema: 1 },
+  audio: (seconds) => 10 * seconds + 4,
+  // In Responses it is the text alone, whatever is documented.
+  perPage: 990,
+  inResponses: { toolsAtAll: 9, perSchema: 1, perPage: 8 },
 };
 
 const ANTHROPIC: VendorCounts = {
@@ -102,8 +120,8 @@ const ANTHROPIC: VendorCounts = {
   perTool: 14,
   mustCall: 97,
   perSchema: 145,
-  image: anthropicImage,
-  perPage: 1_600,
+  image: anthropicImage(ANTHROPIC_STANDARD),
+  perPage: 1_575,
 };
 
 const GOOGLE: VendorCounts = {
@@ -118,9 +136,13 @@ const GOOGLE: VendorCounts = {
   declared: wordsOfTool,
   structure: structureOfTool,
   image: tiledImage,
-  audioPerSecond: 32,
+  audio: (seconds) => 32 * seconds,
   perPage: 258,
+  hasTextOfPages: false,
 };
+
+/** The proportions of a page of letter paper; those of A4 have a fortieth more. */
+const LETTER: ImageSize = { width: 17, height: 22 };
 
 /** Families by the names of models with their authors: the first that fits counts. */
 const FAMILIES: readonly (readonly [RegExp, VendorCounts])[] = [
@@ -132,20 +154,23 @@ const FAMILIES: readonly (readonly [RegExp, VendorCounts])[] = [
       perPrompt: 2,
       toolsAtAll: 95,
       perNamedTool: undefined,
-      inResponses: { toolsAtAll: 14, perSchema: -1 },
+      inResponses: { toolsAtAll: 14, perSchema: -1, perPage: 8 },
     },
   ],
   [/^openai\//, OPENAI],
   [
     /^anthropic\/claude-(?:opus-(?:4[.-][7-9]|[5-9])|sonnet-[5-9]|[a-z]+-[5-9])/,
-    { ...ANTHROPIC, factor: 1.41, reasoning: 0, toolsAtAll: 640 },
+    { ...ANTHROPIC, factor: 1.41, reasoning: 0, toolsAtAll: 640, image: anthropicImage(ANTHROPIC_HIGH) },
   ],
   [
     /^anthropic\/claude-(?:[a-z]+-)?(?:[23]\b|(?:sonnet|opus)-4(?:$|[.-](?:0|1|\d{8})\b))/,
     { ...ANTHROPIC, toolsAtAll: 313, mustCall: 0 },
   ],
   [/^anthropic\//, ANTHROPIC],
-  [/^google\/gemini-[3-9]/, { ...GOOGLE, image: () => 1_120, perPage: 560 }],
+  [
+    /^google\/gemini-[3-9]/,
+    { ...GOOGLE, image: (size) => gridOf(1_120, size), audio: (seconds) => 25 * seconds, perPage: gridOf(560, LETTER) },
+  ],
   [/^google\/gemini/, GOOGLE],
   [
     /llama-?4/i,
@@ -204,7 +229,23 @@ const FAMILIES: readonly (readonly [RegExp, VendorCounts])[] = [
   ],
   [
     /^mistralai\//,
-    { ...USUAL, perPrompt: 1, perMessage: 2, perSystemMessage: 2, toolsAtAll: 3, declared: asSpacedJson },
+    {
+      ...USUAL,
+      perPrompt: 1,
+      perMessage: 2,
+      perSystemMessage: 2,
+      toolsAtAll: 3,
+      declared: asSpacedJson,
+      image: mistralImage,
+      // Begun halves of a minute.
+      audio: (seconds) => 375 * Math.max(1, Math.ceil(seconds / 30)),
+    },
+  ],
+  [/^x-ai\/grok-(?:2|.*non-reasoning)/, { ...USUAL, image: grokImage }],
+  [
+    /^x-ai\//,
+    // A prompt of the vendor's own comes first, which tools take the place of.
+    { ...USUAL, perPrompt: 127, withoutSystem: 62, toolsAtAll: -17, toolsInSystem: 64, image: grokImage },
   ],
   [
     /^z-ai\//,

@@ -1,5 +1,5 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import type { CandidatesContext } from '../../core/pipeline/filter-candidates.ts';
 import { callable, checkShape, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';

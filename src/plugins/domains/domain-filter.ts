@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../platform/data-url.ts';
 import type { DomainRule, DomainFilter } from '../../contracts/search-engine.ts';
 
 import { echo } from '../../protocol/fault.ts';
@@ -53,7 +54,8 @@ export function parseDomainRule(written: string): DomainRule | undefined {
   const [, name = '', port] = /^([^:]+?)\.?(?::(\d{1,5}))?$/.exec(authority) ?? [];
   const host = hostOf(name);
   if (host === undefined) return undefined;
-  const path = slash < 0 ? '' : decoded(text.slice(slash).replace(/[?#].*$/s, '')).replace(/\/+$/, '');
+  const tail = slash < 0 ? '' : text.slice(slash).replace(/[?#].*$/s, '');
+  const path = (percentDecoded(tail) ?? tail).replace(/\/+$/, '');
   return { text: text.replace(/\/+$/, ''), host, port, path: path === '' ? undefined : path };
 }
 
@@ -61,7 +63,7 @@ export function parseDomainRule(written: string): DomainRule | undefined {
 export function matchesDomain(rule: DomainRule, url: URL): boolean {
   const host = url.hostname.replace(/\.$/, '').toLowerCase();
   if (rule.port !== undefined && rule.port !== portOf(url)) return false;
-  return matchesHost(rule.host, host) && matchesPath(rule.path, decoded(url.pathname));
+  return matchesHost(rule.host, host) && matchesPath(rule.path, percentDecoded(url.pathname) ?? url.pathname);
 }
 
 function matchesHost(pattern: string, host: string): boolean {
@@ -92,14 +94,6 @@ function isAddress(host: string): boolean {
 }
 
 /** `/%62log` is `/blog`, to the server and so to a rule. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
 function portOf({ port, protocol }: URL): string {
   return port === '' ? (protocol === 'https:' ? '443' : '80') : port;
 }

@@ -1,7 +1,7 @@
 import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { parseFilesOptions } from '../../protocol/server-tool-options.ts';
 import {
@@ -71,12 +71,10 @@ const PARAMETERS: JsonObject = {
 };
 
 function noLibrary(): RouterError {
-  return new RouterError({
-    status: 400,
-    errorType: 'invalid_request',
-    message:
-      'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
-  });
+  return errorOf(
+    400,
+    'router:files has no files here: createRouter({ serverTools: defaultServerTools([filesTool({ library })]) })',
+  );
 }
 
 /** What became of an operation, as the model reads it (gaps 2.2). */

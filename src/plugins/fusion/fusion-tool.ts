@@ -11,8 +11,12 @@ import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contr
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
-import { type FusionAnalysis, readFusionAnalysis } from '../../protocol/fusion-analysis.ts';
-import { type FusionToolOptions, parseFusionToolOptions } from '../../protocol/inner-model-options.ts';
+import {
+  type FusionAnalysis,
+  type FusionToolOptions,
+  parseFusionToolOptions,
+  readFusionAnalysis,
+} from '../../protocol/inner-model-options.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { innerRequest, textOfAnswer, textOfMessage } from '../inner-call/helper-model.ts';

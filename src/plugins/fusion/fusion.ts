@@ -3,7 +3,7 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { PlanContext } from '../../contracts/plugin-context.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { FUSION_OPTIONS, FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
@@ -78,9 +78,5 @@ function unknownModel(name: string, isOfRequest: boolean): RouterError {
 }
 
 function notRegistered(): RouterError {
-  return new RouterError({
-    status: 500,
-    errorType: 'server',
-    message: 'The plugin "fusion" needs its tool: createRouter({ serverTools: defaultServerTools() })',
-  });
+  return errorOf(500, 'The plugin "fusion" needs its tool: createRouter({ serverTools: defaultServerTools() })');
 }

@@ -4,7 +4,7 @@ import type { PluginContext } from '../../contracts/plugin-context.ts';
 import { anything, checkShape, flag, kind, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { ConfigError, RouterError } from '../../protocol/router-error.ts';
+import { ConfigError, errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Guardrail, parseGuardrailOptions } from '../../protocol/guardrail-options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -176,10 +176,7 @@ function isForAnswers({ guardrail }: Detector): boolean {
 }
 
 function noStreams(): RouterError {
-  return new RouterError({
-    status: 400,
-    errorType: 'invalid_request',
-    message: 'stream must be false here: answers are looked through as a whole before they are given out',
+  return errorOf(400, 'stream must be false here: answers are looked through as a whole before they are given out', {
     metadata: { path: 'stream' },
   });
 }

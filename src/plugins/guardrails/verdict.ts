@@ -1,5 +1,5 @@
 import type { StageRecord } from '../../contracts/plugin-context.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Detector, TextView } from './detector.ts';
 import type { TextPlace, TextVisitor } from '../prompt/prompt-texts.ts';
 
@@ -43,12 +43,7 @@ export function blockingError(scan: Pick<Scan, 'found'>): RouterError | undefine
   if (blocking === undefined) return undefined;
   const [detector, findings] = blocking;
   const patterns = patternsOf(findings);
-  return new RouterError({
-    status: 403,
-    errorType: 'permission_denied',
-    message: messageOf(detector, patterns),
-    metadata: { patterns },
-  });
+  return errorOf(403, messageOf(detector, patterns), { metadata: { patterns } });
 }
 
 function messageOf({ guardrail }: Detector, patterns: readonly string[]): string {

@@ -10,7 +10,7 @@ import { reasonOfFailure } from '../inner-call/helper-model.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
 import { openaiImages } from './openai-images.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 
 /** Options of {@link imageGenerationTool}. */
 export interface ImageGenerationToolOptions {
@@ -130,8 +130,7 @@ function anyImageModel(catalog: Catalog, isAllowed: (model: string) => boolean):
 
 /** The model lists of an account are also for what only the image service knows. */
 function notAllowed(model: string): RouterError {
-  const message = `This account may not use ${shortened(model)}`;
-  return new RouterError({ status: 403, errorType: 'permission_denied', message });
+  return errorOf(403, `This account may not use ${shortened(model)}`);
 }
 
 function makesImages(catalog: Catalog, model: string): boolean {
@@ -160,6 +159,5 @@ async function routerImages(
   });
   const urls = (choices[0]?.message.images ?? []).map((image) => image.image_url.url);
   if (urls.length > 0) return urls;
-  const message = `${model} gave no image`;
-  throw new RouterError({ status: 502, errorType: 'provider_unavailable', message });
+  throw errorOf(502, `${model} gave no image`);
 }

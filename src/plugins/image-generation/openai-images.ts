@@ -8,7 +8,7 @@ import {
   type OptionShape,
   text,
 } from '../../platform/option-kinds.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
@@ -84,8 +84,7 @@ function imagesOf(answer: JsonObject, wishes: JsonObject, options: OpenAIImagesO
     return typeof url === 'string' && /^https?:\/\//.test(url) ? url : [];
   });
   if (urls.length === 0) {
-    const message = 'The image service gave no image';
-    throw new RouterError({ status: 502, errorType: 'provider_unavailable', message });
+    throw errorOf(502, 'The image service gave no image');
   }
   return { urls, cost: costOf(answer['usage'], urls.length, options) };
 }

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Model } from '../../catalog/model.ts';
 import { modelPatterns } from '../../catalog/model-patterns.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { CandidatesContext } from '../../core/pipeline/candidates-context.ts';
+import type { CandidatesContext } from '../../core/pipeline/filter-candidates.ts';
 import { requestPrice } from '../../core/selection/adaptive/expected-cost.ts';
 import type { UsableTarget } from '../../core/selection/usable-endpoints.ts';
 

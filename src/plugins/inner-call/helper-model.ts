@@ -4,7 +4,7 @@ import type { AdvisorOptions } from '../../protocol/inner-model-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type ModelRule, rankModels } from './rank-models.ts';
 import { milliseconds, type OptionShape, text } from '../../platform/option-kinds.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 
@@ -67,11 +67,7 @@ export function textOfAnswer({ choices, model }: ChatResult): string {
   const content = choices[0]?.message.content?.trim() ?? '';
   if (content !== '') return content;
   const reason = choices[0]?.finish_reason ?? 'none';
-  throw new RouterError({
-    status: 502,
-    errorType: 'provider_unavailable',
-    message: `${model} gave no text (finish reason: ${reason})`,
-  });
+  throw errorOf(502, `${model} gave no text (finish reason: ${reason})`);
 }
 
 /** What may be told of a failed call. Errors of ours are written for whoever asked; what others throw is not. */

@@ -6,10 +6,9 @@ import { echo } from '../../protocol/fault.ts';
 import { type JsonObject, isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf } from '../../protocol/router-error.ts';
 import { parseMcpOptions } from '../../protocol/server-tool-options.ts';
-import { McpConnection } from './connection.ts';
-import type { ListedTool } from './listed-tools.ts';
+import { type ListedTool, McpConnection } from './connection.ts';
 import { checkMcpOptions, type McpServer, type McpToolOptions } from './servers.ts';
 import { McpFailure } from './session.ts';
 import { fitsSchema } from '../response-healing/fits-schema.ts';
@@ -72,7 +71,7 @@ export function mcpTool(options: McpToolOptions): ServerToolDefinition<McpOption
       const tools = await connectionTo(entry.server, server)
         .tools(context)
         .catch((error: unknown) => {
-          throw errorOf(entry.server, error);
+          throw errorForCaller(entry.server, error);
         });
       for (const name of server.tools ?? []) {
         if (tools.some((tool) => tool.name === name)) continue;
@@ -92,7 +91,7 @@ export function mcpTool(options: McpToolOptions): ServerToolDefinition<McpOption
         return outcomeOf(await connection.call(tool.name, args, signal), tool);
       } catch (error) {
         if (error instanceof McpFailure && error.said !== undefined) return failed(error.said);
-        throw errorOf(server, error);
+        throw errorForCaller(server, error);
       }
     },
 
@@ -117,13 +116,14 @@ function offeredTools(
   tools: readonly ListedTool[],
 ): readonly ListedTool[] {
   const usable = tools.filter((tool) => configured === undefined || configured.includes(tool.name));
-  if (usable.length === 0) throw broken(`The MCP server "${name}" offers no tools that can be used`);
+  if (usable.length === 0) throw errorOf(502, `The MCP server "${name}" offers no tools that can be used`);
   const missing = allowedTools?.find((wanted) => !usable.some((tool) => tool.name === wanted));
-  if (missing !== undefined) throw refused(`The MCP server "${name}" has no tool ${echo(missing)}; ${known(usable)}`);
+  if (missing !== undefined)
+    throw errorOf(400, `The MCP server "${name}" has no tool ${echo(missing)}; ${known(usable)}`);
   const offered = usable.filter((tool) => allowedTools?.includes(tool.name) !== false);
   if (offered.length <= MAX_TOOLS) return offered;
   const problem = `The MCP server "${name}" has ${offered.length} tools, of which a request can offer ${MAX_TOOLS}`;
-  throw refused(`${problem}: choose them with allowed_tools`);
+  throw errorOf(400, `${problem}: choose them with allowed_tools`);
 }
 
 const MAX_NAMED = 20;
@@ -154,20 +154,10 @@ function parseOptions(value: JsonObject, servers: McpToolOptions['servers']): Op
   return { ok: true, options: { server: name, allowedTools } };
 }
 
-function errorOf(server: string, error: unknown): unknown {
+function errorForCaller(server: string, error: unknown): unknown {
   if (!(error instanceof McpFailure)) return error;
-  if (error.problem === 'not_installed') {
-    return new RouterError({ status: 500, errorType: 'server', message: `MCP servers ${error.message}` });
-  }
-  return broken(`The MCP server "${server}" ${error.message}`);
-}
-
-function broken(message: string): RouterError {
-  return new RouterError({ status: 502, errorType: 'provider_unavailable', message });
-}
-
-function refused(message: string): RouterError {
-  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+  if (error.problem === 'not_installed') return errorOf(500, `MCP servers ${error.message}`);
+  return errorOf(502, `The MCP server "${server}" ${error.message}`);
 }
 
 /**

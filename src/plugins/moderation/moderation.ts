@@ -2,7 +2,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
 import { visitTexts } from '../prompt/prompt-texts.ts';
@@ -96,10 +96,7 @@ function flaggedError(
   { name }: ModerationService,
   { reasons, text }: Extract<ModerationVerdict, { readonly flagged: true }>,
 ): RouterError {
-  return new RouterError({
-    status: 403,
-    errorType: 'permission_denied',
-    message: 'Input flagged by moderation',
+  return errorOf(403, 'Input flagged by moderation', {
     metadata: {
       reasons,
       flagged_input: text === undefined ? '[image]' : shortened(text),

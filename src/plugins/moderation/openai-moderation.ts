@@ -6,7 +6,7 @@ import {
   type OptionShape,
   text,
 } from '../../platform/option-kinds.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
@@ -110,8 +110,7 @@ function reasonsOf({ categories }: JsonObject): readonly string[] {
 }
 
 function unreadable(): RouterError {
-  const message = 'The moderation service openai gave an answer that says nothing';
-  return new RouterError({ status: 502, errorType: 'provider_unavailable', message });
+  return errorOf(502, 'The moderation service openai gave an answer that says nothing');
 }
 
 /** Characters that two slices share, so that nothing hides at a cut. */

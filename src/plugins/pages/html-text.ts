@@ -1,5 +1,6 @@
 import { decodeEntities } from './html-entities.ts';
 import { nextTurn } from '../../platform/wait.ts';
+import { type HtmlToken, htmlTokens, attributeOf } from './html-tokens.ts';
 
 /** What a page says, without what it looks like. */
 export interface ReadablePage {
@@ -10,6 +11,7 @@ export interface ReadablePage {
 
 /** Elements that stand around what a page is about. */
 const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'select', 'button', 'dialog']);
+
 /** Elements that begin and end a paragraph. */
 const BLOCKS = new Set([
   ...'p div section article main body ul ol dl dt dd li table thead tbody tr blockquote pre figure figcaption'.split(
@@ -18,10 +20,14 @@ const BLOCKS = new Set([
   ...'address details summary hr fieldset h1 h2 h3 h4 h5 h6'.split(' '),
   ...AROUND,
 ]);
+
 const HEADING = /^h([1-6])$/;
+
 const MAX_TITLE_LENGTH = 300;
+
 /** Characters of one paragraph. */
 const MAX_PARAGRAPH = 200_000;
+
 /** What a piece of a paragraph counts besides its characters. */
 const PIECE = 10;
 
@@ -98,6 +104,7 @@ async function bareText(html: string): Promise<string> {
 
 /** Work that is done before others have their turn: a tag counts as so many characters of text. */
 const WORK_IN_A_TURN = 200_000;
+
 const WORK_OF_A_TAG = 100;
 
 /** Says when others should have a turn. */
@@ -209,146 +216,3 @@ function tidy(text: string): string {
     .filter((line) => line !== '')
     .join('\n');
 }
-
-/** A piece of a page. */
-type HtmlToken =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'open'; readonly name: string; readonly attributes: string }
-  | { readonly type: 'close'; readonly name: string };
-
-/** Elements whose content is not markup; it goes on until their own end. */
-const RAW = new Set(['script', 'style', 'textarea', 'title', 'noscript', 'iframe', 'template', 'svg', 'math', 'xmp']);
-/** Characters of text that are given at once. */
-const MAX_TEXT = 32_000;
-/** Characters of one tag; what is longer is an attack or an embedded image, and its attributes are not needed. */
-const MAX_ATTRIBUTES = 4_000;
-
-/**
- * Cuts a page into tags and texts, in one pass whose work grows with the page's length alone, however broken it is.
- * This is no parser: it does not know which element is inside which.
- */
-export function* htmlTokens(html: string): Generator<HtmlToken> {
-  let at = 0;
-  /** False once a quote was found that never closes: looking for its end again and again would take for ever. */
-  let heedsQuotes = true;
-  const tagAt = (start: number): Tag => {
-    const tag = readTag(html, start, heedsQuotes);
-    heedsQuotes &&= tag.closed;
-    return tag;
-  };
-  while (at < html.length) {
-    const open = html.indexOf('<', at);
-    yield* textsIn(html, at, open < 0 ? html.length : open);
-    if (open < 0) return;
-    const next = html.charCodeAt(open + 1);
-    if (html.startsWith('<!--', open)) {
-      at = after(html, '-->', open + 4);
-    } else if (next === EXCLAMATION || next === QUESTION) {
-      at = after(html, '>', open + 2);
-    } else if (isLetter(next)) {
-      const { name, end, attributes } = tagAt(open + 1);
-      yield { type: 'open', name, attributes };
-      at = end;
-      if (!RAW.has(name) || attributes.endsWith('/')) continue;
-      const close = endOfRaw(html, name, at);
-      if (name === 'title') yield { type: 'text', text: html.slice(at, Math.min(close, at + MAX_TEXT)) };
-      else if (name === 'textarea') yield* textsIn(html, at, close);
-      at = close;
-    } else if (next === SLASH && isLetter(html.charCodeAt(open + 2))) {
-      const { name, end } = tagAt(open + 2);
-      yield { type: 'close', name };
-      at = end;
-    } else {
-      yield { type: 'text', text: '<' };
-      at = open + 1;
-    }
-  }
-}
-
-/** A text in pieces, none of which ends within a reference such as `&amp;`. */
-function* textsIn(html: string, from: number, to: number): Generator<HtmlToken> {
-  for (let at = from; at < to;) {
-    let end = Math.min(to, at + MAX_TEXT);
-    const mark = end === to ? -1 : html.lastIndexOf('&', end);
-    if (mark > end - 16 && mark > at) end = mark;
-    yield { type: 'text', text: html.slice(at, end) };
-    at = end;
-  }
-}
-
-/** The value of an attribute, in the text between a tag's name and its end. */
-function attributeOf(attributes: string, name: 'href' | 'content' | 'property' | 'name' | 'alt'): string | undefined {
-  const found = ATTRIBUTES[name].exec(attributes);
-  const value = found?.[1] ?? found?.[2] ?? found?.[3];
-  return value === undefined ? undefined : decodeEntities(value);
-}
-
-const ATTRIBUTES = {
-  href: attribute('href'),
-  content: attribute('content'),
-  property: attribute('property'),
-  name: attribute('name'),
-  alt: attribute('alt'),
-};
-
-function attribute(name: string): RegExp {
-  return new RegExp(`(?:^|\\s)${name}\\s{0,9}=\\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i');
-}
-
-interface Tag {
-  readonly name: string;
-  readonly end: number;
-  readonly attributes: string;
-  /** False when a quote of it never closes. */
-  readonly closed: boolean;
-}
-
-/** A `>` within quotes does not end a tag. */
-function readTag(html: string, start: number, heedsQuotes: boolean): Tag {
-  let end = start;
-  while (end < html.length && !NAME_END.has(html.charCodeAt(end))) end += 1;
-  const name = html.slice(start, Math.min(end, start + 64)).toLowerCase();
-  const attributesFrom = end;
-  end = heedsQuotes ? endBeyondQuotes(html, end) : firstEnd(html, end);
-  // A quote that never closes would swallow the page.
-  const closed = !heedsQuotes || end < html.length;
-  if (!closed) end = firstEnd(html, attributesFrom);
-  const attributes = html.slice(attributesFrom, Math.min(end, attributesFrom + MAX_ATTRIBUTES));
-  return { name, end: Math.min(end + 1, html.length), attributes, closed };
-}
-
-function endBeyondQuotes(html: string, from: number): number {
-  let quote = 0;
-  for (let at = from; at < html.length; at += 1) {
-    const code = html.charCodeAt(at);
-    if (quote !== 0) {
-      if (code === quote) quote = 0;
-    } else if (code === QUOTE || code === APOSTROPHE) quote = code;
-    else if (code === MORE) return at;
-  }
-  return html.length;
-}
-
-function firstEnd(html: string, from: number): number {
-  const end = html.indexOf('>', from);
-  return end < 0 ? html.length : end;
-}
-
-function endOfRaw(html: string, name: string, from: number): number {
-  const end = new RegExp(`</${name}[\\s/>]`, 'gi');
-  end.lastIndex = from;
-  return end.exec(html)?.index ?? html.length;
-}
-
-function after(html: string, mark: string, from: number): number {
-  const found = html.indexOf(mark, from);
-  return found < 0 ? html.length : found + mark.length;
-}
-
-function isLetter(code: number): boolean {
-  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
-}
-
-const [EXCLAMATION, QUESTION, SLASH, MORE, QUOTE, APOSTROPHE] = [33, 63, 47, 62, 34, 39] as const;
-/** Space, tab, line ends, `/` and `>`. */
-const NAME_END: ReadonlySet<number> = new Set([32, 9, 10, 12, 13, 47, 62]);

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../../platform/data-url.ts';
+import { charactersIn } from '../../protocol/accept/scalars.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { canonical, list, number } from '../../platform/json.ts';
 
@@ -117,7 +119,7 @@ class Validation {
     if (!/^#(?:\/|$)/.test(reference)) return undefined;
     let found: JsonValue | undefined = this.#root;
     for (const segment of reference.split('/').slice(1)) {
-      const name = decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~');
+      const name = (percentDecoded(segment) ?? segment).replaceAll('~1', '/').replaceAll('~0', '~');
       if (Array.isArray(found)) found = found[Number(name)];
       else found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     }
@@ -132,14 +134,6 @@ function members(value: JsonValue | undefined): readonly (readonly [string, Json
 }
 
 /** A segment of a reference with its percent signs resolved; as it is where they mean nothing. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
 /** What the keywords about a value by itself say: its type, its set of values, limits of numbers and texts. */
 function* scalarVerdicts(schema: JsonObject, value: JsonValue): Generator<Verdict> {
   if (schema['type'] !== undefined) yield any([schema['type']].flat().map((type) => isOfType(value, type)));
@@ -186,17 +180,10 @@ function* numberVerdicts(schema: JsonObject, value: number): Generator<Verdict> 
 }
 
 function* textVerdicts({ minLength, maxLength, pattern }: JsonObject, value: string): Generator<Verdict> {
-  if (typeof minLength === 'number') yield lengthOf(value) >= minLength;
-  if (typeof maxLength === 'number') yield lengthOf(value) <= maxLength;
+  if (typeof minLength === 'number') yield charactersIn(value) >= minLength;
+  if (typeof maxLength === 'number') yield charactersIn(value) <= maxLength;
   // Expressions of callers are not run: one can be made to compute for hours.
   if (pattern !== undefined) yield undefined;
-}
-
-/** Characters, as JSON Schema counts them: a pair of surrogates is one. */
-function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
 }
 
 /**

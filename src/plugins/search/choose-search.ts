@@ -1,5 +1,5 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/search-engine.ts';
 import { SEARCH_VARIABLES } from './engines-from-environment.ts';
@@ -67,23 +67,20 @@ export function withNativeSearch(
     .filter((target) => target.endpoints.length > 0);
   if (kept.length > 0) return kept;
   if (!targets.some((target) => target.endpoints.some(searchesItself))) throw nobodySearches(targets);
-  throw new RouterError({
-    status: 400,
-    errorType: 'invalid_request',
-    message:
-      "The provider's own search cannot do this: it takes no such domain filters, or no functions beside it. Leave them " +
+  throw errorOf(
+    400,
+    "The provider's own search cannot do this: it takes no such domain filters, or no functions beside it. Leave them " +
       'out, or choose another engine than native',
-  });
+  );
 }
 
 /** The error of a request for a search that nobody can make. */
 export function nobodySearches(targets: readonly ModelTarget[]): RouterError {
   const models = targets.map(({ model }) => model).join(', ');
-  return new RouterError({
-    status: 404,
-    errorType: 'not_found',
-    message: `No endpoints found that support web search for ${models}, and this router has no search engine. ${HOW_TO_CONFIGURE}`,
-  });
+  return errorOf(
+    404,
+    `No endpoints found that support web search for ${models}, and this router has no search engine. ${HOW_TO_CONFIGURE}`,
+  );
 }
 
 const HOW_TO_CONFIGURE = `Set one of ${SEARCH_VARIABLES.join(', ')} in the environment, or pass engines to web() and webSearchTool()`;

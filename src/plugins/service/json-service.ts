@@ -1,4 +1,4 @@
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import {
   loadTransport,
@@ -109,7 +109,7 @@ export class JsonService {
       if (status === 401 || status === 403)
         throw this.#failure(`does not accept the key that is configured here (${status})`);
       if (refusedInput !== undefined && REFUSALS.has(status)) {
-        throw new RouterError({ status: 400, errorType: 'invalid_request', message: refusedInput });
+        throw errorOf(400, refusedInput);
       }
       throw this.#failure(`answered ${status}`);
     }

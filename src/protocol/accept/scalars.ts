@@ -39,7 +39,7 @@ function isShorter(value: string, least: number): boolean {
   return value.length < least || (value.length < 2 * least && charactersIn(value) < least);
 }
 
-function charactersIn(value: string): number {
+export function charactersIn(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;
   return count;

@@ -26,7 +26,15 @@ import {
 } from '../wire/batch.ts';
 import { chatChunkSchema, chatResultSchema, embeddingResultSchema } from '../wire/chat.ts';
 import { availabilitySchema, errorBodySchema, errorDetailSchema, routerMetadataSchema } from '../wire/error.ts';
-import { messagesErrorSchema, messagesEventSchema, messagesResultSchema, tokenCountSchema } from '../wire/messages.ts';
+import {
+  messagesErrorSchema,
+  messagesEventSchema,
+  messagesResultSchema,
+  responsesErrorSchema,
+  responsesEventSchema,
+  responsesResultSchema,
+  tokenCountSchema,
+} from '../wire/dialects.ts';
 import {
   endpointListSchema,
   modelCardSchema,
@@ -35,7 +43,6 @@ import {
   oneModelSchema,
   providerListSchema,
 } from '../wire/models.ts';
-import { responsesErrorSchema, responsesEventSchema, responsesResultSchema } from '../wire/responses.ts';
 import { usageSchema } from '../wire/usage.ts';
 import { zodOf } from './zod-of.ts';
 

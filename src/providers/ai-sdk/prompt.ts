@@ -16,7 +16,7 @@ import type {
 } from './model.ts';
 import type { AiSdkFamily } from './families.ts';
 import { fileData, fromAddress, type Media, type MediaPart, mediaTypeFor, readMedia } from './media.ts';
-import { reasoningHistory, type SignedText } from './reasoning.ts';
+import { reasoningHistory, type SignedText } from './reasoning-history.ts';
 
 /** What a prompt is written for. */
 interface PromptTarget {

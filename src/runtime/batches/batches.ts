@@ -2,7 +2,7 @@ import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
 import type { TaskQueue } from '../../contracts/task-queue.ts';
 import type { CheckAccount } from '../limits/accounts.ts';
@@ -140,7 +140,7 @@ export class BatchService implements Batches {
     await this.#open();
     const { account = ANONYMOUS, limit = DEFAULT_PAGE, after, status, createdAfter, createdBefore } = options;
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      throw invalid(`limit must be an integer from 1 to ${MAX_PAGE}`);
+      throw errorOf(400, `limit must be an integer from 1 to ${MAX_PAGE}`);
     }
     const { batches, more } = await this.#ports.store.list(account.id, {
       limit,
@@ -165,24 +165,24 @@ export class BatchService implements Batches {
     const outcome = await applyEvent(this.#ports, record, { type: 'cancel_requested' });
     if (outcome === undefined) throw unknownBatch();
     if (isTerminal(outcome.batch.status)) {
-      throw conflict(`The batch is ${outcome.batch.status} and cannot be cancelled any more`);
+      throw errorOf(409, `The batch is ${outcome.batch.status} and cannot be cancelled any more`);
     }
     return wireBatch(outcome.batch);
   }
 
   async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
     const record = await this.#find(id, options);
-    if (record.callbackUrl === undefined) throw conflict('The batch has no callback_url that could be told');
+    if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url that could be told');
     const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
     if (outcome === undefined) throw unknownBatch();
     if (outcome.applied) return wireBatch(outcome.batch);
-    throw conflict(`The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
+    throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
   }
 
   async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {
     const record = await this.#find(id, options);
     if (!isTerminal(record.status)) {
-      throw conflict(`The batch is ${record.status}; cancel it, or wait until it has ended, before you delete it`);
+      throw errorOf(409, `The batch is ${record.status}; cancel it, or wait until it has ended, before you delete it`);
     }
     const upstream = await this.#removeUpstream(record);
     if (!(await this.#ports.store.remove(record.account, id))) throw unknownBatch();
@@ -191,7 +191,7 @@ export class BatchService implements Batches {
 
   async *results(id: string, options: BatchOptions = {}): AsyncGenerator<BatchResultItem, void, undefined> {
     const { status, account } = await this.#find(id, options);
-    if (status !== 'completed') throw conflict(`The batch is ${status}; only completed batches have results`);
+    if (status !== 'completed') throw errorOf(409, `The batch is ${status}; only completed batches have results`);
     const size = new PageSize(FIRST_RESULTS);
     for (let after = -1, page; ; after = page.at(-1)?.index ?? after) {
       page = await this.#ports.store.outcomes(account, id, after, size.limit);
@@ -269,19 +269,7 @@ export class BatchService implements Batches {
 }
 
 function unknownBatch(): RouterError {
-  return new RouterError({
-    status: 404,
-    errorType: 'not_found',
-    message: 'There is no batch of this id; GET /batches lists those of the account',
-  });
-}
-
-function conflict(message: string): RouterError {
-  return new RouterError({ status: 409, errorType: 'precondition_failed', message });
-}
-
-function invalid(message: string): RouterError {
-  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+  return errorOf(404, 'There is no batch of this id; GET /batches lists those of the account');
 }
 
 /** Batches that are deleted in one step. */

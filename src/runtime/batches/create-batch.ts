@@ -1,8 +1,8 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
-import { faultOfLine } from '../../core/batch/batch-files.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { faultOfLine } from '../../core/batch/wire-batch.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../../protocol/create-batch.ts';
@@ -137,11 +137,7 @@ async function publish(
   if (outcome.type === 'repeated') {
     const known = outcome.sameContent ? await store.find(record.account, outcome.batchId) : undefined;
     if (known !== undefined) return known;
-    throw new RouterError({
-      status: 422,
-      errorType: 'unprocessable',
-      message: 'This Idempotency-Key came with another batch before. Use a new key for a new batch.',
-    });
+    throw errorOf(422, 'This Idempotency-Key came with another batch before. Use a new key for a new batch.');
   }
   await failPoint('create.published');
   tellStatus(ports, outcome.batch, undefined);
@@ -200,22 +196,16 @@ function checkFields({ webhooks }: CreateBatchPorts, input: NewBatch): BatchFiel
 /** Keys of accounts are not stored, so a batch needs somebody who finds them when it runs. */
 function mustBeFound({ findsAccounts }: CreateBatchPorts, { providerKeys }: Account): void {
   if (findsAccounts || Object.keys(providerKeys ?? {}).length === 0) return;
-  throw new RouterError({
-    status: 403,
-    errorType: 'permission_denied',
-    message:
-      'Accounts with provider keys of their own cannot create batches here: the router has no batches.accountOf to find ' +
+  throw errorOf(
+    403,
+    'Accounts with provider keys of their own cannot create batches here: the router has no batches.accountOf to find ' +
       'these keys when the batch runs',
-  });
+  );
 }
 
 function checkKey(key: string | undefined): void {
   if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH && !key.includes('\0'))) return;
-  throw new RouterError({
-    status: 400,
-    errorType: 'invalid_request',
-    message: `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`,
-  });
+  throw errorOf(400, `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
 }
 
 function duplicate({ firstIndex, index }: DuplicateCustomIdError): RouterError {

@@ -1,14 +1,13 @@
 import { type Account, ANONYMOUS } from '../../core/account.ts';
-import { batchOfFile, outputFileId, type OutputKind } from '../../core/batch/batch-files.ts';
+import { batchOfFile, outputFileId, type OutputKind, outputLine, seconds } from '../../core/batch/wire-batch.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { outputLine } from '../../core/batch/wire-batch.ts';
 import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import type { DeletedFile, FileList, FileObject } from '../../protocol/file.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { lengthOf, PageSize } from './page-size.ts';
@@ -147,7 +146,7 @@ export class FileService implements BatchFiles {
 
   async list({ account = ANONYMOUS, limit = DEFAULT_PAGE, after }: ListFilesOptions = {}): Promise<FileList> {
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      throw refusal(`limit must be an integer from 1 to ${MAX_PAGE.toLocaleString('en-US')}`);
+      throw errorOf(400, `limit must be an integer from 1 to ${MAX_PAGE.toLocaleString('en-US')}`);
     }
     await this.#ports.open();
     const { files, more } = await this.#ports.store.files.list(account.id, { limit, after });
@@ -169,8 +168,7 @@ export class FileService implements BatchFiles {
     const output = batchOfFile(id);
     if (output !== undefined) {
       const { id: batchId } = await this.#batchOf(account, id, output.batchId, output.kind);
-      const message = `This file belongs to batch ${batchId} and is deleted with it: DELETE /batches/${batchId}`;
-      throw new RouterError({ status: 409, errorType: 'precondition_failed', message });
+      throw errorOf(409, `This file belongs to batch ${batchId} and is deleted with it: DELETE /batches/${batchId}`);
     }
     await this.#ports.open();
     if (!(await this.#ports.store.files.remove(account.id, id))) throw unknownFile();
@@ -335,18 +333,6 @@ function wireFile({ id, bytes, createdAt, deleteAt, filename, purpose }: BatchFi
   return { id, object: 'file', bytes, ...times, filename, purpose, status: 'processed' };
 }
 
-function seconds(milliseconds: number): number {
-  return Math.floor(milliseconds / 1_000);
-}
-
 function unknownFile(): RouterError {
-  return new RouterError({
-    status: 404,
-    errorType: 'not_found',
-    message: 'There is no file of this id; GET /files lists those of the account',
-  });
-}
-
-function refusal(message: string): RouterError {
-  return new RouterError({ status: 400, errorType: 'invalid_request', message });
+  return errorOf(404, 'There is no file of this id; GET /files lists those of the account');
 }

@@ -4,8 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import { warn } from '../chat/events.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
-import { DONE, resultIds } from './task-results.ts';
+import { applyEvent, type BatchPorts, DONE, resultIds } from './ports.ts';
 import { validateTask } from './validate-task.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM } from '../../core/batch/item-rules.ts';
 import { runNatively, stopNatively } from './native-run.ts';

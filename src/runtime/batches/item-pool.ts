@@ -1,6 +1,6 @@
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { ClaimedShare } from '../../core/batch/claimed-share.ts';
+import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
 import { backoffMs } from '../../core/fallback/retry-budget.ts';
@@ -8,7 +8,7 @@ import type { BatchItemError } from '../../protocol/batch.ts';
 import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
-import { OutcomeWriter } from './item-calls.ts';
+import { OutcomeWriter } from './outcome-writer.ts';
 import { ItemLeases } from './item-leases.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';

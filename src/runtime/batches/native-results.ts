@@ -11,10 +11,8 @@ import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { chatResultOf } from '../chat/answer-whole.ts';
 import { embeddingResultOf } from '../chat/embed.ts';
 import { billingOf } from '../chat/settle.ts';
-import { indexOf, type LiveJob } from './native-job.ts';
-import type { NativePart } from './native-parts.ts';
-import { type BatchPorts, tellProgress } from './ports.ts';
-import { resultIds } from './task-results.ts';
+import { indexOf, type LiveJob, type NativePart } from './native-job.ts';
+import { type BatchPorts, resultIds, tellProgress } from './ports.ts';
 
 /** Outcomes that are stored at a time. */
 const GROUP = 50;

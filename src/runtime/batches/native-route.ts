@@ -1,9 +1,17 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { NativeBatches, NativeLookup } from '../../contracts/native-batches.ts';
+import type {
+  NativeBatches,
+  NativeItem,
+  NativeJob,
+  NativeLookup,
+  NativeReply,
+} from '../../contracts/native-batches.ts';
 import type { BatchedRequest } from './item-calls.ts';
 import type { BatchPorts } from './ports.ts';
+import type { AttemptFailure, FailureKind } from '../../core/fallback/failure.ts';
+import { aliasOf, type NativePart } from './native-job.ts';
 
 /** Where a batch can go as a whole. */
 export interface NativeRoute {
@@ -12,7 +20,7 @@ export interface NativeRoute {
 }
 
 /** The ways that a batch could go as a whole. */
-export interface NativeRoutes {
+interface NativeRoutes {
   /** The one that it would go now: that of its first request, if there is a batch API for it. */
   readonly first?: NativeRoute | undefined;
   /** All of them, one for each provider and key. */
@@ -49,7 +57,7 @@ export async function nativeRoutes(ports: BatchPorts, batch: BatchRecord, accoun
  * Whether a request may be part of a provider's batch: what that is given is stored there for weeks, and plugins and
  * tools of the router have no part in it.
  */
-export function mayLeave({ preferences }: BatchedRequest, plain: boolean): boolean {
+function mayLeave({ preferences }: BatchedRequest, plain: boolean): boolean {
   return plain && !preferences.zeroDataRetention;
 }
 
@@ -58,4 +66,78 @@ export function lookupOf(batch: BatchRecord, account: Account, endpoint: Endpoin
   const { endpoint: operation, id: key, createdAt, counts } = batch;
   const apiKey = endpoint.byok && account.providerKeys?.[endpoint.provider]?.apiKey;
   return { operation, endpoint, apiKey, signal, key, createdAt, total: counts.total };
+}
+
+/** A batch at a provider that nobody remembered. */
+export interface FoundJob {
+  readonly route: NativeRoute;
+  readonly job: NativeJob;
+}
+
+const NOT_FOUND = { ok: true, value: undefined } as const;
+
+/**
+ * Looks for a batch that may have been handed over by a process that died before it could write that down, or whose
+ * answer was lost.
+ *
+ * @returns Undefined where it is not, and where a provider has no way to tell; a failure while a provider that has one
+ * is silent.
+ */
+export async function findLost(
+  { all }: NativeRoutes,
+  batch: BatchRecord,
+  account: Account,
+  signal: AbortSignal,
+): Promise<NativeReply<FoundJob | undefined>> {
+  for (const route of all) {
+    const reply = (await route.native.find?.(lookupOf(batch, account, route.endpoint, signal))) ?? NOT_FOUND;
+    if (!reply.ok && isSilence(reply.failure)) return reply;
+    if (reply.ok && reply.value !== undefined) return { ok: true, value: { route, job: reply.value } };
+  }
+  return NOT_FOUND;
+}
+
+/**
+ * Whether asking again may help: a provider that does not list batches, or not for this key, or not in a way that can be
+ * read, never will.
+ */
+export function isSilence({ kind, status }: AttemptFailure): boolean {
+  return SILENCE.has(kind) && status !== 501;
+}
+
+const SILENCE: ReadonlySet<FailureKind> = new Set([
+  'connection',
+  'unreachable',
+  'timeout',
+  'rate_limited',
+  'overloaded',
+  'server',
+]);
+
+/** Requests that are read at a time. */
+const PAGE = 16;
+
+/** A request that would go another way than the first one. */
+export class SeparateWays extends Error {}
+
+/** The requests of a batch, or of a part of it, on their way to an endpoint. @throws {@link SeparateWays} */
+export async function* readItems(
+  { store, calls }: BatchPorts,
+  batch: BatchRecord,
+  account: Account,
+  endpoint: Endpoint,
+  { from, to }: NativePart = { from: 0, to: Infinity },
+): AsyncGenerator<NativeItem, void, undefined> {
+  for (let after = from - 1, items; ; after = items.at(-1)?.index ?? after) {
+    items = await store.items(batch.account, batch.id, after, PAGE);
+    if (items.length === 0) return;
+    for (const { index, body } of items) {
+      if (index >= to) return;
+      const { request, plain } = await calls.prepare(batch, body, account);
+      if (!mayLeave(request, plain) || !calls.route(request).some(({ id }) => id === endpoint.id)) {
+        throw new SeparateWays(`request ${index} goes another way`);
+      }
+      yield { id: aliasOf(index), request };
+    }
+  }
 }

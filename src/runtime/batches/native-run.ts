@@ -3,15 +3,12 @@ import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../core/batch/ite
 import type { NativeState } from '../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
-import { findJob, type LiveJob, upstreamOf } from './native-job.ts';
-import { findLost } from './native-lost.ts';
-import { nextPart, partsOf } from './native-parts.ts';
+import { applyEvent, type BatchPorts, DONE, resultIds } from './ports.ts';
+import { findJob, type LiveJob, nextPart, partsOf, upstreamOf } from './native-job.ts';
+import { findLost, nativeRoutes } from './native-route.ts';
 import { failUnanswered, storeResults, UnreadableResults } from './native-results.ts';
-import { nativeRoutes } from './native-route.ts';
 import { FIRST_POLL_MS, submitNatively } from './native-submit.ts';
 import { findPart, keepParts, partToSubmit, submitPart } from './native-submit-part.ts';
-import { DONE, resultIds } from './task-results.ts';
 
 /** Milliseconds between two looks, at most. */
 const SLOWEST_POLL_MS = 60_000;

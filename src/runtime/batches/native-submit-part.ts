@@ -11,11 +11,8 @@ import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { readItems, SeparateWays } from './native-items.ts';
-import { findJob, upstreamOf } from './native-job.ts';
-import { isSilence } from './native-lost.ts';
-import { halves, jobOfParts, type NativePart, nextPart, partsOf } from './native-parts.ts';
-import { lookupOf } from './native-route.ts';
+import { isSilence, lookupOf, readItems, SeparateWays } from './native-route.ts';
+import { findJob, halves, jobOfParts, type NativePart, nextPart, partsOf, upstreamOf } from './native-job.ts';
 import { MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './native-submit.ts';
 import { applyEvent, type BatchPorts } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { Turns } from '../../core/batch/turns.ts';
+import { Turns } from '../../core/batch/shares.ts';
 import {
   afterAnswer,
   afterComplaint,

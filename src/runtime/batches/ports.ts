@@ -14,10 +14,10 @@ import type { ItemCalls } from './item-calls.ts';
 import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { BatchPlaces } from './places.ts';
 import type { SharedRuns } from './shared-runs.ts';
-import type { BatchWatchers } from './watchers.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import type { BatchStatus } from '../../protocol/batch.ts';
 import { type BatchEvent, transition } from '../../core/batch/machine.ts';
+import type { TaskResult } from '../../contracts/task-queue.ts';
 
 /** Everything that the tasks of batches work with. */
 export interface BatchPorts {
@@ -147,3 +147,30 @@ export type ReachFailPoint = (name: FailPoint) => Promise<void> | void;
 
 /** What happens at fail points outside of crash tests. */
 export const NO_FAIL_POINT: ReachFailPoint = () => {};
+
+/** Tells those in this process who work on a batch when it changes, so that they need not find out by asking. */
+export class BatchWatchers {
+  readonly #watchers = new Map<string, Set<(record: BatchRecord) => void>>();
+
+  /** Watches one batch; gives the function that ends it. */
+  watch(batchId: string, watcher: (record: BatchRecord) => void): () => void {
+    const known = this.#watchers.get(batchId) ?? new Set();
+    this.#watchers.set(batchId, known.add(watcher));
+    return () => {
+      known.delete(watcher);
+      if (known.size === 0) this.#watchers.delete(batchId);
+    };
+  }
+
+  changed(record: BatchRecord): void {
+    for (const watcher of this.#watchers.get(record.id) ?? []) watcher(record);
+  }
+}
+
+/** Nothing is left to do. */
+export const DONE: TaskResult = { type: 'done' };
+
+/** Makes ids of results. */
+export function resultIds({ environment }: { readonly environment: Environment }): () => string {
+  return () => `batch_req_${environment.randomText(24)}`;
+}

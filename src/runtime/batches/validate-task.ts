@@ -2,11 +2,10 @@ import { RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask, StoredItem } from '../../contracts/batch-store.ts';
-import { faultOfLine } from '../../core/batch/batch-files.ts';
+import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { nextTurn } from '../../platform/wait.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
+import { applyEvent, type BatchPorts, DONE } from './ports.ts';
 import { PageSize } from './page-size.ts';
-import { DONE } from './task-results.ts';
 
 /** Requests that are read first. */
 const FIRST_PAGE = 16;

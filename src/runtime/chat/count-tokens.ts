@@ -3,10 +3,13 @@ import { inVocabularyOf, promptParts } from '../../core/normalize/prompt-parts.t
 import { likelyTextTokens } from '../../core/normalize/likely-tokens.ts';
 import { loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
 import { nextTurn, valueWithin } from '../../platform/wait.ts';
+import type { PdfContent } from '../../core/normalize/pdf-pages.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
+import type { Message } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { PreparedRequest } from '../pipeline/start.ts';
+import { pdfContent } from './pdf-text.ts';
 import { planRequest } from './execution.ts';
 import { endpointsNow } from './world.ts';
 import type { RuntimeServices } from './services.ts';
@@ -16,7 +19,8 @@ export interface TokenCount {
   readonly input_tokens: number;
   /**
    * `provider`: the provider that would answer first; `gpt-tokenizer`: that package, with a factor for the vocabulary of
-   * the model's author; `estimate`: by script and kind of content, mostly within 15 %.
+   * the model's author; `estimate`: by script and kind of content, mostly within 15 %, or of media whose size the
+   * request does not tell, such as an image behind an address.
    */
   readonly counted_by: 'provider' | 'gpt-tokenizer' | 'estimate';
   /** Name of the provider that counted. */
@@ -49,13 +53,31 @@ export async function countPrepared(
     if (counted !== undefined) return counted;
   }
   const model = endpoint?.model ?? request.targets[0]?.model ?? '';
-  const { texts, fixedTokens } = promptParts(request, model);
+  const { texts, fixedTokens, isGuess } = promptParts(request, model, await pdfsOf(request.messages));
   const count = await loadGptTokenizer('o200k_base');
   const textTokens = count === undefined ? likelyTextTokens(texts) : await countInTurns(texts, count, signal);
   return {
     input_tokens: inVocabularyOf(model, textTokens, fixedTokens),
-    counted_by: count === undefined ? 'estimate' : 'gpt-tokenizer',
+    counted_by: count === undefined || isGuess ? 'estimate' : 'gpt-tokenizer',
   };
+}
+
+/** PDFs of a prompt that are read; the text of others is guessed. */
+const MOST_PDFS = 16;
+
+/** What the PDFs of a prompt hold, by their base64. */
+export async function pdfsOf(messages: readonly Message[]): Promise<ReadonlyMap<string, PdfContent>> {
+  const pdfs = new Map<string, PdfContent>();
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue;
+    for (const part of content ?? []) {
+      const data = part.type === 'file' ? part.file.file_data : undefined;
+      if (data?.startsWith('data:application/pdf;base64,') !== true) continue;
+      const base64 = data.slice(data.indexOf(',') + 1);
+      if (!pdfs.has(base64) && pdfs.size < MOST_PDFS) pdfs.set(base64, await pdfContent(base64));
+    }
+  }
+  return pdfs;
 }
 
 /** The endpoint that would be asked first; none where nobody may get the prompt. */

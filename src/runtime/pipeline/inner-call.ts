@@ -1,4 +1,4 @@
-import { RouterError } from '../../protocol/router-error.ts';
+import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
 import type { InnerCallOptions } from '../../contracts/plugin-context.ts';
@@ -36,11 +36,10 @@ export async function callWithin(
 ): Promise<ChatResult> {
   const depth = depthOf(outer.request) + 1;
   if (depth > services.maxPluginDepth) {
-    throw new RouterError({
-      status: 422,
-      errorType: 'unprocessable',
-      message: `"${id}" asks the router within a call that a plugin made; that goes at most ${services.maxPluginDepth} deep`,
-    });
+    throw errorOf(
+      422,
+      `"${id}" asks the router within a call that a plugin made; that goes at most ${services.maxPluginDepth} deep`,
+    );
   }
   const { account, id: parent, within, preferences } = outer.request;
   const { stage } = outer.meter;
@@ -102,7 +101,7 @@ export async function runBounded(
 ): Promise<BoundedOutcome> {
   caller.throwIfAborted();
   const controller = new AbortController();
-  let wake: (outcome: BoundedOutcome | undefined) => void = ignore;
+  let wake: (outcome: BoundedOutcome | undefined) => void = () => undefined;
   const interrupted = new Promise<BoundedOutcome | undefined>((resolve) => (wake = resolve));
   const leave = (): void => wake(undefined);
   caller.addEventListener('abort', leave);
@@ -125,8 +124,6 @@ async function outcomeOf(start: (signal: AbortSignal) => unknown, signal: AbortS
     return { type: 'threw', thrown };
   }
 }
-
-function ignore(): void {}
 
 /** Names of the hooks of a plugin. */
 export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';

@@ -22,7 +22,7 @@ import {
 } from '../chat/execution.ts';
 import { errorOfFault, withContext } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import { expandTools } from '../tools/expand-tools.ts';
+import { expandTools } from '../tools/run-tools.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { handleHookFailure } from './inner-call.ts';

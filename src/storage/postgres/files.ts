@@ -1,9 +1,20 @@
 import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
-import { fileOf, fileText, publishedFile, storable, wholeMs } from '../stored-rows.ts';
+import {
+  columnOf,
+  type FileOwner,
+  fileOf,
+  fileOwnerOf,
+  fileText,
+  noFile,
+  publishedFile,
+  storable,
+  storedNumber,
+  wholeMs,
+} from '../stored-rows.ts';
 import { copyParts, copyPiece, copyPieceOut } from './copy.ts';
 import type { PostgresDatabase } from './database.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
-import { columnOf, storedNumber, UNIQUE_VIOLATION } from './records.ts';
+import { UNIQUE_VIOLATION } from './records.ts';
 
 /** Files in a database, and how they are deleted when their time is over. */
 interface PostgresFiles extends BatchFileStore {
@@ -15,11 +26,11 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
   const copyText = copyPiece(schema);
   return {
     async open(account, fileId) {
-      await database.run('openFile', ownerOf(account, fileId));
+      await database.run('openFile', fileOwnerOf(account, fileId));
     },
 
     async add(account, fileId, piece, content) {
-      const values = { ...ownerOf(account, fileId), piece };
+      const values = { ...fileOwnerOf(account, fileId), piece };
       const isDraft = await database
         .copying(async (session, copy) => {
           if (copy === undefined) {
@@ -39,10 +50,10 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
     },
 
     publish(file) {
-      const owner = ownerOf(file.account, file.id);
+      const owner = fileOwnerOf(file.account, file.id);
       return database.transaction(async (session) => {
         const row = await session.first('lockFile', owner);
-        if (row?.['stage'] === 'file') return fileOf(columnOf(row, 'record'));
+        if (row?.['stage'] === 'file') return fileOf(row);
         if (row?.['stage'] !== 'draft') throw noFile(file.id);
         const record = publishedFile(file, storedNumber(row, 'now'));
         const { createdAt, deleteAt } = record;
@@ -52,12 +63,12 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
     },
 
     async discard(account, fileId) {
-      await remove(database, ownerOf(account, fileId), 'draft');
+      await remove(database, fileOwnerOf(account, fileId), 'draft');
     },
 
     async find(account, fileId) {
-      const row = await database.first('findFile', ownerOf(account, fileId));
-      return row === undefined ? undefined : fileOf(columnOf(row, 'record'));
+      const row = await database.first('findFile', fileOwnerOf(account, fileId));
+      return row === undefined ? undefined : fileOf(row);
     },
 
     async list(account, { limit, after }) {
@@ -66,11 +77,11 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
         limit: limit + 1,
         after: after === undefined ? null : storable(after),
       });
-      return { files: rows.slice(0, limit).map((row) => fileOf(columnOf(row, 'record'))), more: rows.length > limit };
+      return { files: rows.slice(0, limit).map(fileOf), more: rows.length > limit };
     },
 
     async read(account, fileId, piece, memory) {
-      const values = { ...ownerOf(account, fileId), piece };
+      const values = { ...fileOwnerOf(account, fileId), piece };
       const copied = await database.copyOut(copyPieceOut(schema, values), memory);
       if (copied !== undefined) return copied.bytes;
       const parts = await database.all('readPiece', values);
@@ -78,7 +89,7 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
       return Buffer.concat(parts.map((row) => Buffer.from(columnOf(row, 'content'), 'base64')));
     },
 
-    remove: (account, fileId) => remove(database, ownerOf(account, fileId), 'file'),
+    remove: (account, fileId) => remove(database, fileOwnerOf(account, fileId), 'file'),
 
     async sweep(draftMs, limit) {
       const over = await database.all('findOverFiles', { draftMs: wholeMs(draftMs), limit });
@@ -92,11 +103,7 @@ export function filesOf(database: PostgresDatabase, schema: string): PostgresFil
 }
 
 /** Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
-async function remove(
-  database: PostgresDatabase,
-  owner: { readonly account: string; readonly fileId: string },
-  stage: string,
-): Promise<boolean> {
+async function remove(database: PostgresDatabase, owner: FileOwner, stage: string): Promise<boolean> {
   if ((await database.run('hideFile', { ...owner, stage })) === 0) return false;
   while ((await database.run('deletePieces', owner)) > 0);
   await database.run('deleteFile', owner);
@@ -106,12 +113,4 @@ async function remove(
 /** The driver takes bytes as a `Buffer` only. */
 function asBuffer(content: Uint8Array): Buffer {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-}
-
-function ownerOf(account: string, fileId: string): { readonly account: string; readonly fileId: string } {
-  return { account: storable(account), fileId: storable(fileId) };
-}
-
-function noFile(fileId: string): RangeError {
-  return new RangeError(`there is no file "${fileId}"`);
 }

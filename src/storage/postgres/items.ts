@@ -1,9 +1,19 @@
-import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
-import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
-import type { PostgresDatabase, Row, Values } from './database.ts';
-import { columnOf, ownerOf, purge, storedNumber, storedText } from './records.ts';
-import type { BatchEffect } from '../../core/batch/machine.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import type { BatchStore } from '../../contracts/batch-store.ts';
+import {
+  claimedItems,
+  claimedTask,
+  columnOf,
+  firstOutcomes,
+  heldTask,
+  outcomeText,
+  ownerOf,
+  storable,
+  storedNumber,
+  storedText,
+  wholeMs,
+} from '../stored-rows.ts';
+import type { PostgresDatabase } from './database.ts';
+import { purge } from './records.ts';
 
 /** Requests that are being run. */
 type Items = Pick<
@@ -23,13 +33,7 @@ export function itemsOf(database: PostgresDatabase): Items {
         indexes === undefined
           ? await database.all(fresh ? 'claimFresh' : 'claimItems', values)
           : await database.all('claimNamed', { ...values, positions: indexes });
-      const claimed = rows.map((row) => ({
-        index: storedNumber(row, 'position'),
-        customId: storedText(row, 'custom_id'),
-        body: columnOf(row, 'body'),
-        attempts: storedNumber(row, 'attempts'),
-      }));
-      return claimed.sort((left, right) => left.index - right.index);
+      return claimedItems(rows);
     },
 
     async findShared(limit) {
@@ -95,16 +99,16 @@ export function tasksOf(database: PostgresDatabase): Tasks {
     },
 
     async renewTask(task, leaseMs) {
-      return (await database.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs) })) > 0;
+      return (await database.run('renewTask', { ...heldTask(task), leaseMs: wholeMs(leaseMs) })) > 0;
     },
 
     async finishTask(task) {
-      return (await database.run('finishTask', held(task))) > 0;
+      return (await database.run('finishTask', heldTask(task))) > 0;
     },
 
     async rescheduleTask(task, { afterMs, memo, reset = false }) {
       const next = { afterMs: wholeMs(afterMs), memo: memo === undefined ? null : JSON.stringify(memo), reset };
-      return (await database.run('rescheduleTask', { ...held(task), ...next })) > 0;
+      return (await database.run('rescheduleTask', { ...heldTask(task), ...next })) > 0;
     },
 
     async nextTaskIn() {
@@ -127,22 +131,5 @@ export function tasksOf(database: PostgresDatabase): Tasks {
       for (const owner of over) if (await purge(database, owner)) deleted += 1;
       return deleted;
     },
-  };
-}
-
-function held({ account, batchId, effect, token }: ClaimedTask): Values {
-  return { ...ownerOf(account, batchId), effect, token: storable(token) };
-}
-
-function claimedTask(row: Row, token: string): ClaimedTask {
-  const memo = row['memo'];
-  return {
-    account: storedText(row, 'account'),
-    batchId: storedText(row, 'batch_id'),
-    effect: columnOf(row, 'effect') as BatchEffect,
-    runAt: storedNumber(row, 'run_at'),
-    attempts: storedNumber(row, 'attempts'),
-    token,
-    ...(typeof memo === 'string' ? { memo: JSON.parse(memo) as JsonObject } : {}),
   };
 }

@@ -1,8 +1,7 @@
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
-import { keyColumns, keyOfRow } from '../key-rows.ts';
-import { storable } from '../stored-rows.ts';
-import { checkOptions, databaseAt, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './postgres-storage.ts';
+import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
+import { checkOptions, databaseAt, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './schema.ts';
 import { numbered } from './statements.ts';
 
 /** Options of {@link postgresKeys}. Either `pool` or `connectionString` says where the database is. */

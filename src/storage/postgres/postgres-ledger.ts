@@ -23,7 +23,7 @@ import {
   type PostgresStorageOptions,
   databaseAt,
   quoted,
-} from './postgres-storage.ts';
+} from './schema.ts';
 import { numbered, type Statement } from './statements.ts';
 
 /** Options of {@link postgresLedger}. Either `pool` or `connectionString` says where the database is. */

@@ -1,152 +1,20 @@
-import { StorageError } from '../../contracts/storage-error.ts';
-import { PostgresDatabase, type Query } from './database.ts';
-import { anything, checkShape, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
-import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
+import { checkShape } from '../../platform/option-kinds.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import { openPool, type PostgresPool } from './driver.ts';
 import { filesOf } from './files.ts';
-import { draftsOf, recordsOf, storedNumber } from './records.ts';
+import { draftsOf, recordsOf } from './records.ts';
+import { storedNumber } from '../stored-rows.ts';
 import { itemsOf, tasksOf } from './items.ts';
-import { type Statement, statementsOf } from './statements.ts';
-
-/** Milliseconds that making tables may take, waiting for other processes that do the same included. */
-const MIGRATION_TIMEOUT_MS = 60_000;
-
-/**
- * Brings the tables of a schema to this version. Of many processes that start at once one does it and the others wait;
- * where there is nothing to do, no permission to change tables is needed.
- *
- * @throws {@link StorageError} when the tables are newer than this version, or not what their version says.
- */
-export async function migrate<Name extends string>(
-  database: PostgresDatabase<Name>,
-  schema: string,
-  allowed: boolean,
-  own: PostgresTables = BATCH_TABLES,
-): Promise<void> {
-  const tables = quoted(schema);
-  const { columns } = own;
-  const migrations = own.migrationsOf(tables);
-  const latest = migrations.length;
-  const version = await database.script(async (query) => {
-    const found = await versionOf(query, schema);
-    if (found >= latest) await expectUsable(query, schema, columns, latest, found);
-    return found;
-  });
-  if (version >= latest) return;
-  if (!allowed) {
-    throw new StorageError(
-      'schema_too_old',
-      `The schema "${schema}" has tables of version ${version}, and this version of Signalbox needs ${latest}; ` +
-        'leave out migrate: false once.',
-    );
-  }
-  await database.script(async (query) => {
-    await query(`SELECT pg_advisory_xact_lock(hashtextextended('signalbox ' || $1, 0))`, [schema]);
-    const from = await versionOf(query, schema);
-    if (from === 0) await createSchema(query, schema);
-    for (const { version: to, statements } of migrations.slice(from)) {
-      await query(statements);
-      await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
-    }
-    await expectUsable(query, schema, columns, latest, Math.max(from, latest));
-  }, MIGRATION_TIMEOUT_MS);
-}
-
-/** The database that options name, with the statements for its tables. Nothing is opened before it is used. */
-export function databaseAt<Name extends string>(
-  {
-    pool,
-    connectionString = '',
-    connections = 10,
-    statementTimeoutMs = 10_000,
-    connectTimeoutMs = 4_000,
-  }: Omit<PostgresStorageOptions, 'schema' | 'migrate'>,
-  statements: Readonly<Record<Name, Statement>>,
-): PostgresDatabase<Name> {
-  return new PostgresDatabase<Name>({
-    openPool: () =>
-      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
-    statements,
-    statementTimeoutMs,
-    connectTimeoutMs,
-    endsPool: pool === undefined,
-  });
-}
-
-/** The name of a schema as it appears in statements, where some plain names mean something else. */
-export function quoted(schema: string): string {
-  return `"${schema}"`;
-}
-
-async function createSchema(query: Query, schema: string): Promise<void> {
-  const { rows } = await query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-  if (rows.length === 0) await query(`CREATE SCHEMA ${quoted(schema)}`);
-  await query(
-    `CREATE TABLE ${quoted(schema)}.migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
-  );
-}
-
-/** The version of the tables; 0 where there are none. */
-async function versionOf(query: Query, schema: string): Promise<number> {
-  // Not `to_regclass`: it may answer from what the connection remembers of before it waited for the lock.
-  const { rows: there } = await query(
-    `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-     WHERE nspname = $1 AND relname = 'migrations'`,
-    [schema],
-  );
-  if (there.length === 0) return 0;
-  const { rows } = await query(`SELECT max(version) AS version FROM ${quoted(schema)}.migrations`);
-  return Number(rows[0]?.['version'] ?? 0);
-}
-
-async function expectUsable(
-  query: Query,
-  schema: string,
-  columns: PostgresTables['columns'],
-  latest: number,
-  version: number,
-): Promise<void> {
-  if (version > latest) {
-    throw new StorageError(
-      'schema_too_new',
-      `The schema "${schema}" has tables of version ${version}, and this version of Signalbox knows ${latest}; ` +
-        'install the newer version again.',
-    );
-  }
-  const encoding = await query('SHOW server_encoding');
-  if (encoding.rows[0]?.['server_encoding'] !== 'UTF8') {
-    throw new StorageError('failed', "The database cannot keep every text; create one with ENCODING 'UTF8'.");
-  }
-  const { rows } = await query(
-    'SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = $1',
-    [schema],
-  );
-  const known = new Set(rows.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
-  const missing = Object.entries(columns)
-    .flatMap(([table, names]) => names.split(' ').map((column) => `${table}.${column}`))
-    .filter((column) => !known.has(column));
-  if (missing.length > 0) {
-    throw new StorageError(
-      'schema_changed',
-      `The tables of the schema "${schema}" are not as this version made them (${missing.join(', ')} not found).`,
-    );
-  }
-}
-
-/** Version of the tables, and what makes them. */
-interface Migration {
-  readonly version: number;
-  readonly statements: string;
-}
-
-/** What a schema holds. */
-export interface PostgresTables {
-  /** The tables in a schema, as steps from each version to the next. */
-  readonly migrationsOf: (schema: string) => readonly Migration[];
-  /** Columns that must be there for the statements of this version to work, by table. */
-  readonly columns: Readonly<Record<string, string>>;
-}
+import { statementsOf } from './statements.ts';
+import {
+  migrate,
+  databaseAt,
+  quoted,
+  type Migration,
+  type PostgresTables,
+  type PostgresStorageOptions,
+  OPTIONS,
+  checkOptions,
+} from './schema.ts';
 
 /** The tables in a schema, as steps from each version to the next. A step that was released is never changed. */
 function migrationsOf(schema: string): readonly Migration[] {
@@ -268,24 +136,6 @@ function fileTables(schema: string): string {
   `;
 }
 
-/** Options of {@link postgresStorage}. Either `pool` or `connectionString` says where the database is. */
-export interface PostgresStorageOptions {
-  /** A `Pool` of the package `pg`, or something like it. Stays open when the storage is closed. */
-  readonly pool?: PostgresPool | undefined;
-  /** For example `postgres://user:password@host:5432/database`. Needs the package `pg`. */
-  readonly connectionString?: string | undefined;
-  /** Schema that the tables are in; it is made when it is missing. Default `signalbox`. */
-  readonly schema?: string | undefined;
-  /** Connections of an own pool. Default 10. */
-  readonly connections?: number | undefined;
-  /** False refuses to change tables; then somebody else has to start a newer version first. Default true. */
-  readonly migrate?: boolean | undefined;
-  /** Milliseconds after which a statement is given up. Default 10,000. */
-  readonly statementTimeoutMs?: number | undefined;
-  /** Milliseconds to wait for a connection. Default 4,000. */
-  readonly connectTimeoutMs?: number | undefined;
-}
-
 /**
  * Batches in PostgreSQL, version 12 or newer, for any number of processes on any number of machines. All times are those
  * of the database's clock. Works through a pooler in transaction mode: nothing is left behind in a connection.
@@ -307,7 +157,7 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   return {
     durable: true,
     files,
-    open: () => migrate(database, schema, allowed),
+    open: () => migrate(database, schema, allowed, BATCH_TABLES),
     now: async () => storedNumber(await database.first('now'), 'now'),
     ...draftsOf(database, quoted(schema)),
     ...recordsOf(database),
@@ -316,38 +166,4 @@ export function postgresStorage(options: PostgresStorageOptions): BatchStore {
     sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => database.close(),
   };
-}
-
-/** Kinds of the options of {@link postgresStorage}. */
-export const OPTIONS: OptionShape<PostgresStorageOptions> = {
-  pool: anything,
-  connectionString: kind('a text', (value) => typeof value === 'string'),
-  schema: kind('a text', (value) => typeof value === 'string'),
-  connections: anything,
-  migrate: flag,
-  statementTimeoutMs: anything,
-  connectTimeoutMs: anything,
-};
-
-/** Finds what is wrong with where a database is said to be. */
-export function checkOptions(options: PostgresStorageOptions, name: string): void {
-  const { pool, connectionString, schema } = options;
-  const problems: ConfigProblem[] = [];
-  if ((pool === undefined) === (connectionString === undefined)) {
-    problems.push({ path: name, problem: 'needs either `pool` or `connectionString`' });
-  }
-  if (connectionString !== undefined && !/^postgres(?:ql)?:\/\//.test(connectionString)) {
-    problems.push({ path: 'connectionString', problem: 'must begin with postgres://' });
-  }
-  // It is written into statements, where nothing but a plain name may stand.
-  if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
-    problems.push({ path: 'schema', problem: 'must be a name of small letters, digits and underscores' });
-  }
-  for (const path of ['connections', 'statementTimeoutMs', 'connectTimeoutMs'] as const) {
-    const value = options[path];
-    if (value !== undefined && !(Number.isInteger(value) && value > 0)) {
-      problems.push({ path, problem: 'must be a whole number above 0' });
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
 }

@@ -5,18 +5,22 @@ import {
   type PublishOutcome,
 } from '../../contracts/batch-store.ts';
 import {
+  type BatchOwner,
+  columnOf,
+  itemOf,
   outcomeOf,
+  ownerOf,
   publishedRecord,
-  type RecordColumns,
   recordOf,
   recordText,
-  restored,
   storable,
+  storedNumber,
+  storedText,
   wholeMs,
 } from '../stored-rows.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { copyItems, copyRows } from './copy.ts';
-import type { PostgresDatabase, Row, Session } from './database.ts';
+import type { PostgresDatabase, Session } from './database.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -26,7 +30,7 @@ export function recordsOf(database: PostgresDatabase): Records {
   return {
     async find(account, batchId) {
       const row = await database.first('findBatch', ownerOf(account, batchId));
-      return row === undefined ? undefined : recordOf(recordColumns(row));
+      return row === undefined ? undefined : recordOf(row);
     },
 
     async list(account, { limit, after, statuses, createdAfter, createdBefore }) {
@@ -38,24 +42,18 @@ export function recordsOf(database: PostgresDatabase): Records {
         createdAfter: createdAfter ?? null,
         createdBefore: createdBefore ?? null,
       });
-      const batches = rows.slice(0, limit).map((row) => recordOf(recordColumns(row)));
+      const batches = rows.slice(0, limit).map(recordOf);
       return { batches, more: rows.length > limit };
     },
 
     async items(account, batchId, after, limit) {
       const rows = await database.all('pageItems', { ...ownerOf(account, batchId), after, limit });
-      return rows.map((row) => ({
-        index: storedNumber(row, 'position'),
-        customId: storedText(row, 'custom_id'),
-        body: columnOf(row, 'body'),
-      }));
+      return rows.map(itemOf);
     },
 
     async outcomes(account, batchId, after, limit) {
       const rows = await database.all('pageOutcomes', { ...ownerOf(account, batchId), after, limit });
-      return rows.map((row) =>
-        outcomeOf(storedNumber(row, 'position'), columnOf(row, 'custom_id'), columnOf(row, 'outcome')),
-      );
+      return rows.map(outcomeOf);
     },
 
     async recount(account, batchId) {
@@ -87,36 +85,6 @@ export function recordsOf(database: PostgresDatabase): Records {
       if (hidden) await purge(database, owner);
       return hidden;
     },
-  };
-}
-
-/** A batch of an account as values of a statement. */
-export function ownerOf(account: string, batchId: string): { readonly account: string; readonly batchId: string } {
-  return { account: storable(account), batchId: storable(batchId) };
-}
-
-/** A number; the driver gives large ones as text. */
-export function storedNumber(row: Row | undefined, column: string): number {
-  return Number(row?.[column] ?? 0);
-}
-
-/** A text as it appears in the column. */
-export function columnOf(row: Row, column: string): string {
-  return String(row[column]);
-}
-
-/** The text of a column that was written with `storable`. */
-export function storedText(row: Row, column: string): string {
-  return restored(columnOf(row, column));
-}
-
-/** The columns that a record is made of. */
-function recordColumns(row: Row): RecordColumns {
-  return {
-    record: columnOf(row, 'record'),
-    total: storedNumber(row, 'total'),
-    completed: storedNumber(row, 'completed'),
-    failed: storedNumber(row, 'failed'),
   };
 }
 
@@ -154,7 +122,7 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
       const owner = ownerOf(batch.account, batch.id);
       const outcome = await database.transaction(async (session): Promise<PublishOutcome> => {
         const row = await session.first('lockRow', owner);
-        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(recordColumns(row)) };
+        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
         if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
         if (idempotency !== undefined) {
           const { ttlMs } = idempotency;
@@ -197,11 +165,7 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
 export const UNIQUE_VIOLATION = '23505';
 
 /** Adds requests by a statement, for connections that cannot copy. Gives their number; undefined without a draft. */
-async function insert(
-  session: Session,
-  owner: Readonly<Record<string, string>>,
-  items: readonly NewItem[],
-): Promise<number | undefined> {
+async function insert(session: Session, owner: BatchOwner, items: readonly NewItem[]): Promise<number | undefined> {
   const row = await session.first('addItems', {
     ...owner,
     ...namesOf(items),
@@ -217,7 +181,7 @@ function namesOf(items: readonly NewItem[]): Record<'positions' | 'customIds', u
 /** The first request whose name was there before it: in the database, or among those that were to be added with it. */
 async function duplicate(
   database: PostgresDatabase,
-  owner: Readonly<Record<string, string>>,
+  owner: BatchOwner,
   items: readonly NewItem[],
 ): Promise<DuplicateCustomIdError> {
   const found = await database.first('findDuplicate', { ...owner, ...namesOf(items) });
@@ -259,10 +223,7 @@ const PAGE = 1_000;
  *
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(
-  database: PostgresDatabase,
-  owner: { readonly account: string; readonly batchId: string },
-): Promise<boolean> {
+export async function purge(database: PostgresDatabase, owner: BatchOwner): Promise<boolean> {
   await database.run('deleteTasks', owner);
   await database.run('deleteKeys', owner);
   for (;;) {

@@ -1,5 +1,14 @@
 import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
-import { fileOf, fileText, publishedFile, storable, wholeMs } from '../stored-rows.ts';
+import {
+  type FileOwner,
+  fileOf,
+  fileOwnerOf,
+  fileText,
+  noFile,
+  publishedFile,
+  storable,
+  wholeMs,
+} from '../stored-rows.ts';
 import type { SqliteConnection } from './connection.ts';
 
 /** Files over a file of SQLite, and how they are deleted when their time is over. */
@@ -11,11 +20,11 @@ interface SqliteFiles extends BatchFileStore {
 export function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
   return {
     async open(account, fileId) {
-      await connection.write(() => connection.run('openFile', { ...ownerOf(account, fileId), now: now() }));
+      await connection.write(() => connection.run('openFile', { ...fileOwnerOf(account, fileId), now: now() }));
     },
 
     async add(account, fileId, piece, content) {
-      const owner = ownerOf(account, fileId);
+      const owner = fileOwnerOf(account, fileId);
       // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
       await connection.writeInSlices(() => {
         if (connection.run('touchFile', { ...owner, now: now() }) === 0) throw noFile(fileId);
@@ -25,10 +34,10 @@ export function filesOf(connection: SqliteConnection, now: () => number): Sqlite
     },
 
     publish(file) {
-      const owner = ownerOf(file.account, file.id);
+      const owner = fileOwnerOf(file.account, file.id);
       return connection.write(() => {
         const known = connection.first('findFile', owner);
-        if (known !== undefined) return fileOf(String(known['record']));
+        if (known !== undefined) return fileOf(known);
         const record = publishedFile(file, now());
         const { createdAt, deleteAt } = record;
         const values = { ...owner, createdAt, deleteAt, record: fileText(record) };
@@ -38,12 +47,12 @@ export function filesOf(connection: SqliteConnection, now: () => number): Sqlite
     },
 
     async discard(account, fileId) {
-      await remove(connection, ownerOf(account, fileId), 'draft');
+      await remove(connection, fileOwnerOf(account, fileId), 'draft');
     },
 
     async find(account, fileId) {
-      const row = await connection.read(() => connection.first('findFile', ownerOf(account, fileId)));
-      return row === undefined ? undefined : fileOf(String(row['record']));
+      const row = await connection.read(() => connection.first('findFile', fileOwnerOf(account, fileId)));
+      return row === undefined ? undefined : fileOf(row);
     },
 
     async list(account, { limit, after }) {
@@ -55,18 +64,18 @@ export function filesOf(connection: SqliteConnection, now: () => number): Sqlite
         }),
       );
       return {
-        files: rows.slice(0, limit).map(({ record }) => fileOf(String(record))),
+        files: rows.slice(0, limit).map(fileOf),
         more: rows.length > limit,
       };
     },
 
     async read(account, fileId, piece) {
-      const values = { ...ownerOf(account, fileId), piece };
+      const values = { ...fileOwnerOf(account, fileId), piece };
       const content = await connection.read(() => connection.first('readPiece', values)?.['content']);
       return content instanceof Uint8Array ? content : undefined;
     },
 
-    remove: (account, fileId) => remove(connection, ownerOf(account, fileId), 'file'),
+    remove: (account, fileId) => remove(connection, fileOwnerOf(account, fileId), 'file'),
 
     async sweep(draftMs, limit) {
       const times = { now: now(), draftsBefore: now() - wholeMs(draftMs), limit };
@@ -80,11 +89,7 @@ export function filesOf(connection: SqliteConnection, now: () => number): Sqlite
 }
 
 /** Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
-async function remove(
-  connection: SqliteConnection,
-  owner: { readonly account: string; readonly fileId: string },
-  stage: string,
-): Promise<boolean> {
+async function remove(connection: SqliteConnection, owner: FileOwner, stage: string): Promise<boolean> {
   const hidden = await connection.write(() => connection.run('hideFile', { ...owner, stage }));
   if (hidden === 0) return false;
   await connection.writeInSlices((hasTime) => {
@@ -93,12 +98,4 @@ async function remove(
     return false;
   });
   return true;
-}
-
-function ownerOf(account: string, fileId: string): { readonly account: string; readonly fileId: string } {
-  return { account: storable(account), fileId: storable(fileId) };
-}
-
-function noFile(fileId: string): RangeError {
-  return new RangeError(`there is no file "${fileId}"`);
 }

@@ -1,15 +1,18 @@
 import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
 import {
+  type BatchOwner,
+  itemOf,
   outcomeOf,
+  ownerOf,
   publishedRecord,
-  type RecordColumns,
   recordOf,
   recordText,
-  restored,
   storable,
+  storedNumber,
+  storedText,
   wholeMs,
 } from '../stored-rows.ts';
-import type { Row, SqliteConnection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -19,7 +22,7 @@ export function recordsOf(connection: SqliteConnection): Records {
   return {
     async find(account, batchId) {
       const row = await connection.read(() => connection.first('findBatch', ownerOf(account, batchId)));
-      return row === undefined ? undefined : recordOf(recordColumns(row));
+      return row === undefined ? undefined : recordOf(row);
     },
 
     async list(account, { limit, after, statuses, createdAfter, createdBefore }) {
@@ -33,29 +36,25 @@ export function recordsOf(connection: SqliteConnection): Records {
           createdBefore: createdBefore ?? Number.MAX_SAFE_INTEGER,
         }),
       );
-      const batches = rows.slice(0, limit).map((row) => recordOf(recordColumns(row)));
+      const batches = rows.slice(0, limit).map(recordOf);
       return { batches, more: rows.length > limit };
     },
 
     async items(account, batchId, after, limit) {
       const values = { ...ownerOf(account, batchId), after, limit };
       const rows = await connection.read(() => connection.all('pageItems', values));
-      return rows.map((row) => ({
-        index: Number(row['position']),
-        customId: storedText(row, 'custom_id'),
-        body: String(row['body']),
-      }));
+      return rows.map(itemOf);
     },
 
     async outcomes(account, batchId, after, limit) {
       const values = { ...ownerOf(account, batchId), after, limit };
       const rows = await connection.read(() => connection.all('pageOutcomes', values));
-      return rows.map((row) => outcomeOf(Number(row['position']), String(row['custom_id']), String(row['outcome'])));
+      return rows.map(outcomeOf);
     },
 
     async recount(account, batchId) {
       const row = await connection.read(() => connection.first('recount', ownerOf(account, batchId)));
-      return { completed: Number(row?.['completed'] ?? 0), failed: Number(row?.['failed'] ?? 0) };
+      return { completed: storedNumber(row, 'completed'), failed: storedNumber(row, 'failed') };
     },
 
     save(next, tasks) {
@@ -84,28 +83,6 @@ export function recordsOf(connection: SqliteConnection): Records {
       return hidden;
     },
   };
-}
-
-/** The two columns that every row has, as values of a statement. */
-interface Owner extends Readonly<Record<string, string>> {
-  readonly account: string;
-  readonly batchId: string;
-}
-
-/** A batch of an account as values of a statement. */
-export function ownerOf(account: string, batchId: string): Owner {
-  return { account: storable(account), batchId: storable(batchId) };
-}
-
-/** The columns that a record is made of. */
-function recordColumns(row: Row): RecordColumns {
-  const { record, total, completed, failed } = row;
-  return { record: String(record), total: Number(total), completed: Number(completed), failed: Number(failed) };
-}
-
-/** The text of a column that was written with `storable`. */
-export function storedText(row: Row, column: string): string {
-  return restored(String(row[column]));
 }
 
 /** Batches that are being made. */
@@ -147,7 +124,7 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
       const outcome = await connection.write((): PublishOutcome => {
         const at = now();
         const row = connection.first('findRow', owner);
-        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(recordColumns(row)) };
+        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
         if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
         if (idempotency !== undefined) {
           const { fingerprint, ttlMs } = idempotency;
@@ -191,7 +168,7 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
  *
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(connection: SqliteConnection, owner: Owner): Promise<boolean> {
+export async function purge(connection: SqliteConnection, owner: BatchOwner): Promise<boolean> {
   let deleted = false;
   await connection.writeInSlices((hasTime) => {
     do {

@@ -1,7 +1,6 @@
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
-import { keyColumns, keyOfRow } from '../key-rows.ts';
-import { storable } from '../stored-rows.ts';
+import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
 import { checkOptions } from './sqlite-storage.ts';
 

@@ -1,13 +1,21 @@
 import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
-import type { BatchStore, ClaimedTask, ItemOutcome } from '../../contracts/batch-store.ts';
-import { type Row, SqliteConnection, type Values } from './connection.ts';
+import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';
+import { type Row, SqliteConnection } from './connection.ts';
 import { filesOf } from './files.ts';
-import { draftsOf, ownerOf, purge, recordsOf, storedText } from './records.ts';
+import { draftsOf, purge, recordsOf } from './records.ts';
 import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
-import { firstOutcomes, outcomeText, storable, wholeMs } from '../stored-rows.ts';
-import type { BatchEffect } from '../../core/batch/machine.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import {
+  claimedItems,
+  claimedTask,
+  firstOutcomes,
+  heldTask,
+  outcomeText,
+  ownerOf,
+  storable,
+  storedText,
+  wholeMs,
+} from '../stored-rows.ts';
 
 /** Options of {@link sqliteStorage}. */
 export interface SqliteStorageOptions {
@@ -93,17 +101,11 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
       const values = { ...owner, limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
       // A claim that a power cut takes was none.
       const claimed = await connection.writeSoon(() =>
-        (indexes === undefined
+        indexes === undefined
           ? connection.all(fresh ? 'claimFresh' : 'claimItems', { ...values, now: now() })
-          : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() })
-        ).map((row) => ({
-          index: Number(row['position']),
-          customId: storedText(row, 'custom_id'),
-          body: String(row['body']),
-          attempts: Number(row['attempts']),
-        })),
+          : connection.all('claimNamed', { ...values, positions: JSON.stringify(indexes), now: now() }),
       );
-      return claimed.sort((left, right) => left.index - right.index);
+      return claimedItems(claimed);
     },
 
     async findShared(limit) {
@@ -179,12 +181,6 @@ type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'resch
 
 /** Makes {@link Tasks} over a file. */
 function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
-  const held = ({ account, batchId, effect, token }: ClaimedTask): Values => ({
-    ...ownerOf(account, batchId),
-    effect,
-    token: storable(token),
-  });
-
   return {
     async claimTasks({ limit, leaseMs, token }) {
       const rows = await connection.write(() =>
@@ -194,9 +190,11 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
     },
 
     renewTask: (task, leaseMs) =>
-      connection.write(() => connection.run('renewTask', { ...held(task), leaseMs: wholeMs(leaseMs), now: now() }) > 0),
+      connection.write(
+        () => connection.run('renewTask', { ...heldTask(task), leaseMs: wholeMs(leaseMs), now: now() }) > 0,
+      ),
 
-    finishTask: (task) => connection.write(() => connection.run('finishTask', held(task)) > 0),
+    finishTask: (task) => connection.write(() => connection.run('finishTask', heldTask(task)) > 0),
 
     rescheduleTask(task, { afterMs, memo, reset = false }) {
       const next = {
@@ -204,7 +202,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
         memo: memo === undefined ? null : JSON.stringify(memo),
         reset: reset ? 1 : 0,
       };
-      return connection.write(() => connection.run('rescheduleTask', { ...held(task), ...next, now: now() }) > 0);
+      return connection.write(() => connection.run('rescheduleTask', { ...heldTask(task), ...next, now: now() }) > 0);
     },
 
     async nextTaskIn() {
@@ -234,17 +232,4 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
 
 function byTime(left: Row, right: Row): number {
   return Number(left['run_at']) - Number(right['run_at']) || Number(left['rowid']) - Number(right['rowid']);
-}
-
-function claimedTask(row: Row, token: string): ClaimedTask {
-  const memo = row['memo'];
-  return {
-    account: storedText(row, 'account'),
-    batchId: storedText(row, 'batch_id'),
-    effect: String(row['effect']) as BatchEffect,
-    runAt: Number(row['run_at']),
-    attempts: Number(row['attempts']),
-    token,
-    ...(typeof memo === 'string' ? { memo: JSON.parse(memo) as JsonObject } : {}),
-  };
 }

@@ -68,7 +68,9 @@ export async function blackHole(): Promise<DeadAddress> {
   const port = await new Promise<number>((resolve, reject) => {
     worker.once('message', resolve).once('error', reject);
   });
-  const fillers = Array.from({ length: FILLERS }, () => connect({ port, host: '127.0.0.1' }).on('error', ignore));
+  const fillers = Array.from({ length: FILLERS }, () =>
+    connect({ port, host: '127.0.0.1' }).on('error', () => undefined),
+  );
   await Promise.race([fillers.at(0), fillers.at(1)].map(connected));
   return {
     baseURL: `http://127.0.0.1:${port}/v1`,
@@ -87,8 +89,6 @@ function connected(socket: Socket | undefined): Promise<void> {
     else socket.once('connect', () => resolve());
   });
 }
-
-function ignore(): void {}
 
 /** An address that leads nowhere, for a provider's `baseURL`. */
 export interface DeadAddress extends AsyncDisposable {

@@ -5,8 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { type CertificateKind, makeCertificate, type TestCertificate } from './certificate.ts';
 import { FaultExchange } from './exchange.ts';
 import { FAULTS } from './faults.ts';
-import type { FaultWire } from './wire.ts';
-import { FAULT_WIRES } from './wires.ts';
+import { FAULT_WIRES, type FaultWire } from './wire.ts';
 
 /**
  * Starts a server on a free port of 127.0.0.1 that answers like a provider, well or with a fault. Runs on Node only.

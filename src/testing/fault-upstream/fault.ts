@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { CertificateKind } from './certificate.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { FaultId } from './faults.ts';
-import type { FaultWireName } from './wires.ts';
+import type { FaultWireName } from './wire.ts';
 
 /** One way in which a provider misbehaves. */
 export interface Fault {

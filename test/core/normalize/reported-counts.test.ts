@@ -23,6 +23,8 @@ describe('requests that providers reported tokens for, and that no constant was 
     'tools',
     'tool results',
     'images',
+    'files',
+    'audio',
   ])('are counted within 10 of 100, in the middle, for %s', (kind) => {
     const group = counted.filter(({ reported }) => reported.kind === kind);
     expect(errorsOf(group, 'counted').median).toBeLessThanOrEqual(0.1);
@@ -35,7 +37,20 @@ describe('requests that providers reported tokens for, and that no constant was 
     ['anthropic', ['tools', 'tool results'], 0.8],
     ['google', ['questions', 'instructions', 'JSON schemas'], 0.85],
     ['deepseek', ['tools'], 0.9],
+    ['openai', ['images', 'audio'], 0.95],
+    ['anthropic', ['images'], 0.85],
+    ['google', ['images'], 0.95],
+    ['google', ['files'], 0.75],
   ])('are counted within 10 of 100 of what %s reports for %j, %d of them', (vendor, kinds, share) => {
     expect(errorsOf(of(vendor, ...kinds), 'counted').within).toBeGreaterThanOrEqual(share);
+  });
+
+  it('are a guess where media are behind addresses, and nowhere else but for documents that are no PDFs', () => {
+    for (const { reported, isGuess } of counted) {
+      const isUnknown = /https:\/\/example\.com\/a\.|officedocument/.test(JSON.stringify(reported.body));
+      if (['images', 'audio', 'files', 'behind addresses'].includes(reported.kind)) {
+        expect([reported.source, isGuess]).toEqual([reported.source, isUnknown]);
+      }
+    }
   });
 });

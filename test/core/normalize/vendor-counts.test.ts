@@ -14,7 +14,7 @@ function counted(model: string, content: string | ContentPart[], more: object = 
   return inVocabularyOf(model, tokens, fixedTokens);
 }
 
-const image = (url: string, detail?: 'low' | 'high'): ContentPart[] => [
+const image = (url: string, detail?: 'low' | 'high' | 'original'): ContentPart[] => [
   { type: 'image_url', image_url: detail === undefined ? { url } : { url, detail } },
 ];
 
@@ -82,15 +82,36 @@ describe('the size of an image', () => {
 });
 
 describe('tokens of images', () => {
-  // The examples of the vendors' own pages.
-  it.each<readonly [string, string, 'low' | undefined, number]>([
+  // The examples of the vendors' own pages, where they have some.
+  it.each<readonly [string, string, 'low' | 'high' | 'original' | undefined, number]>([
     ['openai/gpt-4o', png(1_024, 1_024), undefined, 765],
     ['openai/gpt-4o', png(2_048, 4_096), undefined, 1_105],
     ['openai/gpt-4o', png(4_096, 8_192), 'low', 85],
+    ['openai/o3', png(1_024, 1_024), undefined, 675],
+    ['openai/gpt-5', png(1_024, 1_024), 'low', 70],
     ['openai/gpt-4.1-mini', png(1_024, 1_024), undefined, Math.ceil(1_024 * 1.62)],
-    ['anthropic/claude-sonnet-4.5', png(200, 200), undefined, 54],
-    ['anthropic/claude-sonnet-4.5', png(1_000, 1_000), undefined, 1_334],
+    ['openai/gpt-4.1-mini', png(1_800, 2_400), undefined, Math.ceil(1_452 * 1.62)],
+    ['openai/gpt-5.4', png(4_096, 4_096), undefined, 2_500 * 1.2],
+    ['openai/gpt-5.4', png(3_200, 960), 'original', 3_600],
+    ['openai/gpt-5.5', png(640, 480), 'high', 360],
+    ['openai/gpt-6', png(6_400, 6_400), undefined, 40_000 * 1.2],
+    ['openai/gpt-6', png(640, 480), 'low', Math.ceil(192 * 1.2)],
+    ['anthropic/claude-sonnet-4.5', png(200, 200), undefined, 8 * 8 + 3],
+    ['anthropic/claude-sonnet-4.5', png(1_092, 1_092), undefined, 39 * 39 + 3],
+    // Made smaller to 1456 by 819, and to 924 by 1307: patches are what is too much, not pixels.
+    ['anthropic/claude-sonnet-4.5', png(1_920, 1_080), undefined, 52 * 30 + 3],
+    ['anthropic/claude-haiku-4-5', png(1_075, 1_520), 'low', 33 * 47 + 3],
+    ['anthropic/claude-opus-4.7', png(1_075, 1_520), undefined, 39 * 55 + 3],
+    ['anthropic/claude-sonnet-4.5', png(8_000, 10), undefined, 56 + 3],
     ['google/gemini-2.5-flash', png(384, 384), undefined, 258],
+    ['google/gemini-2.5-flash', png(960, 540), undefined, 7 * 258],
+    ['google/gemini-3-flash', png(10, 10), undefined, 33 * 33],
+    ['google/gemini-3-flash', png(60, 30), undefined, 47 * 23],
+    ['google/gemini-3-flash', png(9_000, 1), undefined, 1_120],
+    ['mistralai/mistral-small', png(64, 64), undefined, 3 * 4],
+    ['x-ai/grok-4', png(448, 448), undefined, 256],
+    ['x-ai/grok-4', png(896, 448), undefined, 768],
+    ['qwen/qwen3-vl-8b', png(320, 320), undefined, 102],
   ])('are those of %s', (model, url, detail, tokens) => {
     const without = counted(model, [{ type: 'text', text: 'Look' }]);
     expect(counted(model, [{ type: 'text', text: 'Look' }, ...image(url, detail)]) - without).toBe(tokens);
@@ -167,7 +188,7 @@ describe('what is counted besides texts', () => {
     expect(cost({ toolChoice: named }) - cost({})).toBe(countTokens('get_weather') + 7);
   });
 
-  it('is a page for each page of a PDF, and the text of a text', () => {
+  it('is a page for each page of a PDF and its text, which is guessed here, and the text of a text', () => {
     const file = (type: string, text: string): number =>
       counted('openai/gpt-4o', [
         {
@@ -176,8 +197,10 @@ describe('what is counted besides texts', () => {
         },
       ]);
     const page = '<< /Type /Page /Parent 2 0 R >>\n';
-    expect(file('application/pdf', page.repeat(3)) - file('application/pdf', page)).toBe(440);
-    expect(file('application/pdf', '<< /Type /Pages /Count 7 >>') - file('application/pdf', page)).toBe(6 * 220);
+    const perPage = 990 + 1_800 / 4.2;
+    const one = file('application/pdf', page);
+    expect(file('application/pdf', page.repeat(3)) - one).toBeCloseTo(2 * perPage, -1);
+    expect(file('application/pdf', '<< /Type /Pages /Count 7 >>') - one).toBeCloseTo(6 * perPage, -1);
     expect(file('text/plain', 'word '.repeat(400))).toBeLessThan(600);
   });
 });

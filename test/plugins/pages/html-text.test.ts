@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { htmlTokens, readHtml } from '../../../src/plugins/pages/html-text.ts';
+import { readHtml } from '../../../src/plugins/pages/html-text.ts';
+import { htmlTokens } from '../../../src/plugins/pages/html-tokens.ts';
 import { cpuClock } from '../../support/cpu-clock.ts';
 import { leastOf, watchTurns, withNoise } from '../../support/longest-turn.ts';
 

@@ -4,7 +4,7 @@ import type { Account } from '../../../src/core/account.ts';
 import { turnAt } from '../../../src/core/limits/budget.ts';
 import type { RouterError } from '../../../src/protocol/router-error.ts';
 import type { BudgetsOptions } from '../../../src/config/limits.ts';
-import { stateBudgets } from '../../../src/storage/state-budgets.ts';
+import { stateBudgets } from '../../../src/storage/state-limits.ts';
 import { memoryStore } from '../../../src/storage/memory.ts';
 import { apiKeys } from '../../../src/http/api-keys.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';

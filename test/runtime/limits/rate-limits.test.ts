@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../../src/storage/memory.ts';
-import { stateRateLimiter } from '../../../src/storage/state-rate-limiter.ts';
+import { stateRateLimiter } from '../../../src/storage/state-limits.ts';
 import { runs } from '../../support/properties.ts';
 import type { Account } from '../../../src/core/account.ts';
 import { RouterError } from '../../../src/protocol/router-error.ts';

@@ -1,8 +1,16 @@
 import * as z from 'zod';
 import type { MessagesErrorBody, MessagesErrorType, StopReason } from '../messages/messages-result.ts';
-import { availabilitySchema, errorMetadataSchema, errorTypeSchema, routerMetadataSchema } from './error.ts';
+import {
+  availabilitySchema,
+  errorDetailOptional,
+  errorDetailRequired,
+  errorMetadataSchema,
+  errorTypeSchema,
+  routerMetadataSchema,
+} from './error.ts';
 import { costDetailsSchema } from './usage.ts';
-import { count, wireObject, words } from './wire-object.ts';
+import { count, seconds, wireObject, words } from './wire-object.ts';
+import type { ErrorDetail } from '../error.ts';
 
 const stopReason = words<StopReason>({
   end_turn: true,
@@ -15,7 +23,7 @@ const stopReason = words<StopReason>({
 });
 
 /** Open, like everything here that a provider of this wire may have written itself. */
-const usage = z.looseObject({
+const messagesUsage = z.looseObject({
   input_tokens: count,
   output_tokens: count,
   cache_read_input_tokens: count.nullable().optional(),
@@ -35,7 +43,7 @@ export const messagesResultSchema = z.looseObject({
   content: z.array(z.looseObject({ type: z.string() })),
   stop_reason: z.union([stopReason, z.string()]).nullable(),
   stop_sequence: z.string().nullable(),
-  usage,
+  usage: messagesUsage,
   provider: z.string().optional(),
   router_metadata: routerMetadataSchema.optional(),
 });
@@ -50,7 +58,7 @@ export const tokenCountSchema = z.looseObject({
 /** Schema of the data of an event of a stream on this wire. */
 export const messagesEventSchema = z.looseObject({ type: z.string() });
 
-const errorType = words<MessagesErrorType>({
+const messagesErrorType = words<MessagesErrorType>({
   invalid_request_error: true,
   authentication_error: true,
   billing_error: true,
@@ -69,7 +77,7 @@ export const messagesErrorSchema = wireObject<MessagesErrorBody>(
   {
     type: z.literal('error'),
     error: wireObject<MessagesErrorBody['error']>(
-      { type: errorType, message: z.string().min(1) },
+      { type: messagesErrorType, message: z.string().min(1) },
       {
         details: z.object({ error_code: z.literal('thread_unsupported_request'), unsupported: z.array(z.string()) }),
         error_type: errorTypeSchema,
@@ -81,3 +89,50 @@ export const messagesErrorSchema = wireObject<MessagesErrorBody>(
   },
   { router_metadata: routerMetadataSchema },
 );
+
+const responsesUsage = z.looseObject({
+  input_tokens: count,
+  input_tokens_details: z.looseObject({ cached_tokens: count }),
+  output_tokens: count,
+  output_tokens_details: z.looseObject({ reasoning_tokens: count }),
+  total_tokens: count,
+  cost: z.number().optional(),
+});
+
+/** Schema of the answer to `POST /responses`. Open: a provider that speaks this wire answers in its own words. */
+export const responsesResultSchema = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: seconds,
+  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
+  error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+  error_type: errorTypeSchema.optional(),
+  incomplete_details: z.looseObject({ reason: z.string() }).nullable(),
+  model: z.string(),
+  provider: z.string().optional(),
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: responsesUsage.nullable(),
+  router_metadata: routerMetadataSchema.optional(),
+});
+
+/** Schema of the data of an event of a stream on this wire. */
+export const responsesEventSchema = z.looseObject({ type: z.string(), sequence_number: count });
+
+/** The error of chat completions, with the members beside it that clients of this wire read. */
+export interface ResponsesErrorDetail extends ErrorDetail {
+  readonly type: string;
+  /** Path of the field that is wrong. */
+  readonly param: string | null;
+}
+
+const responsesErrorDetail = wireObject<ResponsesErrorDetail>(
+  { ...errorDetailRequired, type: z.string(), param: z.string().nullable() },
+  errorDetailOptional,
+);
+
+/** Schema of an error answer to `POST /responses`. */
+export const responsesErrorSchema = z.object({
+  error: responsesErrorDetail,
+  error_type: errorTypeSchema,
+  router_metadata: routerMetadataSchema.optional(),
+});
