@@ -5,9 +5,9 @@ import { type HttpCall, BodyError } from './exchange.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
-import { decodeStrictly, verbatimTexts } from '../platform/decode-text.ts';
+import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
-import { scanJson } from '../protocol/scan-json.ts';
+import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
@@ -120,17 +120,17 @@ export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold)
 
 function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   let isLarge = bytes.byteLength > LARGE;
+  let found: Scan | undefined;
   return andThen(isLarge ? nextTurn() : undefined, () => {
     if (bytes.byteLength > QUICK) {
-      const found = scanJson(bytes, limits);
+      found = scanJson(bytes, limits, LONG_TEXT);
       if (!found.ok) throw errorOfFault(faultAt('', found.problem));
       hold.add(BYTES_PER_NODE * found.nodes);
       isLarge ||= found.nodes > MANY_NODES;
     }
     return andThen(isLarge ? nextTurn() : undefined, () => {
-      const text = decode(bytes);
-      const value = parseJson(text);
-      return andThen(isLarge ? nextTurn() : undefined, () => ({ value, verbatim: verbatimTexts(text, value) }));
+      const parsed = parse(bytes, found);
+      return isLarge ? nextTurn().then(() => parsed) : parsed;
     });
   });
 }
@@ -242,13 +242,22 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
   throw unsupported(message);
 }
 
-/** A body with invalid UTF-8 is refused: replaced characters would silently change what the caller said. */
-function decode(bytes: Uint8Array): string {
+/**
+ * The value in a body. Invalid UTF-8 is refused: replaced characters would silently change what the caller said.
+ *
+ * @param found - Of a body that was scanned.
+ */
+function parse(bytes: Uint8Array, found: Scan | undefined): JsonBody {
+  let text: string;
   try {
-    return decodeStrictly(bytes);
+    const around = found?.ok === true ? parseAround(bytes, found.long, found.nodes) : undefined;
+    if (around !== undefined) return around;
+    text = decodeStrictly(bytes);
   } catch {
     throw invalid('The request body is not valid UTF-8');
   }
+  const value = parseJson(text);
+  return { value, verbatim: verbatimTexts(text, value) };
 }
 
 function parseJson(text: string): unknown {

@@ -158,7 +158,7 @@ export class JsonStream {
   #item({ bytes, member }: RawItem): void {
     const text = (from: number, to: number): string => this.#decoder.decode(bytes.subarray(from, to));
     const index = this.#items;
-    const found: Scan = bytes.byteLength > QUICK ? scanJson(bytes, this.#options) : { ok: true, nodes: 0 };
+    const found: Scan = bytes.byteLength > QUICK ? scanJson(bytes, this.#options) : { ok: true, nodes: 0, long: [] };
     if (!found.ok) throw new JsonStreamError('shape', this.#place(), found.problem);
     if (member === undefined) {
       this.#parts.push({ type: 'item', index, value: JSON.parse(text(0, bytes.byteLength)) as unknown });

@@ -9,6 +9,8 @@ export interface TransportRequest {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body?: string | undefined;
+  /** The same body in parts, where it has long texts: joining them would copy each of their characters once more. */
+  readonly bodyParts?: readonly string[] | undefined;
   readonly signal: AbortSignal;
   /** Most bytes of a response, after decompression. */
   readonly maxBytes: number;

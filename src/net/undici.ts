@@ -81,8 +81,19 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8');
 }
 
+/** The bytes of texts one after the other. No character lies in two of them. */
+function joinedBytes(texts: readonly string[]): Buffer {
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0));
+  let at = 0;
+  texts.forEach((text, index) => {
+    at += bytes.write(text, at, sizes[index] === text.length ? 'latin1' : 'utf8');
+  });
+  return bytes;
+}
+
 function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequest, call: UndiciCall): void {
-  const { url, method, headers, body } = request;
+  const { url, method, headers, body, bodyParts } = request;
   request.connecting?.();
   dispatcher.dispatch(
     {
@@ -91,7 +102,7 @@ function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequ
       method,
       headers: headers as string[],
       // As bytes: undici would convert a text itself, and hold on to both.
-      body: body === undefined ? null : bytesOf(body),
+      body: body === undefined ? null : bodyParts === undefined ? bytesOf(body) : joinedBytes(bodyParts),
     },
     call,
   );

@@ -1,3 +1,6 @@
+import { isUnbrokenBase64 } from '../protocol/base64.ts';
+import type { StringSpan } from '../protocol/scan-json.ts';
+
 /** What Node has beyond the Web: two functions that look at bytes and copy them, many times as fast as a decoder. */
 interface NodeBuffers {
   isAscii(bytes: Uint8Array): boolean;
@@ -99,4 +102,72 @@ export function verbatimTexts(text: string, value: unknown): readonly string[] |
     }
   }
   return found.length === 0 ? undefined : found;
+}
+
+/** Characters before the base64 of a data URL. */
+const MAX_HEAD = 512;
+/** Nothing in such a beginning means anything to JSON. */
+const PLAIN_HEAD = /^[\w;:=+./-]*,$/;
+
+/** Stands for a long text while the rest is parsed. Unguessable, so that nobody else writes it. */
+let marker: string | undefined;
+
+/** A body that was parsed around its long texts. */
+export interface ParsedAround {
+  readonly value: unknown;
+  readonly verbatim: readonly string[];
+}
+
+/**
+ * Parses a JSON body without its images and other media: a parser would look at each of their characters and copy them
+ * once more, and so would whoever decodes the text as a whole. Undefined where there are none, and for what is no
+ * JSON.
+ *
+ * @param long - Strings that are long, in their order.
+ * @param nodes - Values in the body.
+ * @throws {@link TypeError} when the bytes are no UTF-8.
+ */
+export function parseAround(bytes: Uint8Array, long: readonly StringSpan[], nodes: number): ParsedAround | undefined {
+  if (long.length === 0 || nodes > MOST_VALUES) return undefined;
+  const verbatim: string[] = [];
+  let rest = '';
+  let at = 0;
+  for (const [from, to] of long) {
+    const text = asciiText(bytes.subarray(from, to));
+    if (text === undefined || !isMedia(text)) continue;
+    marker ??= crypto.randomUUID();
+    rest += `${decodeStrictly(bytes.subarray(at, from))}${marker} ${verbatim.length}`;
+    verbatim.push(text);
+    at = to;
+  }
+  if (verbatim.length === 0) return undefined;
+  rest += decodeStrictly(bytes.subarray(at));
+  try {
+    return { value: withLongTexts(JSON.parse(rest), verbatim), verbatim };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Base64, or a data URL of it. */
+function isMedia(text: string): boolean {
+  const comma = text.slice(0, MAX_HEAD).indexOf(',');
+  return (comma < 0 || PLAIN_HEAD.test(text.slice(0, comma + 1))) && isUnbrokenBase64(text, comma + 1);
+}
+
+/** Puts texts in the place of their marks. */
+function withLongTexts(value: unknown, texts: readonly string[]): unknown {
+  const root = [value];
+  const left: unknown[] = [root];
+  for (let one = left.pop(); one !== undefined; one = left.pop()) {
+    const members = one as Record<string, unknown>;
+    for (const key of Object.keys(members)) {
+      const member = members[key];
+      if (typeof member === 'object' && member !== null) left.push(member);
+      else if (typeof member === 'string' && marker !== undefined && member.startsWith(marker)) {
+        members[key] = texts[Number(member.slice(marker.length))];
+      }
+    }
+  }
+  return root[0];
 }

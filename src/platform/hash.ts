@@ -7,6 +7,8 @@ interface NodeHash {
 }
 
 interface NodeCrypto {
+  /** In one call, at half of what a hash object costs; absent in older versions. */
+  hash?(algorithm: 'sha256', text: string): string;
   createHash(algorithm: 'sha256'): NodeHash;
   createHmac(algorithm: 'sha256', key: string | Uint8Array): NodeHash;
 }
@@ -18,6 +20,7 @@ const nodeCrypto = (
 
 /** SHA-256 of a text, as 64 hexadecimal digits. */
 export function sha256(text: string): MaybePromise<string> {
+  if (nodeCrypto?.hash !== undefined) return nodeCrypto.hash('sha256', text);
   if (nodeCrypto !== undefined) return nodeCrypto.createHash('sha256').update(text).digest('hex');
   return crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)).then(toHex);
 }

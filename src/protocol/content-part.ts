@@ -3,6 +3,7 @@ import { either, tagged } from './accept/choices.ts';
 import { list } from './accept/list.ts';
 import { loose } from './accept/object.ts';
 import { constant, text, word } from './accept/scalars.ts';
+import { isBase64 } from './base64.ts';
 
 /** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */
 export interface CacheControl {
@@ -94,17 +95,6 @@ function isDataUrl(url: string): boolean {
   const comma = url.slice(0, MAX_DATA_URL_HEAD).indexOf(',');
   if (comma < 0 || comma === url.length - 1) return false;
   return !/;\s*base64\s*$/i.test(url.slice(0, comma)) || isBase64(url, comma + 1);
-}
-
-const NOT_BASE64 = /[^A-Za-z0-9+/_\s-]/g;
-
-/** Base64 in either alphabet; lines may be broken, and the padding left out. One look at each character. */
-function isBase64(data: string, from: number): boolean {
-  NOT_BASE64.lastIndex = from;
-  const end = NOT_BASE64.exec(data)?.index ?? data.length;
-  if (data.length - end > 2 || data.slice(end).replaceAll('=', '') !== '') return false;
-  // One character alone says nothing, and neither does one too many.
-  return (end - from) % 4 !== 1 || /\s/.test(data.slice(from, end));
 }
 
 /** Media as base64, where an address is not possible. */

@@ -8,9 +8,17 @@ export interface ScanLimits {
   readonly names: number;
 }
 
+/** Where the characters of a string begin in a text, and where its closing quotation mark is. */
+export type StringSpan = readonly [from: number, to: number];
+
 /** What a scan found. The problem is the end of a sentence about the body as a whole. */
 export type Scan =
-  | { readonly ok: true; readonly nodes: number }
+  | {
+      readonly ok: true;
+      readonly nodes: number;
+      /** Its long strings, names of members left out. */
+      readonly long: readonly StringSpan[];
+    }
   | { readonly ok: false; readonly nodes: number; readonly problem: string };
 
 const QUOTE = 0x22;
@@ -32,9 +40,12 @@ const SHORT_STRING = 64;
  * Counts what is in a JSON text before it is parsed: a parser makes all of it first, and needs seconds for a few
  * kilobytes' worth of gzip. Whatever a parser would make of the text, up to a mistake in it, is counted; whether it is
  * JSON at all is not looked at. Linear in the bytes.
+ *
+ * @param longBytes - Bytes from which on a string is long. Default: none is.
  */
-export function scanJson(bytes: Uint8Array, limits: ScanLimits): Scan {
+export function scanJson(bytes: Uint8Array, limits: ScanLimits, longBytes = Infinity): Scan {
   const { length } = bytes;
+  const long: StringSpan[] = [];
   let depth = 0;
   let nodes = 1;
   let members = 0;
@@ -43,9 +54,12 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits): Scan {
     // Most bytes mean nothing here, and a look into a table is the cheapest way past them.
     if (MEANS_NOTHING[byte] === 1) continue;
     switch (byte) {
-      case QUOTE:
-        at = endOfString(bytes, at + 1);
+      case QUOTE: {
+        const from = at + 1;
+        at = endOfString(bytes, from);
+        if (at - from >= longBytes && bytes[beforeNextToken(bytes, at) + 1] !== COLON) long.push([from, at]);
         break;
+      }
       case COLON:
         members += 1;
         break;
@@ -69,7 +83,7 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits): Scan {
   if (members > limits.names && countNames(bytes, limits.names) > limits.names) {
     return { ok: false, nodes, problem: tooManyNames(limits) };
   }
-  return { ok: true, nodes };
+  return { ok: true, nodes, long };
 }
 
 /** The words for a text that is nested too deeply. */

@@ -24,7 +24,7 @@ import type {
   TokenCountCall,
 } from '../contracts/provider.ts';
 
-import { serialize } from './serialize.ts';
+import { serializeInParts } from './serialize.ts';
 import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
@@ -183,7 +183,9 @@ export function httpProvider<const Model extends string = string>(
     codec: Codec,
     { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
   ): MaybePromise<ApiExchange> {
-    const body = serialize(fields, verbatim);
+    const parts = serializeInParts(fields, verbatim);
+    // Added up, and not joined: nobody copies its long texts until somebody reads it.
+    const body = parts.reduce((text, part) => text + part);
     progress.sending(() => JSON.parse(body) as JsonValue);
     return api.begin({
       path,
@@ -193,6 +195,7 @@ export function httpProvider<const Model extends string = string>(
       headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
       frequent: true,
       body,
+      bodyParts: parts.length > 1 ? parts : undefined,
       apiKey,
       signal,
       errorShape: codec.errorShape?.bind(codec),

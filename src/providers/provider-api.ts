@@ -29,7 +29,7 @@ export interface ProviderApiOptions {
 /** One request to a provider. */
 export interface ApiRequest extends Pick<
   TransportRequest,
-  'method' | 'body' | 'signal' | 'maxBytes' | 'connecting' | 'connected'
+  'method' | 'body' | 'bodyParts' | 'signal' | 'maxBytes' | 'connecting' | 'connected'
 > {
   /** Path below the base URL. */
   readonly path: string;
@@ -104,6 +104,7 @@ export class ProviderApi {
     const response = transport.send({
       method: request.method,
       body: request.body,
+      bodyParts: request.bodyParts,
       signal: request.signal,
       maxBytes: request.maxBytes,
       connecting: request.connecting,

@@ -7,27 +7,44 @@ import { LONG_TEXT } from '../platform/decode-text.ts';
  * @param verbatim - Long texts that may be in the body, and of which it is known that they need no escape.
  */
 export function serialize(body: Readonly<Record<string, unknown>>, verbatim: readonly string[] = []): string {
-  return verbatim.length === 0 ? written(body) : writtenAround(body, verbatim);
+  return serializeInParts(body, verbatim).join('');
 }
 
-/** The same, with long texts of which it is known that they need no escape passed on as they are. */
-function writtenAround(value: unknown, verbatim: readonly string[]): string {
-  if (typeof value === 'string') {
-    return value.length >= LONG_TEXT && verbatim.includes(value) ? `"${value}"` : written(value);
+/** The same, with the long texts that need no escape as parts of their own, which nobody has copied. */
+export function serializeInParts(
+  body: Readonly<Record<string, unknown>>,
+  verbatim: readonly string[] = [],
+): readonly string[] {
+  if (verbatim.length === 0) return [written(body)];
+  const parts: string[] = [];
+  const rest = writeAround(body, verbatim, parts, '');
+  return [...parts, rest];
+}
+
+/** Writes a value behind what was written, and moves that into the parts when a long text comes. Gives what is open. */
+function writeAround(value: unknown, verbatim: readonly string[], parts: string[], before: string): string {
+  if (typeof value === 'string' && value.length >= LONG_TEXT && verbatim.includes(value)) {
+    parts.push(`${before}"`, value);
+    return '"';
   }
-  if (typeof value !== 'object' || value === null) return written(value);
-  let json = '';
+  if (typeof value !== 'object' || value === null) return before + written(value);
+  let json = before;
   if (Array.isArray(value)) {
-    for (const item of value as readonly unknown[]) {
-      json += `${json === '' ? '[' : ','}${item === undefined ? 'null' : writtenAround(item, verbatim)}`;
+    json += '[';
+    for (const [index, item] of (value as readonly unknown[]).entries()) {
+      if (index > 0) json += ',';
+      json = item === undefined ? `${json}null` : writeAround(item, verbatim, parts, json);
     }
-    return json === '' ? '[]' : `${json}]`;
+    return `${json}]`;
   }
+  json += '{';
+  let isFirst = true;
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    json += `${json === '' ? '{' : ','}${written(name)}:${writtenAround(member, verbatim)}`;
+    json = writeAround(member, verbatim, parts, `${json}${isFirst ? '' : ','}${written(name)}:`);
+    isFirst = false;
   }
-  return json === '' ? '{}' : `${json}}`;
+  return `${json}}`;
 }
 
 function written(value: unknown): string {

@@ -1,7 +1,7 @@
 import { callable, checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';
-import type { CounterChange, StateStore } from '../contracts/state-store.ts';
+import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -16,13 +16,16 @@ const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), n
 /** State in the memory of this process: fast, limited in size, gone when the process ends. */
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   checkShape<MemoryStoreOptions>(OPTIONS, options, 'memoryStore');
-  const { maxEntries = 10_000, now } = options;
+  const { maxEntries = 10_000, now = () => performance.now() } = options;
+  // A change looks at dozens of counters, and the clock is read for each of them unless it stands still.
+  let standing: number | undefined;
+  const perf = { now: () => standing ?? now() };
   const made = <Value>(): LRUCache<string, { value: Value }> =>
     new LRUCache({
       max: maxEntries,
       ttlResolution: 0,
       updateAgeOnGet: false,
-      ...(now === undefined ? {} : { perf: { now } }),
+      perf,
     });
   // Made when something is kept: each reserves its memory at once. Counters are kept apart, so that costs are not
   // forgotten because there are many sessions.
@@ -39,8 +42,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     entries?.delete(key);
     (counters ??= made()).set(key, { value }, { ttl: ttl ?? Math.max(1, ttlMs) });
   }
-  const sumOf = ({ key, beside = [] }: CounterChange): number =>
-    [key, ...beside].reduce((sum, one) => sum + (countOf(one) ?? 0), 0);
+  function sumOf({ key, beside }: CounterChange): number {
+    let sum = countOf(key) ?? 0;
+    if (beside !== undefined) for (const one of beside) sum += countOf(one) ?? 0;
+    return sum;
+  }
+  function change(changes: readonly CounterChange[]): ChangedCounters {
+    const sums = changes.map(sumOf);
+    const applied = changes.every(({ by, max }, index) => max === undefined || (sums[index] ?? 0) + by <= max);
+    if (!applied) return { applied, sums };
+    for (const { key, by, ttlMs } of changes) {
+      const before = countOf(key) ?? 0;
+      const after = Math.max(0, before + by);
+      count(key, after, ttlMs);
+      const difference = after - before;
+      for (const [index, other] of changes.entries()) {
+        if (other.key === key || other.beside?.includes(key) === true) sums[index] = (sums[index] ?? 0) + difference;
+      }
+    }
+    return { applied, sums };
+  }
 
   return {
     get: valueOf,
@@ -58,9 +79,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
       return sum;
     },
     change(changes) {
-      const applied = changes.every((change) => change.max === undefined || sumOf(change) + change.by <= change.max);
-      if (applied) for (const { key, by, ttlMs } of changes) count(key, Math.max(0, (countOf(key) ?? 0) + by), ttlMs);
-      return { applied, sums: changes.map(sumOf) };
+      standing = now();
+      try {
+        return change(changes);
+      } finally {
+        standing = undefined;
+      }
     },
   };
 }

@@ -1,18 +1,22 @@
-import {
-  type LimitedTag,
-  MINUTE_SLOT_MS,
-  type RateLimitName,
-  type RateShare,
-  sharesOf,
-} from '../core/limits/rate-limits.ts';
+import { MINUTE_SLOT_MS, type RateShare, sharesOf } from '../core/limits/rate-limits.ts';
 import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 import type { RateDecision, RateLimiter } from '../contracts/rate-limiter.ts';
+import { boundedMap } from './memory.ts';
 import { type BudgetHold, type HeldBudget, turnAt } from '../core/limits/budget.ts';
 import type { BudgetDecision, BudgetKeeper } from '../contracts/budget-keeper.ts';
 
 /** Time that a counter lives after its window: clocks of instances differ. */
 const SLACK_MS = 5_000;
+/** Limits of accounts whose keys are kept until the next slot begins. */
+const MAX_WINDOWS = 4_096;
+
+/** The keys of the counters of one limit, which are the same for all requests of a slot. */
+interface Window {
+  readonly slot: number;
+  readonly key: string;
+  readonly beside: readonly string[];
+}
 
 /**
  * Limits by counters in a state store, one for each account, limit and slot of time: one change for a request, which
@@ -21,19 +25,27 @@ const SLACK_MS = 5_000;
  * @param wallClock - Epoch milliseconds.
  */
 export function stateRateLimiter(state: StateStore, wallClock: () => number): RateLimiter {
+  const windows = boundedMap<Window>(MAX_WINDOWS);
+  function windowOf(account: string, share: RateShare): Window {
+    const limit = accountKey('rate', account, limitKey(share));
+    const known = windows.get(limit);
+    if (known?.slot === share.slot) return known;
+    const beside = slotsBefore(share).map((slot) => `${limit}\n${slot}`);
+    const window = { slot: share.slot, key: `${limit}\n${share.slot}`, beside };
+    windows.set(limit, window);
+    return window;
+  }
+
   return {
     take({ account, limits, tags = [], tokens, isFree }) {
       const now = wallClock();
       const shares = sharesOf(limits, tags, { tokens, isFree }, now);
       if (shares.length === 0) return { granted: true };
       const changed = state.change(
-        shares.map((share) => ({
-          key: keyOf(account, share, share.slot),
-          by: share.by,
-          max: share.limit,
-          beside: slotsBefore(share).map((slot) => keyOf(account, share, slot)),
-          ttlMs: freeAt(share, share.slot) - now + SLACK_MS,
-        })),
+        shares.map((share) => {
+          const { key, beside } = windowOf(account, share);
+          return { key, by: share.by, max: share.limit, beside, ttlMs: freeAt(share, share.slot) - now + SLACK_MS };
+        }),
       );
       const decide = (result: ChangedCounters): RateDecision | Promise<RateDecision> =>
         result.applied ? granted(account, shares) : refused(state, account, shares, result.sums);
@@ -56,17 +68,16 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
   };
 }
 
-function keyOf(
-  account: string,
-  { name, tag }: { readonly name: RateLimitName; readonly tag: LimitedTag | undefined },
-  slot: number,
-): string {
-  const owner = tag === undefined ? '' : `${tag.key === undefined ? 'session' : `tag ${encodeURIComponent(tag.key)}`} `;
-  return accountKey(
-    'rate',
-    account,
-    `${owner}${tag === undefined ? '' : `${encodeURIComponent(tag.value)}\n`}${name}\n${slot}`,
-  );
+type LimitOfAccount = Pick<RateShare, 'name' | 'tag'>;
+
+function keyOf(account: string, limit: LimitOfAccount, slot: number): string {
+  return accountKey('rate', account, `${limitKey(limit)}\n${slot}`);
+}
+
+function limitKey({ name, tag }: LimitOfAccount): string {
+  if (tag === undefined) return name;
+  const owner = tag.key === undefined ? 'session' : `tag ${encodeURIComponent(tag.key)}`;
+  return `${owner} ${encodeURIComponent(tag.value)}\n${name}`;
 }
 
 function slotsBefore({ slot, slotsBefore: count }: RateShare): readonly number[] {

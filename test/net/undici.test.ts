@@ -51,6 +51,17 @@ function onSecondTurn(
   return (request) => (request.turn === 0 ? first(request) : then(request));
 }
 
+it('sends a body in parts as the same bytes', async () => {
+  await using server = await rawServer(({ socket }) => socket.write(respond('ok')));
+  const bodyParts = ['{"text":"ü€😀","url":"', 'QUJD'.repeat(1_000), '","more":"', 'ö'.repeat(1_000), '"}'];
+  const body = bodyParts.join('');
+  await readText(await send(server.origin, { body }));
+  await readText(await send(server.origin, { body, bodyParts }));
+  const [whole, parts] = server.requests;
+  expect(parts?.text).toBe(whole?.text);
+  expect(Buffer.from(parts?.text ?? '', 'latin1').toString()).toContain(body);
+});
+
 describe('a connection that the other side closed while it lay idle (U-11)', () => {
   it('is replaced once, without a word', async () => {
     await using server = await rawServer(onSecondTurn(({ socket }) => socket.resetAndDestroy()));

@@ -52,7 +52,10 @@ export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): R
     tokensPerMinute: own?.tokensPerMinute ?? everybody.tokensPerMinute,
     freeModels: own?.freeModels ?? everybody.freeModels,
   };
-  return Object.values(limits).every((limit) => limit === undefined) ? undefined : limits;
+  const { requestsPerMinute, tokensPerMinute, freeModels } = limits;
+  return requestsPerMinute === undefined && tokensPerMinute === undefined && freeModels === undefined
+    ? undefined
+    : limits;
 }
 
 /** The values of a request that have limits, or budgets, of their own. */
@@ -91,26 +94,28 @@ export function sharesOf(
   asked: { readonly tokens: number; readonly isFree: boolean },
   now: number,
 ): readonly RateShare[] {
-  return [...sharesIn(limits, undefined, asked, now), ...tags.flatMap((tag) => sharesIn(tag.limits, tag, asked, now))];
+  const shares: RateShare[] = [];
+  addShares(shares, limits, undefined, asked, now);
+  for (const tag of tags) addShares(shares, tag.limits, tag, asked, now);
+  return shares;
 }
 
-function sharesIn(
+function addShares(
+  shares: RateShare[],
   { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
   tag: LimitedTag | undefined,
   { tokens, isFree }: { readonly tokens: number; readonly isFree: boolean },
   now: number,
-): readonly RateShare[] {
+): void {
   const free = isFree ? freeModels : undefined;
-  const share = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) =>
-    limit === undefined || limit === Infinity
-      ? []
-      : [{ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore }];
+  const add = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) => {
+    if (limit === undefined || limit === Infinity) return;
+    shares.push({ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore });
+  };
   const inMinute = MINUTE_MS / MINUTE_SLOT_MS;
-  return [
-    // A day is the calendar's, as it is at the original service.
-    ...share('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, 0),
-    ...share('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute),
-    ...share('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute),
-    ...share('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_SLOT_MS, inMinute),
-  ];
+  // A day is the calendar's, as it is at the original service.
+  add('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, 0);
+  add('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
+  add('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
+  add('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_SLOT_MS, inMinute);
 }

@@ -110,8 +110,14 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
 /** Characters of a text that are looked at for their script. */
 const LOOKS = 128;
 
+/** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
+const DENSE = /[\u3040-\ud7ff]/;
+/** Texts up to so many characters are asked as a whole first. */
+const SHORT_TEXT = 4 * LOOKS;
+
 /** How many characters of a text are Han, kana or Hangul, going by some that are evenly spread. */
 function denseIn(text: string): number {
+  if (text.length <= SHORT_TEXT && !DENSE.test(text)) return 0;
   const step = Math.max(1, Math.floor(text.length / LOOKS));
   let looks = 0;
   let dense = 0;

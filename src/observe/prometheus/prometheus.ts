@@ -109,8 +109,11 @@ function metricsIn(registry: Registry): Recorder {
 function recorderOf(registry: Registry, measurement: Measurement): (value: number, labels: Labels) => void {
   const { prometheus: name, labels: labelNames } = measurement;
   const metric = (registry.getSingleMetric(name) as Metric | undefined) ?? create(registry, measurement);
-  const labelled = (labels: Labels): Record<string, string> =>
-    Object.fromEntries(labelNames.map((label) => [label, labels[label] ?? '']));
+  const labelled = (labels: Labels): Record<string, string> => {
+    const record: Record<string, string> = {};
+    for (const label of labelNames) record[label] = labels[label] ?? '';
+    return record;
+  };
   if (metric instanceof Histogram) return (value, labels) => metric.observe(labelled(labels), value);
   return (value, labels) => metric.inc(labelled(labels), value);
 }

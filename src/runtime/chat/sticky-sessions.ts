@@ -89,6 +89,7 @@ export class StickySessions {
   /** Puts together what is known here and what came from elsewhere: of each endpoint the latest. */
   #learn(key: string, news: ServedBy): ServedBy {
     const known = this.#local.get(key);
+    if (news.length === 0 && known === undefined) return NOBODY;
     const merged: ServedBy[number][] = [];
     for (const one of [...news, ...(known ?? NOBODY)].sort((left, right) => right.at - left.at)) {
       if (!merged.some(({ endpoint }) => endpoint === one.endpoint)) merged.push(one);

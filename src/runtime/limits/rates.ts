@@ -61,13 +61,17 @@ export class Rates {
 
   /** Writes down what a request used. Nobody waits for it. */
   settle(ticket: RateTicket, tokens: number): void {
-    const told = async (): Promise<void> => this.#limiter.settle(ticket, tokens);
-    told().catch(() => {
+    const failed = (): void =>
       warn(this.#events, {
         code: 'rate_limit',
         message: 'What a request used could not be written to its rate limit; check the store in "state"',
       });
-    });
+    try {
+      const settled: unknown = this.#limiter.settle(ticket, tokens);
+      if (settled !== undefined) Promise.resolve(settled).catch(failed);
+    } catch {
+      failed();
+    }
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {

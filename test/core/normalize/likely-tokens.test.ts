@@ -60,6 +60,25 @@ describe('the likely tokens of a text', () => {
   });
 });
 
+describe('words that are in nearly every text', () => {
+  const tokens = (word: string): number => likelyTextTokens([`${word} `.repeat(20)]);
+
+  it.each(['is', 'before', 'default', 'undefined', 'implements'])('cost a token each: %s', (word) => {
+    expect(tokens(word)).toBe(20);
+    expect(tokens(word.toUpperCase())).toBe(20);
+    expect(tokens(`${word}Error`)).toBe(40);
+    // The last capital belongs to the next word.
+    expect(tokens(`${word.toUpperCase()}Error`)).toBe(40);
+  });
+
+  it.each(['befor', 'beforf', 'undefinez', 'implementz', 'implementsx', 'andimplements', 'über'])(
+    'are known by all of their letters, unlike %s',
+    (word) => {
+      expect(tokens(word)).toBeGreaterThan(20);
+    },
+  );
+});
+
 describe('calibration by reported usage', () => {
   it('comes near to what an endpoint counts, and follows a change', () => {
     let known = UNCALIBRATED;
