@@ -130,7 +130,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const isLate =
         isOut || overdue > 1 || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
       const step = isLate ? this.#stepBeside(first) : undefined;
-      const usd = step?.figures?.expectedCostUsd;
+      const usd = step && dearerOf(first.step, step);
       const isFree = isOut || overdue > services.pacing.overdueToBeFree(usd);
       if (step !== undefined && (isFree || services.pacing.payHedge(usd))) {
         const second = await launchBeside(step, isWanted);
@@ -216,6 +216,12 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const longest = usual && usualLongest(usual, adaptive.speed);
     return longest === undefined ? 0 : (environment.now() - startedAt) / longest;
   }
+}
+
+/** What a hedge is expected to cost: either of the two calls may be the one that is given up. */
+function dearerOf(first: PlanStep, second: PlanStep): number | undefined {
+  const [one, other] = [first.figures?.expectedCostUsd, second.figures?.expectedCostUsd];
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 /** Something that happens at most once, and that others wait for. */
