@@ -16,6 +16,7 @@ const router = createRouter({
     openai({ apiKey: 'x', models: { 'openai/gpt-5-mini': { upstreamModel: 'gpt-5', contextLength: 400_000 } } }),
   ],
   aliases: { fast: 'acme/small' },
+  presets: { careful: { temperature: 0, cache_enabled: false } },
   timeouts: { firstTokenMs: 10_000 },
   fallback: { maxAttempts: 4, backoff: { capMs: 1_000 } },
   limits: { concurrentRequests: 100 },
@@ -89,6 +90,8 @@ describe('what an editor shows over', () => {
   it.each([
     ['providers: [', 'What serves models'],
     ['aliases: {', '{ split: [{ model, weight: 95 }'],
+    ['temperature:', 'how random the answer is'],
+    ['cache_enabled:', 'response cache'],
     ['timeouts: {', 'How long the router waits'],
     ['firstTokenMs:', 'first token of a stream. Default 60,000'],
     ['maxAttempts:', 'Default 8'],

@@ -1,5 +1,5 @@
 /** Public surface: what travels: requests, answers, chunks, errors. */
-export type { ChatRequest, OutputModality, ServiceTier } from '../protocol/chat-request.ts';
+export type { ChatFields, ChatRequest, OutputModality, ServiceTier } from '../protocol/chat-request.ts';
 export type {
   EmbeddingInput,
   EmbeddingItem,

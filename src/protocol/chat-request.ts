@@ -48,13 +48,21 @@ export type OutputModality = 'text' | 'image' | 'audio';
  *
  * @typeParam Model - Model ids that complete in the editor; those of the router's providers.
  */
-export interface ChatRequest<Model extends string = string> {
+export interface ChatRequest<Model extends string = string> extends ChatFields<Model> {
   /**
    * The conversation so far, oldest first. At least one message.
    *
    * @example `[{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hello' }]`
    */
   readonly messages: readonly Message[];
+}
+
+/**
+ * Fields of a chat request beside its messages.
+ *
+ * @typeParam Model - See {@link ChatRequest}.
+ */
+export interface ChatFields<Model extends string = string> {
   /** `author/slug` with optional variants such as `:nitro`, an alias, or a router model such as `router/auto`. */
   readonly model?: Model | null | undefined;
   /**

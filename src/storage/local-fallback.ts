@@ -1,4 +1,5 @@
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
+import { nextTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
@@ -112,7 +113,8 @@ function sayWhy(error: unknown): string {
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = new StorageError('busy', `no answer within ${ms} ms.`);
-    const timer = setTimeout(() => reject(late), ms);
+    // Where the process itself stood still, the answer may be here, and nobody has read it.
+    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

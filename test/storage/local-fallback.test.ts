@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { withLocalFallback } from '../../src/storage/local-fallback.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
@@ -51,6 +52,20 @@ describe('a store with a local fallback', () => {
     expect(await store.increment('count', 2, 60_000)).toBe(2);
     await store.delete('key');
     expect(await store.get('key')).toBeUndefined();
+  });
+
+  it('takes an answer that came while the process stood still', async () => {
+    const said: string[] = [];
+    const store = withLocalFallback(
+      { ...memoryStore(), get: async () => (await stat(import.meta.dirname)).isDirectory() },
+      { timeoutMs: 20, warn: (message) => said.push(message) },
+    );
+    // After this phase of the event loop come timers, and only then what was read.
+    await new Promise((resolve) => setImmediate(resolve));
+    const answered = store.get('key');
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+    expect([await answered, said]).toEqual([true, []]);
   });
 
   it('lets the shared one rest after a failure, so that nobody waits for it', async () => {

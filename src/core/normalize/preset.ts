@@ -1,5 +1,6 @@
 import { modelPatterns } from '../../catalog/model-patterns.ts';
-import type { ChatRequest } from '../../protocol/chat-request.ts';
+import type { ChatFields, ChatRequest } from '../../protocol/chat-request.ts';
+import type { Message } from '../../protocol/message.ts';
 import { type Checked, echo, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { isFunctionTool, type Tool } from '../../protocol/tools.ts';
 import { serverToolType } from './server-tools.ts';
@@ -8,7 +9,9 @@ import type { RoutingPolicy } from '../account.ts';
 import type { Cutoffs, Preferences, PriceLimits } from './normalized-request.ts';
 
 /** A stored set of request fields, and how its requests use the response cache. */
-export interface Preset extends Partial<ChatRequest> {
+export interface Preset extends ChatFields {
+  /** Messages of requests that bring none. */
+  readonly messages?: readonly Message[] | undefined;
   /** Whether answers may come from the response cache. False is not overruled by a request (gaps 9.4). */
   readonly cache_enabled?: boolean | undefined;
   /** Seconds that answers are kept. */
