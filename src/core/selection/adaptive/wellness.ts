@@ -105,8 +105,8 @@ export function speedAfter(
 
 /**
  * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
- * from one that was not late yet. At an endpoint that was hardly called it raises what is usual, so that one which is
- * always slower than others comes to be known as that; but it is no measure: those would all be too short.
+ * from one that was not late yet; of an endpoint that was hardly called, such a call is one of the first measures, so
+ * that one which is always slower than others comes to be known as that.
  */
 export function speedAfterGivingUp(
   speed: EndpointSpeed,
@@ -115,16 +115,10 @@ export function speedAfterGivingUp(
   now: number,
 ): EndpointSpeed {
   const usual = speed[call.kind];
-  const time = Math.log(Math.max(1, call.ms));
-  if (usual.calls === 0) return { ...speed, [call.kind]: { ...usual, calls: 1, mean: time } };
+  if (usual.calls < policy.minimumCalls) return speedAfter(speed, policy, call, now);
   const before = speed.lateness * fading(now - speed.at, call.forgetMs);
-  const late = time - usual.mean;
-  if (late <= Math.min(before, 0)) return speed;
-  const raised =
-    usual.calls < policy.minimumCalls && late > 0
-      ? { ...speed, [call.kind]: { ...usual, mean: usual.mean + late / (usual.calls + 1) } }
-      : speed;
-  return late <= before ? raised : { ...raised, lateness: before + policy.fastGain * (late - before), at: now };
+  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
+  return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
 }
 
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
