@@ -125,10 +125,14 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     if (hedge === false) return undefined;
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
-      const isFree = first.isProbe || this.#waitsInVain(first) || services.records.isOut(first.step.endpoint);
-      const isLate = isFree || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
+      const overdue = this.#overdue(first);
+      const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
+      const isLate =
+        isOut || overdue > 1 || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
       const step = isLate ? this.#stepBeside(first) : undefined;
-      if (step !== undefined && (isFree || services.pacing.payHedge(step.figures?.expectedCostUsd))) {
+      const usd = step && dearerOf(first.step, step);
+      const isFree = isOut || overdue > services.pacing.overdueToBeFree(usd);
+      if (step !== undefined && (isFree || services.pacing.payHedge(usd))) {
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
         return second;
@@ -197,13 +201,27 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Whether a call waits for an endpoint that hangs, or far longer than is usual there. */
-  #waitsInVain({ step, silence, startedAt }: Flight<Call, Result>): boolean {
+  #waitsInVain(flight: Flight<Call, Result>): boolean {
+    return this.#isSilent(flight) || this.#overdue(flight) > 1;
+  }
+
+  #isSilent({ step, silence }: Flight<Call, Result>): boolean {
+    return this.#own.services.records.checkSilence(step.endpoint) || silence.isRaised;
+  }
+
+  /** How many times as long as practically all calls of its endpoint take a call has waited; 0 where that is unknown. */
+  #overdue({ step, startedAt }: Flight<Call, Result>): number {
     const { environment, records, adaptive } = this.#own.services;
-    if (records.checkSilence(step.endpoint) || silence.isRaised) return true;
     const usual = records.usual(step.endpoint, this.kind);
     const longest = usual && usualLongest(usual, adaptive.speed);
-    return longest !== undefined && environment.now() - startedAt > longest;
+    return longest === undefined ? 0 : (environment.now() - startedAt) / longest;
   }
+}
+
+/** What a hedge is expected to cost: either of the two calls may be the one that is given up. */
+function dearerOf(first: PlanStep, second: PlanStep): number | undefined {
+  const [one, other] = [first.figures?.expectedCostUsd, second.figures?.expectedCostUsd];
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 /** Something that happens at most once, and that others wait for. */

@@ -5,12 +5,10 @@ import {
   speedAfter,
   type TimedKind,
   UNKNOWN_SPEED,
+  usualAmongPeers,
   type UsualTime,
 } from '../../core/selection/adaptive/wellness.ts';
 import type { EndpointRecord, Measurement } from '../../core/selection/performance.ts';
-
-/** How much more the times of an endpoint may vary of which only its peers are known. */
-const PEER_VARIANCE = 2;
 
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */
 export class UsualTimes {
@@ -36,10 +34,12 @@ export class UsualTimes {
 
   /** Undefined where nothing is known of any endpoint of the model. */
   of(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
-    const own = this.#records.get(endpoint.id)?.speed?.[kind];
-    if (own !== undefined && own.calls >= this.#adaptive.speed.minimumCalls) return own;
-    const peers = this.#peers.get(endpoint.model)?.[kind];
-    return peers && { ...peers, variance: PEER_VARIANCE * peers.variance };
+    return usualAmongPeers(
+      this.#records.get(endpoint.id)?.speed,
+      this.#peers.get(endpoint.model),
+      kind,
+      this.#adaptive.speed,
+    );
   }
 
   /** Learns from a call, and gives what is known of its endpoint after it. */

@@ -11,6 +11,7 @@ import {
   slownessOf,
   speedAfter,
   speedAfterGivingUp,
+  usualAmongPeers,
   usualMedian,
   usualP95,
 } from '../../../src/core/selection/adaptive/wellness.ts';
@@ -19,6 +20,7 @@ import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   hedgeDelay,
+  overdueToBeFree,
   purseAfterHedge,
   purseAfterRequest,
   runsProviderTools,
@@ -264,6 +266,37 @@ describe('speed', () => {
   });
 });
 
+describe('what is usual at an endpoint that was hardly called', () => {
+  const call = (ms: number, kind: 'streaming' | 'whole' = 'streaming') => ({ kind, ms, forgetMs: POLICY.forgetMs });
+  const after = (calls: number, ms: number, kind?: 'streaming' | 'whole') =>
+    Array.from({ length: calls }).reduce<typeof UNKNOWN_SPEED>(
+      (speed) => speedAfter(speed, POLICY.speed, call(ms, kind), NOW),
+      UNKNOWN_SPEED,
+    );
+  const peers = speedAfter(after(200, 100), POLICY.speed, call(200, 'whole'), NOW);
+  const median = (own: typeof UNKNOWN_SPEED | undefined, kind: 'streaming' | 'whole' = 'streaming') =>
+    Math.exp(usualAmongPeers(own, peers, kind, POLICY.speed)?.mean ?? Number.NaN);
+
+  it('is what is usual at its peers, with more variance, as long as it has not answered', () => {
+    expect(median(undefined)).toBeCloseTo(100, 6);
+    const usual = usualAmongPeers(undefined, peers, 'streaming', POLICY.speed);
+    expect(usual?.variance).toBeCloseTo(2 * peers.streaming.variance, 9);
+    expect(usualAmongPeers(undefined, undefined, 'streaming', POLICY.speed)).toBeUndefined();
+  });
+
+  it('moves with each of its calls to what it takes itself', () => {
+    const medians = [0, 1, 3, 9, 10].map((calls) => median(after(calls, 1_000)));
+    expect(medians).toEqual(medians.toSorted((left, right) => left - right));
+    expect(medians[1]).toBeCloseTo(Math.sqrt(100 * 1_000), 6);
+    expect(medians.at(-1)).toBeCloseTo(1_000, 6);
+  });
+
+  it('is learnt for calls of one kind from those of the other', () => {
+    expect(median(after(9, 1_000), 'whole')).toBeGreaterThan(1_000);
+    expect(median(after(9, 1_000), 'whole')).toBeLessThan(2_000);
+  });
+});
+
 describe('a call', () => {
   it('is late later where its endpoint has answered another meanwhile', () => {
     const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
@@ -402,6 +435,14 @@ describe('declared limits', () => {
 });
 
 describe('the purse of hedges', () => {
+  it('lets a dear hedge be free only the longer after its call was due', () => {
+    const purse = purseAfterRequest(EMPTY_PURSE, DEFAULT_HEDGE_POLICY, 0.001);
+    expect(overdueToBeFree(EMPTY_PURSE, 1)).toBe(1);
+    expect(overdueToBeFree(purse, 0.001)).toBe(1);
+    expect(overdueToBeFree(purse, 0.004)).toBe(1);
+    expect(overdueToBeFree(purse, 0.02)).toBeCloseTo(5, 9);
+  });
+
   it('never pays more than its share of what all requests were expected to cost', () => {
     const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
     fc.assert(

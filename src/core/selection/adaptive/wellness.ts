@@ -143,6 +143,41 @@ export function usualMedian({ calls, mean }: UsualTime, policy: SpeedPolicy): nu
   return calls < policy.minimumCalls ? undefined : Math.exp(mean);
 }
 
+const KINDS: readonly TimedKind[] = ['streaming', 'whole'];
+
+/**
+ * How long an endpoint usually takes, as far as it was called itself, and otherwise as long as all that serve its model.
+ * One that was hardly called takes by as much longer or shorter than these as its few calls of either kind show, and
+ * endpoints differ by about as much as the calls of one.
+ *
+ * @param peers - All endpoints of the model together.
+ */
+export function usualAmongPeers(
+  speed: EndpointSpeed | undefined,
+  peers: EndpointSpeed | undefined,
+  kind: TimedKind,
+  { minimumCalls }: SpeedPolicy,
+): UsualTime | undefined {
+  const own = speed?.[kind];
+  if (own !== undefined && own.calls >= minimumCalls) return own;
+  const usual = peers?.[kind];
+  if (peers === undefined || usual === undefined) return undefined;
+  let calls = 0;
+  let longer = 0;
+  for (const each of KINDS) {
+    const known = speed?.[each];
+    if (known === undefined || peers[each].calls === 0) continue;
+    const counted = Math.min(known.calls, minimumCalls);
+    calls += counted;
+    longer += counted * (known.mean - peers[each].mean);
+  }
+  return {
+    calls: usual.calls,
+    mean: usual.mean + longer / (calls + 1),
+    variance: usual.variance * (1 + 1 / (calls + 1)),
+  };
+}
+
 function usualAfter({ calls, mean, variance }: UsualTime, time: number, policy: SpeedPolicy): UsualTime {
   if (calls === 0) return { calls: 1, mean: time, variance };
   const bound = policy.clipDeviations * Math.sqrt(variance);
