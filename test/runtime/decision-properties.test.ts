@@ -144,7 +144,8 @@ describe('in whatever world', () => {
         expect(hedgedUsd).toBeLessThanOrEqual(0.012 * report.costUsd + 6 * requestUsd);
         expect(alarms).toBeLessThanOrEqual(10);
       }),
-      { numRuns: RUNS },
+      // The same worlds each time: what comes about by chance in one of many hundreds is no news.
+      { numRuns: RUNS, seed: 2_026 },
     );
   });
 
