@@ -11,6 +11,12 @@ const MOST = 65_538;
 
 /** The size of a PNG, GIF, WebP or JPEG that is a data URL; undefined where it does not say, and for addresses. */
 export function imageSize(url: string): ImageSize | undefined {
+  const size = writtenSize(url);
+  // No image has no pixels, and a formula would divide by them.
+  return size === undefined || size.width === 0 || size.height === 0 ? undefined : size;
+}
+
+function writtenSize(url: string): ImageSize | undefined {
   const start = /^data:image\/[\w.+-]{1,32};base64,/.exec(url.slice(0, 64))?.[0].length;
   if (start === undefined) return undefined;
   const data = url.slice(start);

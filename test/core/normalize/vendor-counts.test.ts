@@ -67,6 +67,9 @@ describe('the size of an image', () => {
     'https://example.com/a.png',
     'data:image/png;base64,',
     'data:image/jpeg;base64,////',
+    'data:image/png;base64,iVBORw0KGgo=',
+    png(0, 0),
+    png(0, 480),
     'data:text/plain,x',
     '',
   ])('is unknown of %j', (url) => {
@@ -82,6 +85,11 @@ describe('the size of an image', () => {
 });
 
 describe('tokens of images', () => {
+  it.each(['openai/gpt-5', 'anthropic/claude-sonnet-4.5', 'google/gemini-3-pro', 'acme/one'])(
+    'are a number for an image that says it has no pixels, with %s',
+    (model) => expect(counted(model, image(png(0, 0)))).toBeGreaterThan(0),
+  );
+
   // The examples of the vendors' own pages, where they have some.
   it.each<readonly [string, string, 'low' | 'high' | 'original' | undefined, number]>([
     ['openai/gpt-4o', png(1_024, 1_024), undefined, 765],
