@@ -12,6 +12,7 @@ import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/chat/concurrency.ts';
 import type { Environment } from '../platform/environment.ts';
 import { nextTurn } from '../platform/wait.ts';
+import { unpack } from '../platform/unpack.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import {
   type BodyContentLimits,
@@ -21,7 +22,6 @@ import {
   formatOf,
   isPlain,
   tooLarge,
-  unpack,
 } from './body.ts';
 import type { HttpCall, UnreadBody } from './exchange.ts';
 import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';

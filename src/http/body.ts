@@ -8,6 +8,7 @@ import { inspectJson } from '../protocol/json.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
+import { unpack } from '../platform/unpack.ts';
 import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
@@ -205,18 +206,6 @@ async function decompress(
   const whole = new Uint8Array(await new Blob(chunks).arrayBuffer());
   hold.set(length);
   return whole;
-}
-
-/**
- * What a compressed body unpacks to. A reader who ends early cancels nothing: Node's decompression throws where nobody can
- * catch it when it is cancelled just as it ends, and what is not read any more holds nothing but memory.
- */
-export async function* unpack(
-  packed: ReadableStream<Uint8Array<ArrayBuffer>>,
-  format: 'gzip' | 'deflate',
-): AsyncGenerator<Uint8Array, void> {
-  const reader = packed.pipeThrough(new DecompressionStream(format)).getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
 /** Bytes that may come out of any compressed body. */

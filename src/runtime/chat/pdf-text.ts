@@ -1,5 +1,6 @@
 import { pagesIn, type PdfContent, searchedIn } from '../../core/normalize/pdf-pages.ts';
 import { byteLength } from '../../core/normalize/base64-bytes.ts';
+import { unpack } from '../../platform/unpack.ts';
 
 /** Streams of a PDF that are read, those of them that show text, and bytes of each and of all: the rest is taken to be alike. */
 const MOST_STREAMS = 512;
@@ -62,13 +63,10 @@ async function unpacked(bytes: string, about: string): Promise<string> {
   const packed = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
   let text = '';
   try {
-    const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate')).getReader();
-    while (text.length < MOST_BYTES) {
-      const { done, value } = await reader.read();
-      if (done) return text;
-      text += new TextDecoder('latin1').decode(value);
+    for await (const part of unpack(new Blob([packed]).stream(), 'deflate')) {
+      text += new TextDecoder('latin1').decode(part);
+      if (text.length >= MOST_BYTES) break;
     }
-    await reader.cancel();
   } catch {
     // A line break after the data is taken for junk, when all of it has come; and not every runtime unpacks.
   }
