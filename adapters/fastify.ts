@@ -84,7 +84,7 @@ function answerBadUrls(instance: FastifyInstanceLike): void {
   if (options === undefined) return;
   const { prefix } = instance;
   const others = options.frameworkErrors;
-  options.frameworkErrors = (error, request, reply) => {
+  const tellError: FrameworkErrors = (error, request, reply) => {
     const location = locate(request.raw.url ?? '/', prefix);
     if (location !== undefined && error.statusCode === 400) {
       return send(request, reply, errorReplyOf(400, 'The path cannot be decoded', location.path));
@@ -95,6 +95,7 @@ function answerBadUrls(instance: FastifyInstanceLike): void {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     return reply.raw.writeHead(statusCode, headers).end(body);
   };
+  options.frameworkErrors = tellError;
 }
 
 function optionsOf(instance: object): { frameworkErrors?: FrameworkErrors | undefined } | undefined {

@@ -164,6 +164,21 @@ describe('the house', () => {
     expect(strangers).toEqual([]);
   });
 
+  // V8 takes `this.x = () => …` for a function that lives long and makes it among old objects. One that is made for a
+  // request keeps all of the request out of the young generation then, which is most of what the collector costs.
+  // A constant that is stored in a second statement is made young.
+  it('stores no function literal in a member on the way of a request', () => {
+    const literal = /^\s*[\w.#!?[\]]+\.#?\w+ (\?\?)?= (async )?(function\b|(\([^=]*\)|\w+)(: [^=]+)? =>)/m;
+    const layers = ['core', 'runtime', 'http', 'router', 'net', 'platform', 'protocol', 'providers', 'plugins/pages'];
+    const found = files
+      .filter(({ path }) => path.startsWith('adapters/') || layers.some((layer) => path.startsWith(`src/${layer}/`)))
+      .flatMap(({ path, text }) => {
+        const line = literal.exec(codeOf(text));
+        return line === null ? [] : [`${path}: ${line[0].trim()}`];
+      });
+    expect(found).toEqual([]);
+  });
+
   it('touches Node only where Node is meant', () => {
     const importers = files
       .filter((file) => file.imports.some((one) => one.target.startsWith('node:') && !one.typeOnly))

@@ -95,11 +95,14 @@ export class JsonStream {
     this.#options = options;
     this.#splitter = new ItemSplitter(options);
     this.#parser = new TokenParser({ paths: options.fields.map((name) => `$.${name}`), keepStack: false });
-    this.#parser.onValue = ({ value, key }) => this.#parts.push({ type: 'field', name: String(key), value });
-    this.#tokenizer.onToken = (parsed) => {
+    const keep: TokenParser['onValue'] = ({ value, key }) =>
+      void this.#parts.push({ type: 'field', name: String(key), value });
+    const read: Tokenizer['onToken'] = (parsed) => {
       this.#watch(parsed.token, parsed.value);
       this.#parser.write(parsed);
     };
+    this.#parser.onValue = keep;
+    this.#tokenizer.onToken = read;
   }
 
   /** Bytes of the item that is still coming. */

@@ -38,7 +38,8 @@ export class Applying {
       endUser: () => endUser,
       request: () => id,
     };
-    this.#keyOf = (by) => keys[by]();
+    const keyOf = (by: SplitChoice['by']): string => keys[by]();
+    this.#keyOf = keyOf;
     this.targets = {
       rules: this.#rules,
       splitKey: this.#keyOf,

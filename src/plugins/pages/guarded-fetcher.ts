@@ -222,10 +222,11 @@ class ReaderWorker {
   #answer(timeoutMs: number): Promise<WorkerAnswer | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#settle(undefined), timeoutMs);
-      this.#answered = (answer) => {
+      const answered = (answer: WorkerAnswer | undefined): void => {
         clearTimeout(timer);
         resolve(answer);
       };
+      this.#answered = answered;
     });
   }
 

@@ -115,10 +115,11 @@ export class ItemPool {
       if (signal.aborted) this.#stop();
       else signal.addEventListener('abort', this.#stop);
     }
-    this.#unhook = () => {
+    const unhook = (): void => {
       signals.yielding.removeEventListener('abort', this.#wake);
       for (const signal of [signals.signal, signals.stopping]) signal.removeEventListener('abort', this.#stop);
     };
+    this.#unhook = unhook;
     this.#usual = manner;
     this.#manner = manner;
     this.#startedAt = ports.environment.now();

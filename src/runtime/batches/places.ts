@@ -71,7 +71,8 @@ export class BatchPlaces {
     this.#limits = limits;
     this.#shared = shared;
     this.#admission = admission;
-    admission.onFree = () => this.#serve();
+    const serve = (): void => this.#serve();
+    admission.onFree = serve;
   }
 
   /** Waits for a place; gives undefined when the signal is aborted first. */

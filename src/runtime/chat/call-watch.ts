@@ -73,10 +73,11 @@ export class CallWatch {
   ): void {
     if (this.isInterrupted) return onValue(INTERRUPTED);
     let isOver = false;
-    this.#wake = () => {
+    const interrupted = (): void => {
       isOver = true;
       onValue(INTERRUPTED);
     };
+    this.#wake = interrupted;
     const receive = (value: Value): void => {
       if (isOver) return onLate(value);
       isOver = true;
@@ -104,7 +105,8 @@ export class CallWatch {
   /** Calls back when the call is interrupted; takes the place of what was to be called back before. */
   wakes(wake: () => void): void {
     // Not at once: who interrupts has more to do.
-    this.#wake = () => soon(wake);
+    const wakeSoon = (): void => soon(wake);
+    this.#wake = wakeSoon;
   }
 
   /** Tells the provider that its answer is no longer wanted. */

@@ -59,10 +59,11 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#abort = abort;
     this.#release = release;
     if (!execution.request.echoUpstreamBody) return;
-    execution.onSending = (endpoint, body) => {
+    const tell: Execution['onSending'] = (endpoint, body) => {
       this.#debug.push(this.#envelopeFor(endpoint).debug(body));
       this.#wakeForDebug?.();
     };
+    execution.onSending = tell;
   }
 
   /** Generation id. */

@@ -33,11 +33,21 @@ interface Room {
   readonly headroom: number;
 }
 
+/** Where a running call is in the list. */
+interface RunningPlace {
+  readonly call: RunningCall;
+  index: number;
+}
+
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
 
 /** What is under way at an endpoint, and what was sent lately. Changes with each call, so it is not copied each time. */
 export class EndpointLoad {
-  readonly running = new Set<RunningCall>();
+  /**
+   * Calls that wait for their answer. Not a set: each table that a set outgrows keeps what was in it, and points to the
+   * next one, so once one of them is old, all calls after it outlive the young generation.
+   */
+  readonly #running: RunningPlace[] = [];
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
   #calls = 0;
@@ -50,6 +60,24 @@ export class EndpointLoad {
   #tokens: Allowance | undefined;
   /** Until when other instances leave no room in the declared limits. */
   #fullUntil = -Infinity;
+
+  /** Calls that wait for their answer. */
+  get running(): readonly RunningCall[] {
+    return this.#running.map(({ call }) => call);
+  }
+
+  /** Notes that a call waits for its answer; the result, called once, ends that. */
+  waiting(call: RunningCall): () => void {
+    const running = this.#running;
+    const place: RunningPlace = { call, index: running.length };
+    running.push(place);
+    return () => {
+      const last = running.pop();
+      if (last === undefined || last === place) return;
+      running[place.index] = last;
+      last.index = place.index;
+    };
+  }
 
   /** Whether there is room for a call of so many tokens. */
   room(endpoint: Endpoint, tokens: number, now: number): Room {

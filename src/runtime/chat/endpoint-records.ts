@@ -245,9 +245,7 @@ export class EndpointRecords {
 
   /** Notes that a call waits for its answer; the result ends that. */
   waiting(endpoint: Endpoint, call: RunningCall): () => void {
-    const { running } = this.#load(endpoint);
-    running.add(call);
-    return () => void running.delete(call);
+    return this.#load(endpoint).waiting(call);
   }
 
   /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */
@@ -268,7 +266,7 @@ export class EndpointRecords {
   /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
   silence(endpoint: Endpoint): number {
     const load = this.#loads.get(endpoint.id);
-    if (this.#silence === undefined || load === undefined || load.running.size === 0) return 0;
+    if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
     const calls: WaitingCall[] = [];
     for (const { startedAt, kind } of load.running) {

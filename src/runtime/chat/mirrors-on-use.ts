@@ -18,11 +18,12 @@ export class MirrorsOnUse {
     const choice = request.applied?.mirror;
     if (choice === undefined) return execution;
     const run = execution.run.bind(execution);
-    execution.run = async () => {
+    const runAndCopy = async (): ReturnType<Execution['run']> => {
       const answer = await run();
       services.environment.setTimer(() => void this.#copy(services, request, choice), 0);
       return answer;
     };
+    execution.run = runAndCopy;
     return execution;
   }
 

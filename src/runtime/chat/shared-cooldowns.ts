@@ -37,7 +37,8 @@ export class SharedCooldowns {
     this.#state = state;
     this.#environment = environment;
     this.#records = records;
-    records.onCooldown = (endpoint, cooldown) => this.#tell(endpoint, cooldown);
+    const tell: EndpointRecords['onCooldown'] = (endpoint, cooldown) => this.#tell(endpoint, cooldown);
+    records.onCooldown = tell;
   }
 
   /** Looks for news, unless somebody has just looked; who is told to wait need not wait for long. */

@@ -14,7 +14,8 @@ export interface ContentOptions {
 /** Lets a program that opted in keep the prompt and the answer of an execution, once it was answered. */
 export function keepContent(execution: Execution, options: ContentOptions, events: EventHub): Execution {
   const run = execution.run.bind(execution);
-  execution.run = async () => keptAnswer(execution, await run(), options, events);
+  const runAndKeep = async (): Promise<Answer> => keptAnswer(execution, await run(), options, events);
+  execution.run = runAndKeep;
   return execution;
 }
 

@@ -76,7 +76,8 @@ export class CachedExecution implements Execution {
       this.signal.throwIfAborted();
       const inner = found === undefined ? await this.#options.start() : this.#answered(found);
       this.#inner = inner;
-      inner.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
+      const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+      inner.onSending = tell;
       return this.#kept(await inner.run());
     } catch (error) {
       this.#flight?.land();

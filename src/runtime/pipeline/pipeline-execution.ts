@@ -108,7 +108,8 @@ export class PipelineExecution implements Execution {
   async run(): Promise<Answer> {
     try {
       this.#inner = await this.#prepare();
-      this.#inner.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
+      const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+      this.#inner.onSending = tell;
       return this.#withPlugins(await this.#inner.run());
     } catch (error) {
       throw this.#explained(error);

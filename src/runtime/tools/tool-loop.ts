@@ -178,7 +178,8 @@ export class ToolLoop implements Execution {
               return prepare === undefined ? told : prepare(told, endpoint);
             },
     });
-    execution.onSending = (endpoint, body) => this.onSending?.(endpoint, body);
+    const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+    execution.onSending = tell;
     const turn = new ModelTurn(execution, this.#names);
     this.#turn = turn;
     this.#last = await turn.open();
