@@ -8,13 +8,12 @@ import { batchOf, inspectedRouter, sendTraffic } from '../support/inspected.ts';
 import { listen, type Mounted } from '../support/mounts.ts';
 import { createServer } from 'node:http';
 import { nodeRouter } from 'signalbox/node';
+import { STORMS_ARE_FULL } from '../support/storms.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** `DOCS_IMAGES=write` puts the pictures where the documentation shows them; otherwise they are made and thrown away. */
-const folder =
-  process.env['DOCS_IMAGES'] === 'write'
-    ? fileURLToPath(new URL('../../docs/images/', import.meta.url))
-    : temporaryFolder().path;
+const isWritten = process.env['DOCS_IMAGES'] === 'write';
+const folder = isWritten ? fileURLToPath(new URL('../../docs/images/', import.meta.url)) : temporaryFolder().path;
 
 let browser: RunningBrowser;
 let router: Router;
@@ -48,7 +47,7 @@ afterAll(async () => {
   await router.close();
 });
 
-describe.each(['light', 'dark'] as const)('pictures in %s', (colorScheme) => {
+describe.each(isWritten || STORMS_ARE_FULL ? (['light', 'dark'] as const) : (['light'] as const))('pictures in %s', (colorScheme) => {
   const picture = async (view: string, ready: (opened: WatchedPage) => Promise<unknown>): Promise<void> => {
     await using opened = await browser.open({ colorScheme });
     await opened.page.goto(`${mounted.baseURL}/inspector/${view}`);

@@ -10,5 +10,5 @@ it.each([1, 4, 32])('puts %i MB together from small pieces without copying each 
   while (buffer.length < megabytes * 1_048_576) buffer.add(piece);
   const copied = copies.mock.calls.reduce((sum, [bytes]) => sum + bytes.length, 0);
   expect(copied).toBeLessThanOrEqual(2 * buffer.length);
-  expect(buffer.all().every((byte) => byte === 7)).toBe(true);
+  expect(Buffer.from(buffer.all()).equals(Buffer.alloc(buffer.length, 7))).toBe(true);
 });
