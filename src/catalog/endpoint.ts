@@ -12,7 +12,7 @@ export type StaticVariant = 'free' | 'extended' | 'thinking' | 'batch';
 export type EndpointTier = 'default' | 'priority' | 'flex';
 
 /** The provider key of an account itself ("bring your own key"). */
-export interface ByokKey {
+interface ByokKey {
   readonly account: string;
   /** True when this key is used only after the shared capacity failed. */
   readonly fallback: boolean;

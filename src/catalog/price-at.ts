@@ -5,8 +5,11 @@ const SECONDS_OF_A_DAY = 86_400;
 /** Unix seconds of the midnight (UTC) that begins a day `YYYY-MM-DD` or a month `YYYY-MM`; undefined for others. */
 export function unixSecondsOfDay(day: string): number | undefined {
   const match = /^(\d{4})-(\d{2})(?:-(\d{2}))?$/.exec(day);
-  if (match === null) return undefined;
-  const [year, month, date] = [Number(match[1]), Number(match[2]), Number(match[3] ?? 1)];
+  return match === null ? undefined : unixSecondsOfDate(Number(match[1]), Number(match[2]), Number(match[3] ?? 1));
+}
+
+/** The same of a date whose months count from 1; undefined for one that does not exist. */
+export function unixSecondsOfDate(year: number, month: number, date: number): number | undefined {
   if (month < 1 || month > 12 || date < 1 || date > daysIn(year, month)) return undefined;
   return (daysBeforeYear(year) - daysBeforeYear(1_970) + daysBeforeMonth(year, month) + date - 1) * SECONDS_OF_A_DAY;
 }

@@ -1,5 +1,5 @@
 /** Names that sources have for a vendor. */
-export interface VendorIds {
+interface VendorIds {
   /** Key in the `api.json` of models.dev. */
   readonly modelsDev?: string;
   /** Provider id in genai-prices. */
@@ -9,7 +9,7 @@ export interface VendorIds {
 }
 
 /** Sources whose names for vendors differ from ours. */
-export type NamingSource = keyof VendorIds;
+type NamingSource = keyof VendorIds;
 
 /** What sources call the vendors that this package knows, by our slug. */
 export const VENDOR_IDS: Readonly<Record<string, VendorIds>> = {

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 60_000;
 const SHOWN_LENGTH = 200;
 
 /** A request to the server. */
-export interface ServerRequest {
+interface ServerRequest {
   readonly path: string;
   readonly method?: 'GET' | 'POST' | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -9,7 +9,7 @@ interface ServedModel {
 }
 
 /** A model as Anthropic's Models API shows it. What only that vendor knows of its own models is null. */
-export interface AnthropicModel {
+interface AnthropicModel {
   readonly type: 'model';
   readonly id: string;
   readonly display_name: string;
@@ -27,7 +27,7 @@ export interface AnthropicModel {
 }
 
 /** A page of models as Anthropic's Models API shows it. */
-export interface AnthropicModelPage {
+interface AnthropicModelPage {
   readonly data: readonly AnthropicModel[];
   readonly first_id: string | null;
   readonly last_id: string | null;

@@ -9,7 +9,7 @@ import type { CallOrigin } from './exchange.ts';
 import { isLocalCaller } from './local-caller.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */
-export interface AuthorizeOptions {
+interface AuthorizeOptions {
   readonly config: {
     readonly authenticate: Authenticate | undefined;
     /** Who is answered without authentication. */

@@ -36,7 +36,7 @@ export interface UploadLimits {
 }
 
 /** A batch that is still coming. */
-export interface Upload {
+interface Upload {
   readonly batch: NewBatch;
   /** Lets go of the body, read or not. */
   readonly close: () => Promise<unknown>;

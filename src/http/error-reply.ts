@@ -80,7 +80,7 @@ export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody
 }
 
 /** Seconds that a caller should wait, as HTTP wants them. */
-export function retryAfterSeconds(ms: number): string {
+function retryAfterSeconds(ms: number): string {
   return String(Math.max(0, Math.ceil(ms / 1_000)));
 }
 

@@ -22,7 +22,7 @@ export type JsonPart =
     };
 
 /** The JSON object that is read. */
-export interface JsonStreamOptions {
+interface JsonStreamOptions {
   /** Members that may come before the array. */
   readonly fields: readonly string[];
   /** Name of the array, which comes last. */

@@ -164,7 +164,7 @@ export interface ListedFacts {
 }
 
 /** A router model as lists show it. */
-export interface ListedRouterModel {
+interface ListedRouterModel {
   readonly model: Model;
   /** One that stands for all that it may choose: it reads what any of them reads, and its price is not known before. */
   readonly endpoints: readonly [Endpoint];

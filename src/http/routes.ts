@@ -1,5 +1,6 @@
 import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
+import { percentDecoded } from '../platform/data-url.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */
@@ -163,7 +164,8 @@ export function matchRoute(method: string, path: string): Match {
     const found = route.pattern.exec(trimmed);
     if (found === null) continue;
     if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
-      return { type: 'operation', operation: route.operation(unescape(found[1] ?? '')) };
+      const [, id = ''] = found;
+      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id) };
     }
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
@@ -172,12 +174,4 @@ export function matchRoute(method: string, path: string): Match {
 
 function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-function unescape(slug: string): string {
-  try {
-    return decodeURIComponent(slug);
-  } catch {
-    return slug;
-  }
 }

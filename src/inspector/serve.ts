@@ -1,6 +1,7 @@
 import type { InspectedRouter, InspectorCall, InspectorReply } from '../config/inspector.ts';
 import { invalid } from '../http/body.ts';
 import { errorReply } from '../http/error-reply.ts';
+import { percentDecoded } from '../platform/data-url.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { admit, refuseForeignPages } from './access.ts';
 import { batchErrors, cancelBatch, listBatches } from './batches.ts';
@@ -143,11 +144,7 @@ function accountOf(query: URLSearchParams): string {
 }
 
 function unescape(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return percentDecoded(text) ?? text;
 }
 
 function nothingHere(): RouterError {

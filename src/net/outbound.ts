@@ -6,7 +6,7 @@ import { wait } from '../platform/wait.ts';
 import { checkOutboundUrl, isPublicAddress, OutboundError, type OutboundRules } from './outbound-url.ts';
 
 /** One request to a URL that a user gave: a webhook, a page, a picture, a document. */
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly url: string;
   /** Default `GET`. */
   readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;

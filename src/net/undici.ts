@@ -109,7 +109,7 @@ function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequ
 }
 
 /** Sends a request once more, on a connection of its own. */
-export type SendAgain = (call: UndiciCall, request: TransportRequest) => void;
+type SendAgain = (call: UndiciCall, request: TransportRequest) => void;
 
 /** Errors of a socket that the other side had closed while it lay idle. */
 const STALE = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -121,7 +121,7 @@ type Handler = Dispatcher.DispatchHandler & { readonly onResponseStarted: () => 
  * One dispatch of undici, as its handler. undici holds on to handlers for a while after a call, so everything that
  * belongs to the request is let go when the call is over; else the collector would carry every prompt along.
  */
-export class UndiciCall implements Handler {
+class UndiciCall implements Handler {
   readonly response: Promise<TransportResponse>;
   #request: TransportRequest | undefined;
   #usedOldConnection: (() => boolean) | undefined;
@@ -224,7 +224,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 const HIGH_WATER = 256 * 1024;
 
 /** A step between the wire and the reader, such as decompression. */
-export interface ByteFilter {
+interface ByteFilter {
   write(chunk: Uint8Array): void;
   end(): void;
   /** Stops and continues the output, for a reader who does not keep up. */
@@ -379,6 +379,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
 }
 
 /** The failure of a call that nobody wants any more. */
-export function cancelled(): TransportError {
+function cancelled(): TransportError {
   return new TransportError(failure('aborted', 'The call was cancelled'));
 }

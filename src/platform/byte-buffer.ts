@@ -45,7 +45,9 @@ export class ByteBuffer {
   }
 
   #grow(least: number): void {
-    const grown = new Uint8Array(Math.max(FIRST_BYTES, least, Math.min(2 * this.#bytes.byteLength, KEPT_BYTES)));
+    // Doubled whatever its size, or a long item would be copied again for every piece of it. Memory that is not written
+    // to costs nothing.
+    const grown = new Uint8Array(Math.max(FIRST_BYTES, least, 2 * this.#bytes.byteLength));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }

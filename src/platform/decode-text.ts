@@ -113,7 +113,7 @@ const PLAIN_HEAD = /^[\w;:=+./-]*,$/;
 let marker: string | undefined;
 
 /** A body that was parsed around its long texts. */
-export interface ParsedAround {
+interface ParsedAround {
   readonly value: unknown;
   readonly verbatim: readonly string[];
 }

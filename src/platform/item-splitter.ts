@@ -18,7 +18,7 @@ export interface RawItem {
 }
 
 /** What is wrong between or inside items. */
-export type SplitProblem = 'syntax' | 'too_deep' | 'too_large';
+type SplitProblem = 'syntax' | 'too_deep' | 'too_large';
 
 /** Why an array cannot be split. */
 export class SplitError extends Error {
@@ -46,7 +46,7 @@ type Place =
   | 'end';
 
 /** Bounds of {@link ItemSplitter}. */
-export interface SplitOptions {
+interface SplitOptions {
   /** Member of items whose value is looked for. */
   readonly member: string;
   readonly depth: number;

@@ -16,7 +16,7 @@ import {
 } from './option-kinds.ts';
 
 /** What finds the faults in the options of a table, by the names of the options. */
-export type Kinds<Table extends OptionTable> = { readonly [Name in keyof Table]: OptionKind };
+type Kinds<Table extends OptionTable> = { readonly [Name in keyof Table]: OptionKind };
 
 /** What finds the faults in each option of a table. */
 export function kindsOf<Table extends OptionTable>(table: Table): Kinds<Table> {

@@ -9,7 +9,7 @@ import type { Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';
 
 /** What is wrong with a catalog lock, or nothing. */
-export type CheckedLock = { readonly ok: true } | ({ readonly ok: false } & Problem);
+type CheckedLock = { readonly ok: true } | ({ readonly ok: false } & Problem);
 
 const amount = optional(number({ least: 0 }));
 const tokens = optional(integer({ least: 1 }));

@@ -51,7 +51,7 @@ export const BATCH_FIELDS = [
 ] as const;
 
 /** Most characters of a `custom_id`. */
-export const MAX_CUSTOM_ID_LENGTH = 512;
+const MAX_CUSTOM_ID_LENGTH = 512;
 const MAX_URL_LENGTH = 2_048;
 
 /** Seconds after which OpenAI's files may expire: an hour to 30 days. */
@@ -93,7 +93,7 @@ export function parseBatchFields(fields: unknown): Checked<BatchFields> {
 }
 
 /** A request with its frame checked, not yet its body. */
-export interface FramedRequest {
+interface FramedRequest {
   readonly customId: string;
   readonly body: JsonObject;
 }

@@ -15,7 +15,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** What a walk over a value found. `ok` values are plain JSON within the limits. */
-export type Inspection =
+type Inspection =
   | {
       readonly ok: true;
       /** Characters in all keys and strings. */
@@ -26,7 +26,7 @@ export type Inspection =
   | { readonly ok: false; readonly path: string; readonly problem: string };
 
 /** What a value may hold. */
-export interface InspectionLimits {
+interface InspectionLimits {
   readonly depth: number;
   readonly nodes: number;
   /** Different names of members. Default: any number. */

@@ -18,7 +18,7 @@ const MAX_ANSWER_BYTES = 16_000_000;
 const MAX_RESULTS_BYTES = 8_000_000_000;
 
 /** A call of a batch API, besides what all of them have. */
-export type BatchRequest = Pick<ApiRequest, 'method' | 'path' | 'body' | 'contentType' | 'headers'>;
+type BatchRequest = Pick<ApiRequest, 'method' | 'path' | 'body' | 'contentType' | 'headers'>;
 
 /** The calls that batch APIs are made of. */
 export class BatchApi {

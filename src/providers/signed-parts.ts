@@ -1,5 +1,5 @@
 /** Which part of an answer a signature came with. */
-export type SignedPart =
+type SignedPart =
   /** A stretch of the content, in UTF-16 units. */
   | { readonly type: 'text'; readonly start: number; readonly end: number }
   /** An image, counted from 0. */

@@ -3,7 +3,7 @@ import type { BatchFiles } from '../runtime/batches/files.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 
 /** Batches that can be closed with their router. */
-export interface ClosableBatches extends Batches {
+interface ClosableBatches extends Batches {
   close(): Promise<void>;
 }
 

@@ -65,7 +65,7 @@ export function streamSignal(outer: AbortSignal | undefined): CallerSignal {
  * A signal that is never aborted, for calls without one. Each call has its own: Cloudflare Workers refuse to make one
  * while a module loads, and to use it in another request than the one that made it.
  */
-export function neverAborted(): AbortSignal {
+function neverAborted(): AbortSignal {
   return new AbortController().signal;
 }
 

@@ -61,7 +61,7 @@ export function lineColumns(record: LedgerRecord) {
 }
 
 /** Values of the conditions that every statement about records has. What is null holds for all of them. */
-export function filterValues({ account, model, provider, endpoint, error, tag, from, to }: LedgerFilter) {
+function filterValues({ account, model, provider, endpoint, error, tag, from, to }: LedgerFilter) {
   const text = (value: string | undefined): string | null => (value === undefined ? null : storable(value));
   return {
     account: text(account),

@@ -95,12 +95,12 @@ interface Entry {
 }
 
 /** Files in memory, and how they are deleted when their time is over. */
-export interface MemoryFiles extends BatchFileStore {
+interface MemoryFiles extends BatchFileStore {
   sweep(draftMs: number, limit: number): number;
 }
 
 /** Makes {@link MemoryFiles}. */
-export function filesOf(now: () => number): MemoryFiles {
+function filesOf(now: () => number): MemoryFiles {
   const entries = new Map<string, Entry>();
   const published = (account: string, fileId: string): Entry | undefined => {
     const entry = entries.get(nameOf(account, fileId));

@@ -141,7 +141,7 @@ function accountKey(purpose: string, account: string, rest: string): string {
 }
 
 /** Options of {@link stateBudgets}. */
-export interface StateBudgetsOptions {
+interface StateBudgetsOptions {
   /** Milliseconds after which a reservation that nobody settled ends, at the earliest; at the latest after twice that. */
   readonly holdMs: number;
   /** Epoch milliseconds. */

@@ -5,6 +5,7 @@ import { createRouter, openaiCompatible } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { MOUNTS } from '../support/mounts.ts';
 import { scriptedProvider } from '../support/scripted-upstream.ts';
+import { someOf } from '../support/storms.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /** A Python with the package `openai`: `python3 -m venv /tmp/openai-venv && /tmp/openai-venv/bin/pip install openai`. */
@@ -37,7 +38,7 @@ print(json.dumps({
 
 // Left out where the package is not installed.
 describe.skipIf(!existsSync(PYTHON))('files through the openai package of Python', () => {
-  it.each(Object.entries(MOUNTS))(
+  it.each(someOf(Object.entries(MOUNTS), { every: 3 }))(
     'make a batch, whose results are a file, on %s',
     async (_name, mount) => {
       await using upstream = await startUpstream(scriptedProvider);

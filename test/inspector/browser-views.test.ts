@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RunningBrowser, startBrowser, type WatchedPage } from '../support/browser.ts';
 import { batchOf, inspectedRouter, KEYS, sendTraffic, WITH_KEYS } from '../support/inspected.ts';
 import { type Mounted, MOUNTS } from '../support/mounts.ts';
-import { STORMS_ARE_FULL } from '../support/storms.ts';
+import { someOf, STORMS_ARE_FULL } from '../support/storms.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -86,7 +86,7 @@ async function findings(page: Page): Promise<readonly string[]> {
     violations.map(({ id, nodes }) => id + ': ' + nodes[0].html + ' ' + nodes[0].failureSummary))`);
 }
 
-describe.each(Object.entries(MOUNTS))('every view on %s', (name, mount) => {
+describe.each(someOf(Object.entries(MOUNTS), { every: 2 }))('every view on %s', (name, mount) => {
   const faults = (page: Page): Promise<readonly string[]> | readonly string[] =>
     isSearched(name) ? findings(page) : [];
 

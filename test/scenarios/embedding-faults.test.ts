@@ -6,6 +6,7 @@ import { checkError } from '../support/fault-checks.ts';
 import { embeddingProvider, embeddingsBody, vectorOf } from '../support/embedding-upstream.ts';
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
 import { type UpstreamHandler, sendJson, startUpstream } from '../support/upstream.ts';
+import { turnClock } from '../support/turn-clock.ts';
 import { type FaultRow, UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
 
 vi.setConfig({ maxConcurrency: 16 });
@@ -42,6 +43,8 @@ async function startCell(baseURL: string, impatient = false): Promise<Cell> {
     ],
     allowAnonymous: true,
     timeouts: impatient ? IMPATIENT : PATIENT,
+    // On a busy machine the healthy provider would come too late as well.
+    environment: turnClock(),
     fallback: { triesPerEndpoint: 1 },
     on: { warning: () => {} },
   });

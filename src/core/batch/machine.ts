@@ -50,7 +50,7 @@ export type BatchEvent =
 export type BatchEffect = 'validate' | 'run' | 'finalize' | 'stop' | 'notify';
 
 /** What an event came to. */
-export interface BatchTransition {
+interface BatchTransition {
   readonly batch: BatchRecord;
   readonly effects: readonly BatchEffect[];
   /** False when the event means nothing in this state; then the batch is the one that was given. */

@@ -63,7 +63,7 @@ export interface DialectContext {
 }
 
 /** Names that hold a brand (gaps 0.2). */
-export interface DialectSpelling {
+interface DialectSpelling {
   readonly metadataField: 'router_metadata' | 'openrouter_metadata';
   /** Text of comments that keep a quiet stream open. */
   readonly processing: string;

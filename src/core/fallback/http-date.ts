@@ -1,3 +1,5 @@
+import { unixSecondsOfDate } from '../../catalog/price-at.ts';
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** The one form that is still written. */
@@ -19,38 +21,15 @@ export function parseHttpDate(value: string | undefined): number | undefined {
   if (parts === undefined) return undefined;
   const { day = '', month = '', year = '', time = '' } = parts;
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
-  const monthIndex = MONTHS.indexOf(month);
   const fullYear = year.length === 2 ? centuryOf(Number(year)) : Number(year);
-  if (monthIndex < 0 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
-  const date = Number(day);
-  if (date < 1 || date > daysIn(monthIndex, fullYear)) return undefined;
-  return ((daysBefore(fullYear, monthIndex) + date - 1) * 86_400 + hours * 3_600 + minutes * 60 + seconds) * 1_000;
+  const midnight = unixSecondsOfDate(fullYear, MONTHS.indexOf(month) + 1, Number(day));
+  if (midnight === undefined || hours > 23 || minutes > 59 || seconds > 60) return undefined;
+  return (midnight + hours * 3_600 + minutes * 60 + seconds) * 1_000;
 }
 
 /** Two digits mean this century up to 69, and the last one from 70 on. */
 function centuryOf(twoDigits: number): number {
   return twoDigits < 70 ? 2_000 + twoDigits : 1_900 + twoDigits;
-}
-
-function isLeap(year: number): boolean {
-  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-}
-
-function daysIn(month: number, year: number): number {
-  if (month === 1) return isLeap(year) ? 29 : 28;
-  return [3, 5, 8, 10].includes(month) ? 30 : 31;
-}
-
-/** Days from 1970-01-01 to the first day of a month. */
-function daysBefore(year: number, month: number): number {
-  const last = year - 1;
-  let days = 365 * (year - 1_970) + leapYearsUpTo(last) - leapYearsUpTo(1_969);
-  for (let index = 0; index < month; index += 1) days += daysIn(index, year);
-  return days;
-}
-
-function leapYearsUpTo(year: number): number {
-  return Math.floor(year / 4) - Math.floor(year / 100) + Math.floor(year / 400);
 }
 
 /** Longest wait that a provider may ask for: an hour. */

@@ -33,7 +33,7 @@ export interface BudgetHold {
 }
 
 /** One turn of a period. */
-export interface PeriodTurn {
+interface PeriodTurn {
   /** Names it among the turns of all periods. */
   readonly id: string;
   /** Epoch milliseconds; undefined for `total`. */

@@ -18,7 +18,7 @@ interface Applicant {
 }
 
 /** Rules, splits and mirrors at work on one request. Only made where the configuration has some. */
-export class Applying {
+class Applying {
   readonly #rules: RequestRules;
   readonly #splits: SplitChoice[] = [];
   readonly #keyOf: (by: SplitChoice['by']) => string;

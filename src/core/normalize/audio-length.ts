@@ -46,6 +46,9 @@ function flacSeconds(head: string): number | undefined {
   return hertz === 0 || samples === 0 ? undefined : samples / hertz;
 }
 
+/** What a page of an Ogg file says on which no packet ends, as in a file that is cut off: −1. */
+const NO_SAMPLES = '\xff'.repeat(8);
+
 /** The last page of an Ogg file says how many samples came before it. */
 function oggSeconds(head: string, base64: string, length: number): number | undefined {
   if (!head.startsWith('OggS')) return undefined;
@@ -54,7 +57,8 @@ function oggSeconds(head: string, base64: string, length: number): number | unde
   const last = tail.lastIndexOf('OggS');
   const vorbis = head.indexOf('\x01vorbis');
   const hertz = vorbis < 0 ? 48_000 : little(head, vorbis + 12, 4);
-  return last < 0 || hertz === 0 ? undefined : little(tail, last + 6, 6) / hertz;
+  if (last < 0 || hertz === 0 || tail.startsWith(NO_SAMPLES, last + 6)) return undefined;
+  return little(tail, last + 6, 6) / hertz;
 }
 
 function mp3Seconds(head: string, base64: string, length: number): number | undefined {

@@ -8,7 +8,7 @@ import { conversationKey, isInstruction } from './session.ts';
 export type RepeatedPrefix = 'instructions' | 'conversation';
 
 /** Keys of what may be repeated of a prompt; the conversation's includes the instructions. */
-export interface PrefixKeys {
+interface PrefixKeys {
   /** Absent where there are none. */
   readonly instructions?: string | undefined;
   readonly conversation: string;

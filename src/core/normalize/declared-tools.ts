@@ -17,7 +17,7 @@ export function asSpacedJson(tool: Declaration): string {
 }
 
 /** A schema with what it refers to in place: definitions are no text for the model. What refers to itself ends. */
-export function withoutReferences(schema: JsonValue | undefined): JsonValue | undefined {
+function withoutReferences(schema: JsonValue | undefined): JsonValue | undefined {
   const definitions = isJsonObject(schema) ? definitionsOf(schema) : {};
   let left = MOST_PARTS;
   const inPlace = (value: JsonValue | undefined, depth: number): JsonValue | undefined => {

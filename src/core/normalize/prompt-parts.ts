@@ -8,7 +8,7 @@ import type { NormalizedRequest } from './normalized-request.ts';
 import { countsOf, type VendorCounts } from './vendor-counts.ts';
 
 /** What a prompt is made of, for counting it: its texts, and what is counted without a text. */
-export interface PromptParts {
+interface PromptParts {
   readonly texts: readonly string[];
   /** Tokens of roles, of the frames of tools, and of media. */
   readonly fixedTokens: number;

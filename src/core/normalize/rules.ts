@@ -4,7 +4,7 @@ import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
 
 /** What the conditions of rules look at. */
-export interface RuleFacts {
+interface RuleFacts {
   readonly account: string;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
   /** Unix seconds. */
@@ -119,6 +119,6 @@ export class RequestRules {
 }
 
 /** The refusal by a rule. */
-export function deniedFault({ rule, reason }: DeniedModel): RequestFault {
+function deniedFault({ rule, reason }: DeniedModel): RequestFault {
   return { status: 403, errorType: 'permission_denied', path: 'model', message: `${reason} (rule ${rule})` };
 }

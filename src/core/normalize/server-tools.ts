@@ -7,7 +7,7 @@ import {
 } from '../../protocol/tools.ts';
 
 /** Tools, told apart by who runs them. */
-export interface SortedTools {
+interface SortedTools {
   readonly functions: readonly FunctionTool[];
   readonly server: readonly ServerTool[];
 }

@@ -10,7 +10,7 @@ import { chooseShare, type SplitChoice } from './split.ts';
 import { type Operation, serves } from '../../catalog/model.ts';
 
 /** Targets of a request and whether one of them asked for web search. */
-export interface ResolvedTargets {
+interface ResolvedTargets {
   readonly targets: readonly ModelTarget[];
   /** True when a slug ended in `:online`. */
   readonly online: boolean;
@@ -264,7 +264,7 @@ function batchOnly(requested: string, context: TargetContext): RequestFault {
 }
 
 /** A fault that is about a model of the request. */
-export function targetFault(
+function targetFault(
   code: AvailabilityCode,
   message: string,
   requested: string,

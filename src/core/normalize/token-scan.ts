@@ -1,5 +1,5 @@
 /** What one word costs, and each of its letters. */
-export interface WordRate {
+interface WordRate {
   readonly word: number;
   readonly letter: number;
 }
@@ -33,7 +33,7 @@ export interface TokenRates {
 }
 
 /** Rates with a table of what characters cost. */
-export interface PreparedRates extends TokenRates {
+interface PreparedRates extends TokenRates {
   readonly costs: Float32Array;
 }
 

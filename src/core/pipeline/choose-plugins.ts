@@ -17,7 +17,7 @@ export interface ActivePlugin {
 }
 
 /** What choosing depends on besides the request. */
-export interface ChoosingContext {
+interface ChoosingContext {
   readonly registry: PluginRegistry;
   /** Where the request's entry of a plugin stands, for faults. */
   readonly pathOf: (id: string) => string;

@@ -87,7 +87,7 @@ export interface FilteredCandidates {
 }
 
 /** What the hooks of one request share. */
-export interface FilteringContext extends CandidatesWorld {
+interface FilteringContext extends CandidatesWorld {
   readonly catalog: Catalog;
   readonly roll: number;
   readonly stateOf: (active: ActivePlugin) => unknown;

@@ -11,7 +11,7 @@ interface Link<Owner> {
 }
 
 /** What a transform of a chain did wrong. */
-export interface BrokenLink<Owner> {
+interface BrokenLink<Owner> {
   readonly owner: Owner;
   readonly thrown: unknown;
 }

@@ -6,7 +6,7 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { unescapeText } from './pieces.ts';
 
 /** Members that stay the same through a stream. */
-export interface EnvelopeFacts {
+interface EnvelopeFacts {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;

@@ -50,7 +50,7 @@ export interface MetricsWriter {
 }
 
 /** What is exposed. */
-export interface Exposed {
+interface Exposed {
   readonly contentType: string;
   metrics(): Promise<string>;
 }

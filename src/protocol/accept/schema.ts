@@ -26,7 +26,7 @@ export interface Schema<Output> {
 export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
 
 /** A value that satisfies a schema, or the one problem worth telling. */
-export type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
+type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
 
 /** The value as a schema gives it back, or a refusal without reasons. */
 export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof REFUSED {
@@ -95,7 +95,7 @@ export function optional<Output>(inner: Schema<Output>): Schema<Output | undefin
 }
 
 /** A value that may be null. */
-export function nullable<Output>(inner: Schema<Output>): Schema<Output | null> {
+function nullable<Output>(inner: Schema<Output>): Schema<Output | null> {
   return {
     form: { kind: 'nullable', inner: () => inner },
     isOptional: inner.isOptional,

@@ -26,13 +26,13 @@ export type ImageSource =
   | { readonly type: 'file'; readonly file_id: string };
 
 /** An image. */
-export interface ImageBlock extends CacheMark {
+interface ImageBlock extends CacheMark {
   readonly type: 'image';
   readonly source: ImageSource;
 }
 
 /** Where a document comes from. */
-export type DocumentSource =
+type DocumentSource =
   | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
   | { readonly type: 'text'; readonly media_type: string; readonly data: string }
   | { readonly type: 'content'; readonly content: string | readonly (TextBlock | ImageBlock)[] }

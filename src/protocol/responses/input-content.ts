@@ -11,13 +11,13 @@ interface CacheMarks {
 }
 
 /** Plain text of a message. */
-export interface InputTextPart extends CacheMarks {
+interface InputTextPart extends CacheMarks {
   readonly type: 'input_text';
   readonly text: string;
 }
 
 /** An image by http(s) or data URL, or by the id of an uploaded file. */
-export interface InputImagePart extends CacheMarks {
+interface InputImagePart extends CacheMarks {
   readonly type: 'input_image';
   readonly image_url?: string | null | undefined;
   readonly file_id?: string | null | undefined;
@@ -25,7 +25,7 @@ export interface InputImagePart extends CacheMarks {
 }
 
 /** A document: its content as a data URL, its address, or the id of an uploaded file. */
-export interface InputFilePart extends CacheMarks {
+interface InputFilePart extends CacheMarks {
   readonly type: 'input_file';
   readonly filename?: string | null | undefined;
   readonly file_data?: string | null | undefined;
@@ -34,26 +34,26 @@ export interface InputFilePart extends CacheMarks {
 }
 
 /** Audio as base64. */
-export interface InputAudioPart extends CacheMarks {
+interface InputAudioPart extends CacheMarks {
   readonly type: 'input_audio';
   readonly input_audio: { readonly data: string; readonly format: string };
 }
 
 /** A video by http(s) or data URL. */
-export interface InputVideoPart extends CacheMarks {
+interface InputVideoPart extends CacheMarks {
   readonly type: 'input_video';
   readonly video_url: string;
 }
 
 /** Text of an earlier answer. */
-export interface OutputTextPart {
+interface OutputTextPart {
   readonly type: 'output_text';
   readonly text: string;
   readonly annotations?: readonly Readonly<Record<string, unknown>>[] | null | undefined;
 }
 
 /** Refusal of an earlier answer. */
-export interface OutputRefusalPart {
+interface OutputRefusalPart {
   readonly type: 'refusal';
   readonly refusal: string;
 }

@@ -40,7 +40,7 @@ export interface CustomToolCallItem {
 }
 
 /** The result of a call. */
-export interface CallOutputItem {
+interface CallOutputItem {
   readonly type: 'function_call_output' | 'custom_tool_call_output';
   readonly call_id: string;
   readonly output: string | readonly InputPart[];
@@ -74,7 +74,7 @@ export interface ServerCallItem {
 }
 
 /** Changes the reasoning effort from here on. */
-export interface ConfigurationItem {
+interface ConfigurationItem {
   readonly type: 'configuration_update';
   readonly reasoning?: { readonly effort?: ReasoningEffort | null | undefined } | null | undefined;
   readonly text?: unknown;
@@ -160,6 +160,6 @@ export function isTranslatedItem(item: { readonly type?: unknown }): item is Inp
 }
 
 /** True for the type of an item that tells of a server tool of a router. */
-export function isServerCall(kind: string): boolean {
+function isServerCall(kind: string): boolean {
   return kind === 'web_search_call' || /^(?:open)?router:/.test(kind);
 }

@@ -27,7 +27,7 @@ export type TextFormat =
     };
 
 /** What a caller may want to have in the answer that is not in every answer. */
-export const INCLUDABLE = [
+const INCLUDABLE = [
   'file_search_call.results',
   'web_search_call.results',
   'web_search_call.action.sources',

@@ -47,7 +47,7 @@ const completionTokensDetails = wireObject<CompletionTokensDetails>(
 );
 
 /** Schema of {@link ServerToolUseDetails}. */
-export const serverToolUseDetailsSchema = wireObject<ServerToolUseDetails>(
+const serverToolUseDetailsSchema = wireObject<ServerToolUseDetails>(
   {},
   { tool_calls_requested: count, tool_calls_executed: count, web_search_requests: count },
 );

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 
 /** Versions of the AI SDK's model interface that are spoken here: those of AI SDK 5, 6 and 7. */
-export const SPEC_VERSIONS = ['v2', 'v3', 'v4'] as const;
+const SPEC_VERSIONS = ['v2', 'v3', 'v4'] as const;
 
 /** A version of the AI SDK's model interface. */
 export type SpecVersion = (typeof SPEC_VERSIONS)[number];
@@ -100,7 +100,7 @@ export interface ReasoningPrompt extends Optioned {
 }
 
 /** An earlier tool call; its input is a value here, and JSON in a string in answers. */
-export interface ToolCallPrompt extends Optioned {
+interface ToolCallPrompt extends Optioned {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;

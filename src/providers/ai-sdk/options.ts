@@ -78,7 +78,7 @@ export interface AiSdkModelOptions<Id extends string = string>
 }
 
 /** A declared model under the name by which its endpoint finds it again. */
-export interface AiSdkEntry {
+interface AiSdkEntry {
   readonly upstreamModel: string;
   readonly declaration: AiSdkDeclaration;
 }

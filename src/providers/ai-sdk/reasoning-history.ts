@@ -8,7 +8,7 @@ import { readSignedPart } from '../signed-parts.ts';
 import { FORMATS, parseForeign } from './reasoning.ts';
 
 /** Earlier reasoning, as a model gets it back. */
-export interface ReasoningHistory {
+interface ReasoningHistory {
   readonly parts: readonly ReasoningPrompt[];
   /** Stretches of the text that are signed, by where they begin. */
   readonly texts: readonly SignedText[];

@@ -7,7 +7,7 @@ export interface InlineData {
 }
 
 /** Something that Google fetches or stores itself. */
-export interface FileData {
+interface FileData {
   readonly mimeType?: string | undefined;
   readonly fileUri: string;
 }

@@ -1,6 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Prompt } from './prompt.ts';
 import { COMMON_TOPICS, properNounOf, writeSentence } from './prose.ts';
+import { percentDecoded } from '../../platform/data-url.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 
 const LONGEST_QUESTION = 200;
@@ -157,9 +158,5 @@ function resolve(reference: string, root: Schema): unknown {
 
 function decodeStep(step: string): string {
   const pointer = step.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(pointer);
-  } catch {
-    return pointer;
-  }
+  return percentDecoded(pointer) ?? pointer;
 }

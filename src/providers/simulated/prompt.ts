@@ -77,7 +77,7 @@ function toolResultsOf(messages: readonly Message[]): ToolResults | undefined {
 }
 
 /** How much is thought before the answer. */
-export interface ReasoningAssignment {
+interface ReasoningAssignment {
   readonly sentences: number;
   readonly maxTokens: number;
   /** True: thought, counted and not shown. */

@@ -20,7 +20,7 @@ import { likelyTokens } from '../../core/normalize/token-estimate.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
 
 /** An answer that is ready to be handed out, or the reason why there is none. */
-export type Response =
+type Response =
   | { readonly ok: true; readonly pieces: PacedPieces; readonly hiddenTokens: number }
   | { readonly ok: false; readonly failure: AttemptFailure };
 

@@ -33,7 +33,7 @@ export interface CreateBatchOptions {
 }
 
 /** What creating a batch depends on. */
-export interface CreateBatchPorts extends Pick<
+interface CreateBatchPorts extends Pick<
   BatchPorts,
   'store' | 'environment' | 'events' | 'limits' | 'webhooks' | 'spending' | 'wake' | 'failPoint'
 > {

@@ -71,7 +71,7 @@ export interface BatchFiles {
 }
 
 /** What files depend on. */
-export interface FilePorts {
+interface FilePorts {
   readonly store: BatchStore;
   readonly environment: Pick<Environment, 'randomText'>;
   readonly limits: Pick<BatchLimits, 'fileBytes' | 'fileRequests' | 'retentionMs'>;

@@ -57,7 +57,7 @@ const AHEAD_MS = 1_000;
 const LOOK_AGAIN_MS = 1_000;
 
 /** How a run goes about its requests. */
-export interface PoolManner {
+interface PoolManner {
   /** Requests at a time. */
   readonly perBatch: number;
   /** True to claim more than run, so that nobody waits for the store. Not where one of them may be to blame. */

@@ -6,7 +6,7 @@ import type { NativeBatches, NativeJobCall, NativeReply, NativeState } from '../
 import type { BatchPorts } from './ports.ts';
 
 /** What is remembered of a batch at a provider, in `BatchRecord.upstream`. */
-export interface StoredJob {
+interface StoredJob {
   readonly provider: string;
   /** Id of the endpoint. */
   readonly endpoint: string;

@@ -69,7 +69,7 @@ export function lookupOf(batch: BatchRecord, account: Account, endpoint: Endpoin
 }
 
 /** A batch at a provider that nobody remembered. */
-export interface FoundJob {
+interface FoundJob {
   readonly route: NativeRoute;
   readonly job: NativeJob;
 }

@@ -13,7 +13,7 @@ import type { BatchLimits } from '../../config/tables/limits.ts';
 import type { SharedPaces } from './shared-paces.ts';
 
 /** Who wants to run a request. */
-export interface PlaceRequest {
+interface PlaceRequest {
   readonly account: string;
   /** Its part of the places, in relation to the others. Default 1. */
   readonly weight?: number | undefined;
@@ -30,7 +30,7 @@ export type Verdict =
   | { readonly type: 'other' };
 
 /** A place for one request. */
-export interface Place {
+interface Place {
   /** Gives it back. */
   leave(verdict: Verdict): void;
 }

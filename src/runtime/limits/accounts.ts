@@ -17,7 +17,7 @@ export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);
 const NONE: readonly ConfigProblem[] = [];
 
 /** What is wrong with the limits and budgets of an account. Costs nothing for an account that has none. */
-export function accountLimitProblems(account: Account): readonly ConfigProblem[] {
+function accountLimitProblems(account: Account): readonly ConfigProblem[] {
   if (account.rateLimits === undefined && account.budget === undefined && account.keyBudget === undefined) return NONE;
   const problems: ConfigProblem[] = [];
   for (const name of ['rateLimits', 'budget', 'keyBudget'] as const) {

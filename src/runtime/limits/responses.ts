@@ -117,7 +117,7 @@ export class Responses {
 }
 
 /** What the response cache needs of a request besides the request itself. */
-export interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start'> {
+interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start'> {
   /** As it came: equal bodies have equal answers. */
   readonly body: unknown;
   readonly wish: CacheWish | undefined;

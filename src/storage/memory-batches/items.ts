@@ -179,7 +179,7 @@ export function free(lease: Lease): void {
 }
 
 /** Requests that are being run. */
-export type Items = Pick<
+type Items = Pick<
   BatchStore,
   'claimItems' | 'renewItems' | 'releaseItems' | 'storeOutcomes' | 'failRemaining' | 'findShared'
 >;

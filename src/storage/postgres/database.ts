@@ -7,7 +7,7 @@ import type { Statement, StatementName } from './statements.ts';
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, unknown>>;
 /** A row that was read. */
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
 /** Something that runs statements: on its own, or as a part of a transaction. */
 export interface Session<Name extends string = StatementName> {
@@ -18,7 +18,7 @@ export interface Session<Name extends string = StatementName> {
 }
 
 /** What a {@link PostgresDatabase} is made of. */
-export interface DatabaseOptions<Name extends string> {
+interface DatabaseOptions<Name extends string> {
   readonly statements: Readonly<Record<Name, Statement>>;
   /** Gives the pool; called once. */
   readonly openPool: () => Promise<PostgresPool>;

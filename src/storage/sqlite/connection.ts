@@ -7,12 +7,12 @@ import { retry } from '../../platform/retry.ts';
 import type { StatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
-export type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
+type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
 /** A row that was read. */
 export type Row = Readonly<Record<string, Sqlite.SQLOutputValue>>;
 
 /** What a file holds. */
-export interface SqliteTables<Name extends string> {
+interface SqliteTables<Name extends string> {
   /** In words. */
   readonly keeps: string;
   /** What makes the tables, as steps from each version to the next. */

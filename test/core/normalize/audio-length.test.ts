@@ -63,6 +63,14 @@ describe('the length of audio', () => {
     expect(audioSeconds(base64(Buffer.concat([page(0), sound, page(hertz * 61)])), 'ogg')).toBe(61);
   });
 
+  it('of an Ogg file whose last page says nothing is guessed', () => {
+    const bytes = Buffer.alloc(32_000);
+    bytes.write('OggS\0\0', 'latin1');
+    bytes.fill(0xff, 6, 14);
+    bytes.write('OpusHead', 28, 'latin1');
+    expect(audioSeconds(base64(bytes), 'ogg')).toBeCloseTo(2, 2);
+  });
+
   it('is guessed where the file says nothing, and what is no base64 is no failure', () => {
     expect(audioSeconds('A'.repeat(64_000), 'pcm16')).toBe(1);
     expect(audioSeconds('A'.repeat(64_000), 'm4a')).toBe(3);

@@ -283,7 +283,7 @@ describe('a batch at a provider', () => {
 
   it('that says it is running long after its time is told to stop, and expires', async () => {
     const provider = nativeProvider('up', { states: [RUNNING], expiresAt: Date.UTC(2026, 0, 1) + 60_000 });
-    const scene = batchScene({ providers: [provider] });
+    const scene = batchScene({ providers: [provider], batches: { limits: { helpMs: 0 } } });
     const { id } = await scene.router.batches.create(chatBatch(3));
     await scene.router.batches.start();
     const { expires_at: expiry } = await scene.router.batches.retrieve(id);

@@ -187,6 +187,7 @@ describe('after a day', () => {
     const { router, environment, ended, record, store } = batchScene({
       providers: [provider],
       timeouts: { totalMs: 200_000_000, answerMs: 190_000_000 },
+      batches: { limits: { helpMs: 0 } },
     });
     const { id } = await router.batches.create(chatBatch(10));
     await router.batches.start();

@@ -18,7 +18,8 @@ async function told(answers?: readonly ReceiverAnswer[], options: WebhooksOption
   const warnings: string[] = [];
   const scene = batchScene(
     {
-      batches: { queue: localQueue({ pollMs: HOUR }) },
+      // Looks for other work every few seconds are most of what happens in days.
+      batches: { queue: localQueue({ pollMs: HOUR }), limits: { helpMs: 0 } },
       webhooks: { ...options, createTransport: receiver.createTransport },
       on: {
         batch: (event) => event.type === 'webhook' && events.push(event),

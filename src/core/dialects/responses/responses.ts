@@ -54,7 +54,7 @@ function absorb(error: DialectError, context: DialectContext): JsonObject | unde
  * Writes the events of one answer, numbered from 0: what a provider of this API says passes through, and what others
  * say in the chat form is told in this shape's events.
  */
-export class ResponsesStreamWriter implements DialectStreamWriter {
+class ResponsesStreamWriter implements DialectStreamWriter {
   readonly #context: DialectContext;
   readonly #builder: OutputBuilder;
   readonly #native: NativeRelay;
