@@ -253,7 +253,7 @@ export class LiveHub implements RequestFollower {
     return this.#environment.now() + this.#offset;
   }
 
-  /** Whether one more may be followed until the next update; it counts then. Nobody knows how a page that comes back filters. */
+  /** Whether one more may be followed until the next update; it counts then. A page that comes back may filter. */
   #hasRoom(): boolean {
     const most = this.#filtering > 0 || this.#pages === 0 ? MOST_FILTERED : MOST_FOLLOWED;
     if (this.#followed >= most) return false;
