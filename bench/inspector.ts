@@ -11,7 +11,7 @@ import { inspector } from 'signalbox/inspector';
 
 /**
  * CPU that the inspector adds to an in-process call: switched on while nobody watches, and while three pages follow the
- * live stream. With and without the ledger, which comes with the inspector unless it is switched off, and beside the
+ * live stream, which follows more requests while a page filters. With and without the ledger, which comes with the inspector unless it is switched off, and beside the
  * ledger alone. All in one process, in short rounds by turns, so that what changes slowly falls on all alike; differences
  * are those within a turn, with the 95 % interval of their median. Each round ends with two collections of the young
  * generation, so that it pays for all that it leaves behind, and nothing of it falls on the next. Collections of the old
@@ -58,11 +58,11 @@ function routerWith(config: RouterConfig): Router {
 }
 
 /** Opens the live stream, as a page does, and reads it for ever. */
-async function watch(router: Router): Promise<void> {
+async function watch(router: Router, query: string): Promise<void> {
   const call: HttpCall = {
     method: 'GET',
     path: '/inspector/api/live',
-    query: '',
+    query,
     header: (name) => (name === 'host' ? 'localhost' : undefined),
     body: { type: 'parsed', value: undefined },
     signal: new AbortController().signal,
@@ -82,6 +82,8 @@ interface Variant {
   readonly name: string;
   readonly config: RouterConfig;
   readonly pages?: number;
+  /** What the pages look for. Default: everything. */
+  readonly query?: string;
   /** Microseconds that it may add at most. */
   readonly most?: number;
   /** Number of the variant that it is compared with besides the first: what has a ledger, with the ledger alone. */
@@ -96,6 +98,13 @@ const VARIANTS: readonly Variant[] = [
   { name: 'nobody watches', config: { inspector: inspector() }, most: 1, beside: 2 },
   { name: '3 pages watch, no ledger', config: { inspector: inspector(), ledger: false }, pages: 3, most: 5 },
   { name: '3 pages watch', config: { inspector: inspector() }, pages: 3, most: 5, beside: 2 },
+  {
+    name: '3 pages filter, no ledger',
+    config: { inspector: inspector(), ledger: false },
+    pages: 3,
+    query: 'model=bench/model',
+    most: 5,
+  },
 ];
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
@@ -117,9 +126,9 @@ async function round(router: Router): Promise<number> {
 }
 
 const routers: Router[] = [];
-for (const { config, pages = 0 } of VARIANTS) {
+for (const { config, pages = 0, query = '' } of VARIANTS) {
   const router = routerWith(config);
-  for (let page = 0; page < pages; page += 1) await watch(router);
+  for (let page = 0; page < pages; page += 1) await watch(router, query);
   routers.push(router);
 }
 const turns: number[][] = [];

@@ -1,7 +1,6 @@
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
-import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import type { ResolvedConfig } from './resolve-config.ts';
 
@@ -17,7 +16,6 @@ export interface Inspector {
 /** What an inspector needs of its router. */
 export interface InspectedRouter {
   explain(request: ChatRequest): Promise<Explanation>;
-  on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
   readonly batches: Batches;
   /** Which configuration is in force, and since when, in milliseconds since 1970. */
   readonly configuration: { readonly version: number; readonly since: number };

@@ -1,16 +1,12 @@
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { RequestDraft } from '../core/ledger/draft.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
-import {
-  type AttemptEvent,
-  type AttemptStartEvent,
-  type ErrorEvent,
-  type FirstTokenEvent,
-  listen,
-  type RequestFacts,
-  type RequestEvent,
-  type ResultEvent,
-} from '../runtime/chat/events.ts';
+import type { CostPart } from '../catalog/cost.ts';
+import type { Attempt } from '../core/fallback/failure.ts';
+import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
+import type { AnswerFacts } from '../runtime/chat/attempt-call.ts';
+import type { RequestFollower } from '../runtime/chat/request-follower.ts';
+import type { Recorded } from '../runtime/chat/settle.ts';
 import { nanoFromUsd } from '../catalog/cost.ts';
 import { tagsOf } from './tags.ts';
 import type { LiveAttempt, LiveRow, LiveTotals } from './wire.ts';
@@ -25,30 +21,39 @@ const MOST_RUNNING = 5_000;
  * Requests that are followed from one update to the next, which shows a few of them. The others of a busy router are
  * counted, and those that fail are kept; so watching costs a bounded time however busy it is.
  */
-const MOST_FOLLOWED = 500;
+const MOST_FOLLOWED = 64;
+/** The same where a page filters, and so may find what it looks for only among many. */
+const MOST_FILTERED = 500;
 /** Milliseconds that the hub goes on listening when the last page is gone, for pages that come back. */
 const LINGER_MS = 15_000;
 
 type Changing<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+
+/** What is looked at of an upstream call. */
+interface SeenCall {
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly firstTokenAt: number;
+}
 
 /** A request while it runs. Changed in place: it is read a few times a second, and written for each event. */
 interface Row extends Changing<Omit<LiveRow, 'attempts'>> {
   readonly attempts: Changing<LiveAttempt>[];
 }
 
-/** What a row shows of a request itself. */
-type RowFacts = Pick<RequestFacts, 'id' | 'account' | 'requested' | 'stream' | 'parent' | 'mirror' | 'metadata'>;
+/** What a row shows of a request itself, which a request and what the ledger notes of a refused one both have. */
+type RowFacts = Pick<RoutedRequest, 'id' | 'account' | 'requested' | 'stream' | 'metadata'>;
 
 /**
  * Follows requests while pages are open. Listens to nothing while none is, so requests then cost nothing more. All pages
  * read from the one list that this keeps, whose size is bounded.
  */
-export class LiveHub {
-  readonly #router: Pick<InspectedRouter, 'on' | 'internals'>;
+export class LiveHub implements RequestFollower {
+  readonly #router: Pick<InspectedRouter, 'internals'>;
   readonly #environment: Environment;
   /** What the clock that never goes back lacks to the time of day. */
   readonly #offset: number;
-  readonly #tags: (metadata: RequestFacts['metadata']) => LiveRow['tags'];
+  readonly #tags: (metadata: RowFacts['metadata']) => LiveRow['tags'];
   /** Tells the lists of one hub from those of another, after a restart for example. */
   readonly epoch: string;
   readonly #running = new Map<string, Row>();
@@ -63,6 +68,8 @@ export class LiveHub {
   #others = 0;
   #passedOver = 0;
   #pages = 0;
+  /** Pages that filter. */
+  #filtering = 0;
   #stop: (() => void) | undefined;
   #isTicking = false;
   #lingering: Timer | undefined;
@@ -76,12 +83,17 @@ export class LiveHub {
     this.epoch = this.#environment.randomText(8);
   }
 
-  /** Notes that a page is open; to be ended by the function that it gives. */
-  open(): () => void {
+  /**
+   * Notes that a page is open; to be ended by the function that it gives.
+   *
+   * @param filters - Whether the page looks for certain requests.
+   */
+  open(filters: boolean): () => void {
     this.#pages += 1;
+    if (filters) this.#filtering += 1;
     if (this.#lingering !== undefined) this.#environment.clearTimer(this.#lingering);
     this.#lingering = undefined;
-    if (this.#stop === undefined) this.#listen();
+    this.#stop ??= this.#router.internals.services.events.follow(this);
     if (!this.#isTicking) this.#environment.setTimer(this.#tick, TICK_MS);
     this.#isTicking = true;
     let open = true;
@@ -89,6 +101,7 @@ export class LiveHub {
       if (!open) return;
       open = false;
       this.#pages -= 1;
+      if (filters) this.#filtering -= 1;
       // Nobody ticks any more when the last page is gone; who waits finds out that its page is.
       this.#wake();
       if (this.#pages === 0) this.#lingering = this.#environment.setTimer(() => this.#close(), LINGER_MS);
@@ -129,23 +142,6 @@ export class LiveHub {
     return this.#ended.slice(Math.max(0, number - this.#first)) as LiveRow[];
   }
 
-  #listen(): void {
-    const { ledger } = this.#router.internals.services;
-    const stopRefusals = ledger?.onRefused(this.#onRefused);
-    const stopEvents = listen(this.#router, {
-      request: this.#onRequest,
-      attempt_start: this.#onAttemptStart,
-      first_token: this.#onFirstToken,
-      attempt: this.#onAttempt,
-      result: this.#onResult,
-      error: this.#onError,
-    });
-    this.#stop = () => {
-      stopEvents();
-      stopRefusals?.();
-    };
-  }
-
   #close(): void {
     this.#lingering = undefined;
     this.#stop?.();
@@ -169,78 +165,81 @@ export class LiveHub {
     for (const wake of waiting) wake();
   }
 
-  readonly #onRequest = ({ request }: RequestEvent): void => {
-    if (this.#running.size < MOST_RUNNING && this.#followed < MOST_FOLLOWED) {
-      this.#followed += 1;
-      this.#running.set(request.id, this.#rowOf(request, 0));
+  begins(request: RoutedRequest): void {
+    if (this.#running.size < MOST_RUNNING && this.#hasRoom()) {
+      const row = this.#rowOf(request, 0);
+      row.parent = request.within?.parent;
+      row.mirror = request.within?.mirror;
+      this.#running.set(request.id, row);
     } else this.#others += 1;
-  };
+  }
 
-  readonly #onAttemptStart = ({ request, attempt, endpoint, model, provider, hedge }: AttemptStartEvent): void => {
-    const row = this.#running.get(request.id);
+  attemptStarts({ id }: RoutedRequest, { endpoint }: Attempt['step'], attempt: number, hedge: boolean): void {
+    const row = this.#running.get(id);
     if (row === undefined) return;
-    row.model = model;
-    row.provider = provider;
-    const start_ms = this.#now() - row.at;
+    row.model = endpoint.model;
+    row.provider = endpoint.provider;
     row.attempts[attempt - 1] = {
-      endpoint,
-      start_ms,
+      endpoint: endpoint.id,
+      start_ms: this.#now() - row.at,
       first_token_ms: undefined,
       end_ms: undefined,
       outcome: undefined,
-      hedge: hedge === true ? hedge : undefined,
+      hedge: hedge || undefined,
     };
-  };
+  }
 
-  readonly #onFirstToken = ({ request, attempt, firstTokenMs }: FirstTokenEvent): void => {
-    const known = this.#running.get(request.id)?.attempts[attempt - 1];
-    if (known !== undefined) known.first_token_ms = known.start_ms + firstTokenMs;
-  };
+  firstToken({ id }: RoutedRequest, { attempt, startedAt, firstTokenAt }: SeenCall): void {
+    const known = this.#running.get(id)?.attempts[attempt - 1];
+    if (known !== undefined) known.first_token_ms = known.start_ms + firstTokenAt - startedAt;
+  }
 
-  readonly #onAttempt = ({ request, attempt, durationMs, firstTokenMs, failure }: AttemptEvent): void => {
-    const known = this.#running.get(request.id)?.attempts[attempt - 1];
+  attemptEnds({ id }: RoutedRequest, call: SeenCall, { startedAt, endedAt, outcome }: Attempt): void {
+    const known = this.#running.get(id)?.attempts[call.attempt - 1];
     if (known === undefined) return;
-    known.end_ms = known.start_ms + durationMs;
-    if (firstTokenMs !== undefined) known.first_token_ms = known.start_ms + firstTokenMs;
-    known.outcome = failure?.kind ?? 'ok';
-  };
+    known.end_ms = known.start_ms + endedAt - startedAt;
+    if (outcome.ok) known.first_token_ms = known.start_ms + call.firstTokenAt - call.startedAt;
+    known.outcome = outcome.ok ? 'ok' : outcome.failure.kind;
+  }
 
-  readonly #onResult = ({ request, model, provider, durationMs, usage, costParts }: ResultEvent): void => {
-    const cost = costParts?.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0) ?? nanoFromUsd(usage.cost ?? 0);
+  answered(execution: Recorded, { endpoint }: Pick<Attempt['step'], 'endpoint'>, facts: AnswerFacts): void {
+    const { usage, costParts } = facts;
+    const cost = costParts === undefined ? nanoFromUsd(usage.cost ?? 0) : sumOf(costParts);
     this.#totals.requests += 1;
     this.#totals.cost_nano_usd += cost;
     this.#totals.tokens += usage.total_tokens;
-    const row = this.#taken(request, durationMs, this.#followed < MOST_FOLLOWED);
+    const row = this.#taken(execution, false);
     if (row === undefined) {
       this.#passedOver += 1;
       return;
     }
-    row.model = model;
-    row.provider = provider;
+    row.model = endpoint.model;
+    row.provider = endpoint.provider;
     row.status = 200;
     row.prompt_tokens = usage.prompt_tokens;
     row.completion_tokens = usage.completion_tokens;
     row.cached_tokens = usage.prompt_tokens_details?.cached_tokens ?? undefined;
     row.cost_nano_usd = cost;
     this.#keep(row);
-  };
+  }
 
-  readonly #onError = ({ request, model, provider, durationMs, status, errorType }: ErrorEvent): void => {
+  failed(execution: Recorded, { status, errorType }: { readonly status: number; readonly errorType: string }): void {
     this.#totals.requests += 1;
     this.#totals.failed += 1;
-    const row = this.#taken(request, durationMs, true);
+    const row = this.#taken(execution, true);
     if (row === undefined) return;
-    row.model = model ?? row.model;
-    row.provider = provider ?? row.provider;
+    const last = execution.attempts.at(-1)?.step.endpoint;
+    row.model = last?.model ?? row.model;
+    row.provider = last?.provider ?? row.provider;
     row.status = status;
     row.error_type = errorType;
     this.#keep(row);
-  };
+  }
 
-  /** No event tells of requests that are refused before they begin. */
-  readonly #onRefused = ({ request, startedAt, endedAt, error }: RequestDraft): void => {
-    const { id, account, requested, stream, parent, metadata } = request;
-    const row = this.#rowOf({ id, account: account.id, requested, stream, parent, metadata }, endedAt - startedAt);
+  refused({ request, startedAt, endedAt, error }: RequestDraft): void {
+    const row = this.#rowOf(request, endedAt - startedAt);
+    row.parent = request.parent;
+    row.mirror = request.mirror;
     row.duration_ms = endedAt - startedAt;
     row.status = error?.status;
     row.error_type = error?.errorType;
@@ -248,19 +247,31 @@ export class LiveHub {
     this.#totals.requests += 1;
     this.#totals.failed += 1;
     this.#keep(row);
-  };
+  }
 
   #now(): number {
     return this.#environment.now() + this.#offset;
   }
 
+  /** Whether one more may be followed until the next update; it counts then. A page that comes back may filter. */
+  #hasRoom(): boolean {
+    const most = this.#filtering > 0 || this.#pages === 0 ? MOST_FILTERED : MOST_FOLLOWED;
+    if (this.#followed >= most) return false;
+    this.#followed += 1;
+    return true;
+  }
+
   /** The row of a request that has ended; where it was not followed, or nobody saw its beginning, if it is wanted. */
-  #taken(request: RequestFacts, durationMs: number, isWanted: boolean): Row | undefined {
+  #taken({ request, startedAt, attempts }: Recorded, isWanted: boolean): Row | undefined {
+    const durationMs = this.#environment.now() - startedAt;
     let row = this.#running.get(request.id);
     if (row === undefined) {
       this.#others = Math.max(0, this.#others - 1);
-      if (!isWanted) return undefined;
+      if (!isWanted && !this.#hasRoom()) return undefined;
       row = this.#rowOf(request, durationMs);
+      row.parent = request.within?.parent;
+      row.mirror = request.within?.mirror;
+      row.attempts.push(...attempts.map((attempt) => liveAttempt(attempt, startedAt)));
     } else this.#running.delete(request.id);
     row.duration_ms = durationMs;
     return row;
@@ -274,15 +285,15 @@ export class LiveHub {
     this.#first += MOST_ENDED;
   }
 
-  #rowOf({ id, account, requested, stream, parent, mirror, metadata }: RowFacts, agoMs: number): Row {
+  #rowOf({ id, account, requested, stream, metadata }: RowFacts, agoMs: number): Row {
     return {
       id,
       at: this.#now() - agoMs,
-      account,
+      account: account.id,
       requested,
       stream,
-      parent,
-      mirror,
+      parent: undefined,
+      mirror: undefined,
       tags: metadata && this.#tags(metadata),
       attempts: [],
       // What is known later has its place from the beginning: a row that grows is moved several times.
@@ -297,4 +308,22 @@ export class LiveHub {
       cost_nano_usd: undefined,
     };
   }
+}
+
+/** A call of which only the end is seen. */
+function liveAttempt({ step, startedAt, firstTokenAt, endedAt, outcome, hedge }: Attempt, since: number): LiveAttempt {
+  return {
+    endpoint: step.endpoint.id,
+    start_ms: startedAt - since,
+    first_token_ms: firstTokenAt === undefined ? undefined : firstTokenAt - since,
+    end_ms: endedAt - since,
+    outcome: outcome.ok ? 'ok' : outcome.failure.kind,
+    hedge: hedge === true ? hedge : undefined,
+  };
+}
+
+function sumOf(parts: readonly CostPart[]): number {
+  let sum = 0;
+  for (const { nanoUsd } of parts) sum += nanoUsd;
+  return sum;
 }

@@ -24,13 +24,14 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
   #wasRunning = false;
 
   /**
+   * @param filter - Undefined for a page that looks at everything.
    * @param lastEventId - Id of the last update that the page has seen; others are passed over.
    */
-  constructor(hub: LiveHub, filter: RowFilter, now: () => number, lastEventId: string | undefined) {
+  constructor(hub: LiveHub, filter: RowFilter | undefined, now: () => number, lastEventId: string | undefined) {
     this.#hub = hub;
-    this.#filter = filter;
+    this.#filter = filter ?? everything;
     this.#now = now;
-    this.#close = hub.open();
+    this.#close = hub.open(filter !== undefined);
     this.#passedOver = hub.passedOver;
     const [epoch, number] = (lastEventId ?? '').split('.');
     const known = epoch === hub.epoch && /^\d{1,15}$/.test(number ?? '') ? Number(number) : hub.end;
@@ -90,6 +91,8 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
     return `id: ${epoch}.${end}\ndata: ${JSON.stringify(update)}\n\n`;
   }
 }
+
+const everything: RowFilter = () => true;
 
 /** Some of many: failures first, the others evenly, in the order in which they ended. */
 function sample(rows: readonly LiveRow[]): readonly LiveRow[] {

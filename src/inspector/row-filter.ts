@@ -17,8 +17,10 @@ export function filterOf(query: URLSearchParams): LedgerFilter {
   };
 }
 
-/** The same filter for requests that are not in the ledger yet. */
-export function rowFilter({ model, provider, account, error, tag }: LedgerFilter): RowFilter {
+/** The same filter for requests that are not in the ledger yet; undefined where it lets everything through. */
+export function rowFilter(filter: LedgerFilter): RowFilter | undefined {
+  const { model, provider, account, error, tag } = filter;
+  if (Object.values(filter).every((value) => value === undefined)) return undefined;
   return (row) =>
     (model === undefined || row.model === model || row.requested === model) &&
     (provider === undefined || row.provider === provider) &&

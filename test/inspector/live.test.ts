@@ -201,6 +201,21 @@ describe('the live stream', () => {
     await page.close();
   });
 
+  it('finds one request among hundreds for a page that filters, while another page looks at everything', async () => {
+    const { router, watch, ask, environment } = scene();
+    const everything = await watch();
+    const page = await watch('tag=feature:rare');
+    await page.next();
+    const next = page.next();
+    for (let sent = 0; sent < 300; sent += 1) await ask();
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    await router.chat({ model: 'acme/one', messages, metadata: { feature: 'rare' } });
+    await environment.advance(300);
+    expect((await next)?.update).toMatchObject({ ended: [{ tags: { feature: 'rare' } }], left_out: 0 });
+    await page.close();
+    await everything.close();
+  });
+
   it('goes on where a page left off', async () => {
     const { watch, ask, environment } = scene();
     const page = await watch();
@@ -245,11 +260,12 @@ describe('the live stream', () => {
   it('listens to nothing when no page is open', async () => {
     const { router, watch, environment } = scene();
     const { events } = router.internals.services;
-    expect(events.heard('attempt')).toBe(false);
+    expect(events.followers).toEqual([]);
     const page = await watch();
-    expect(events.heard('attempt')).toBe(true);
+    expect(events.followers).toHaveLength(1);
     await page.close();
     await environment.advance(60_000);
+    expect(events.followers).toEqual([]);
     expect(events.heard('attempt')).toBe(false);
     expect(environment.pendingTimers).toBe(0);
   });
@@ -284,7 +300,12 @@ describe('the live stream', () => {
     const next = page.next();
     await environment.advance(300);
     const busy = (await next)?.update;
-    expect(busy?.ended.at(-1)).toMatchObject({ requested: 'bad/one', error_type: expect.any(String) });
+    expect(busy?.ended.at(-1)).toMatchObject({
+      requested: 'bad/one',
+      error_type: expect.any(String),
+      // Nobody saw it begin.
+      attempts: [{ endpoint: 'bad#bad/one', outcome: 'invalid_request', end_ms: expect.any(Number) }],
+    });
     expect((busy?.ended.length ?? 0) + (busy?.left_out ?? 0)).toBe(601);
     expect(busy).toMatchObject({ running: [], running_total: 0, totals: { requests: 601, failed: 1 } });
     const after = page.next();

@@ -32,8 +32,11 @@ const BUCKETS = 160;
 /** What a decision looked at of an endpoint that was called before. */
 export interface SeenState {
   readonly endpoint: Endpoint;
-  readonly condition: EndpointHealth['condition'];
-  readonly speed: EndpointRecord['speed'];
+  /** Undefined where failures left everything of it. */
+  readonly condition: EndpointHealth['condition'] | undefined;
+  /** Of what is known of its speed: all of that would have to be kept with it. */
+  readonly lateness: number;
+  readonly lateAt: number;
   readonly measures: Measures;
   readonly tools: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. */
@@ -80,8 +83,9 @@ export function stateOf(
   }
   return {
     endpoint,
-    condition: health.condition,
-    speed,
+    condition: health.condition.value === 1 ? undefined : health.condition,
+    lateness: speed?.lateness ?? 0,
+    lateAt: speed?.at ?? 0,
     measures,
     tools: comparesTools ? toolsOf(performance, now) : undefined,
     tokens: countsTokens ? tokens?.factor : undefined,
@@ -101,11 +105,10 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, speed, tools, tokens = 1 } = state;
-  const { lateness, at: lateAt } = speed ?? UNKNOWN_SPEED;
+  const { condition, lateness, lateAt, tools, tokens = 1 } = state;
   const { latency, throughput, stability } = state.measures;
   const seen: SeenEndpoint = {
-    ...(condition.value === 1 ? {} : { condition: [condition.value, now - condition.at] }),
+    ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
     ...(latency === undefined ? {} : { latency }),

@@ -279,12 +279,15 @@ type Asking = Pick<
   'messages' | 'parameters' | 'tools' | 'toolChoice' | 'responseFormat' | 'reasoning' | 'outputModalities'
 >;
 
+/** Shared, because a ledger keeps it with each request. */
+const NOTHING: readonly never[] = Object.freeze([]);
+
 /** Derives what an endpoint must be able to do from what the request uses. */
 export function deriveNeeds(asking: Asking): Needs {
   const prompt = surveyPrompt(asking.messages);
   return {
     inputModalities: prompt.modalities,
-    outputModalities: (asking.outputModalities ?? []).filter((modality) => modality !== 'text'),
+    outputModalities: asking.outputModalities?.filter((modality) => modality !== 'text') ?? NOTHING,
     tools: asking.tools.length > 0,
     toolChoice: asking.tools.length > 0 ? kindOf(asking.toolChoice) : undefined,
     parameters: usedParameters(asking),
@@ -308,5 +311,5 @@ function usedParameters(asking: Asking): readonly ParameterName[] {
   const format = asking.responseFormat?.type;
   if (format === 'json_schema') used.push('structured_outputs');
   else if (format !== undefined && format !== 'text') used.push('response_format');
-  return used;
+  return used.length === 0 ? NOTHING : used;
 }

@@ -80,6 +80,8 @@ interface PromptContent {
   readonly images: number;
 }
 
+const NO_MODALITIES: readonly Modality[] = Object.freeze([]);
+
 /** Looks through the messages once for everything that selection needs to know about them. */
 export function surveyPrompt(messages: readonly Message[]): PromptContent {
   let modalities: Set<Modality> | undefined;
@@ -104,7 +106,7 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
       for (const call of message.tool_calls ?? []) count(call.function.arguments);
     }
   }
-  return { modalities: modalities === undefined ? [] : [...modalities], characters, dense, images };
+  return { modalities: modalities === undefined ? NO_MODALITIES : [...modalities], characters, dense, images };
 }
 
 /** Characters of a text that are looked at for their script. */

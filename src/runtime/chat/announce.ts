@@ -9,6 +9,7 @@ import type { RequestFacts, RequestEvent, NumericParameter } from './events.ts';
 
 /** Emits the `request` event. To be called once for each request that will end in a result or an error. */
 export function announceRequest({ events }: RuntimeServices, { request }: { readonly request: RoutedRequest }): void {
+  for (const follower of events.followers) follower.begins(request);
   if (!events.heard('request')) return;
   const { traceContext } = request;
   events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
@@ -18,11 +19,13 @@ export function announceRequest({ events }: RuntimeServices, { request }: { read
 export function announceAttempt(
   services: RuntimeServices,
   execution: { readonly request: RoutedRequest },
-  { endpoint, figures }: PlanStep,
+  step: PlanStep,
   { attempt, hedge }: { readonly attempt: number; readonly hedge: boolean },
 ): TraceContext | undefined {
   const { events } = services;
+  for (const follower of events.followers) follower.attemptStarts(execution.request, step, attempt, hedge);
   if (!events.heard('attempt_start')) return undefined;
+  const { endpoint, figures } = step;
   let carried: TraceContext | undefined;
   events.emit('attempt_start', {
     request: factsOf(execution.request),
@@ -46,6 +49,7 @@ export function announceFirstToken<Made extends AttemptedCall>(
   made: Made,
 ): Made {
   const { events } = services;
+  for (const follower of events.followers) follower.firstToken(request, made);
   if (!events.heard('first_token')) return made;
   const { endpoint, attempt, hedge, startedAt, firstTokenAt } = made;
   events.emit('first_token', {

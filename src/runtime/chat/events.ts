@@ -7,6 +7,7 @@ import type { Batch, BatchStatus } from '../../protocol/batch.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
+import type { RequestFollower } from './request-follower.ts';
 
 /** Facts that every event about a request carries. No prompts, no keys, no raw user ids. */
 export interface RequestFacts {
@@ -321,6 +322,7 @@ export function listen(source: RouterEventSource, listeners: RouterListeners): (
 /** Calls listeners. Costs nothing where nobody listens: events are only built when {@link EventHub.heard} says so. */
 export class EventHub implements RouterEventSource {
   readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
+  #followers: readonly RequestFollower[] = [];
 
   /** Adds a listener and gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void {
@@ -331,6 +333,17 @@ export class EventHub implements RouterEventSource {
     }
     listeners.add(listener);
     return () => listeners.delete(listener);
+  }
+
+  /** Those who follow requests without events. */
+  get followers(): readonly RequestFollower[] {
+    return this.#followers;
+  }
+
+  /** Adds one of them and gives the function that removes it. */
+  follow(follower: RequestFollower): () => void {
+    this.#followers = [...this.#followers, follower];
+    return () => (this.#followers = this.#followers.filter((one) => one !== follower));
   }
 
   heard(name: keyof RouterEvents): boolean {

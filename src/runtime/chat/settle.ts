@@ -54,6 +54,7 @@ export function settleAttempt(
   }
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
+  for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
@@ -222,6 +223,7 @@ export function announceResult(
     finishReason,
     nativeFinishReason,
   });
+  for (const follower of services.events.followers) follower.answered(execution, answer, facts);
   if (!services.events.heard('result')) return;
   services.events.emit('result', {
     request: factsOf(execution.request),
@@ -248,6 +250,7 @@ export function settleError(
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
   services.ledger?.failed(services.facts, execution, error, committed);
+  for (const follower of services.events.followers) follower.failed(execution, error);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {

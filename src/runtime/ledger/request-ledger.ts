@@ -69,7 +69,6 @@ export class RequestLedger implements ReadableLedger {
   #oldest = 0;
   /** Hooks and tool calls of requests under way. */
   readonly #works = new Map<string, DraftedWork[]>();
-  readonly #refusalListeners = new Set<(draft: RequestDraft) => void>();
   /** Written out, and refused by the store: they come again. */
   #pending: readonly LedgerRecord[] = [];
   #timer: Timer | undefined;
@@ -133,13 +132,7 @@ export class RequestLedger implements ReadableLedger {
       error: { status, errorType, committed: false },
     };
     this.#keep(draft);
-    for (const listener of this.#refusalListeners) listener(draft);
-  }
-
-  /** Adds somebody who is told of requests that are refused, and gives the function that removes it. */
-  onRefused(listener: (draft: RequestDraft) => void): () => void {
-    this.#refusalListeners.add(listener);
-    return () => this.#refusalListeners.delete(listener);
+    for (const follower of this.#options.events.followers) follower.refused(draft);
   }
 
   /** Notes a hook of a plugin or a call of a server tool. */
