@@ -28,12 +28,7 @@ import {
   type SilencePolicy,
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
-import {
-  speedAfterGivingUp,
-  type TimedKind,
-  UNKNOWN_SPEED,
-  type UsualTime,
-} from '../../core/selection/adaptive/wellness.ts';
+import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -232,10 +227,8 @@ export class EndpointRecords {
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
   gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
     const record = this.#records.get(endpoint.id) ?? FRESH;
-    const { speed: policy, forgetMs } = this.#adaptive;
-    const known = record.speed ?? UNKNOWN_SPEED;
-    const speed = speedAfterGivingUp(known, policy, { kind, ms: afterMs, forgetMs }, this.#environment.now());
-    if (speed !== known) this.#records.set(endpoint.id, { ...record, speed });
+    const speed = this.#times.afterGivingUp(endpoint, kind, afterMs, this.#environment.now());
+    if (speed !== record.speed) this.#records.set(endpoint.id, { ...record, speed });
   }
 
   /** How long calls of an endpoint usually take. */
