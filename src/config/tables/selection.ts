@@ -119,6 +119,12 @@ export const SILENCE = {
    * makes all its endpoints silent. Default 1,000.
    */
   minimumMs: option.ms({ default: 1_000 }),
+  /**
+   * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs while
+   * nothing is known of its model either: another one is asked beside it. For answers in one piece, and for endpoints
+   * with time limits of their own, it is as much longer as their limit is. Default 9,000.
+   */
+  unheardMs: option.ms({ default: 9_000 }),
 } satisfies OptionTable;
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */

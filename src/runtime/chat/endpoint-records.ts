@@ -272,9 +272,40 @@ export class EndpointRecords {
     return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
   }
 
+  /**
+   * Milliseconds after which an endpoint is late of whose model nothing is known; undefined where it does not matter.
+   *
+   * @param longer - How many times as long as a first token a call of its kind may take there.
+   */
+  unheardMs(endpoint: Endpoint, kind: TimedKind, longer: number): number | undefined {
+    if (this.#silence === undefined || this.#isKnown(endpoint, kind)) return undefined;
+    return this.#silence.unheardMs * longer;
+  }
+
+  /** Whether an endpoint hangs by what is usual there, and not only because nobody has ever heard of it. */
+  isSilent(endpoint: Endpoint): boolean {
+    return this.#silence !== undefined && this.silence(endpoint) < this.#silence.threshold;
+  }
+
+  /** Whether it is known how long calls take. */
+  #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
+    return (this.usual(endpoint, kind)?.calls ?? 0) >= this.#adaptive.speed.minimumCalls;
+  }
+
+  /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
+  #isUnheard(endpoint: Endpoint): boolean {
+    const load = this.#loads.get(endpoint.id);
+    if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
+    const now = this.#environment.now();
+    for (const { startedAt, kind, unheardMs = Infinity } of load.running) {
+      if (now - Math.max(startedAt, this.#ranAgainAt) >= unheardMs && !this.#isKnown(endpoint, kind)) return true;
+    }
+    return false;
+  }
+
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
   checkSilence(endpoint: Endpoint): boolean {
-    if (this.#silence === undefined || this.silence(endpoint) >= this.#silence.threshold) return false;
+    if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const now = this.#environment.now();
     const health = observeSilence(record.health, this.#policy, now, this.#environment.random());

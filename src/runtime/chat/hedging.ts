@@ -6,6 +6,7 @@ import { hedgeDelay, type HedgePolicy, runsProviderTools } from '../../core/sele
 import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
+import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
@@ -99,7 +100,16 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { records, adaptive } = this.#own.services;
     const usual = records.usual(step.endpoint, this.kind);
     const answering = records.answeredSince(step.endpoint, startedAt);
-    return usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    return delayMs ?? this.unheardMs(step.endpoint);
+  }
+
+  /** Milliseconds after which an endpoint is late of whose model nothing is known yet. */
+  unheardMs(endpoint: Endpoint): number | undefined {
+    const { records, timeouts, providers } = this.#own.services;
+    const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
+    const limitMs = this.kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
+    return records.unheardMs(endpoint, this.kind, limitMs / timeouts.firstTokenMs);
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
@@ -202,7 +212,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Whether a call waits for an endpoint that hangs, or far longer than is usual there. */
   #waitsInVain(flight: Flight<Call, Result>): boolean {
-    return this.#isSilent(flight) || this.#overdue(flight) > 1;
+    // One that nobody has ever heard of may only be slow: another one is asked, and this one goes on.
+    const isSilent = this.#isSilent(flight) && this.#own.services.records.isSilent(flight.step.endpoint);
+    return isSilent || this.#overdue(flight) > 1;
   }
 
   #isSilent({ step, silence }: Flight<Call, Result>): boolean {

@@ -70,6 +70,12 @@ describe('the strategy adaptive', () => {
     expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
   });
 
+  it('draws twice as sharply once it is known how long answers are', () => {
+    const { steps } = scene.plan({}, { ...ADAPTIVE, usualAnswerTokens: 200 });
+    const shares = steps.map(({ figures }) => figures?.share ?? 0);
+    expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 24, 6);
+  });
+
   it('puts the others behind the drawn one from the best to the worst', () => {
     for (const roll of [0, 0.5, 0.95, 0.999_999]) {
       const [first, ...rest] = scene.order({}, { ...ADAPTIVE, roll });
@@ -256,6 +262,42 @@ describe('speed', () => {
     expect(slownessOf(slow, POLICY.forgetMs, NOW)).toBeGreaterThan(5);
     expect(usualMedian(slow.streaming, POLICY.speed)).toBeLessThan(540);
     expect(slownessOf(slow, POLICY.forgetMs, NOW + 60_000)).toBeLessThan(1.15);
+  });
+
+  it('takes what lasts for usual after a while, however few or many calls there were before and meanwhile', () => {
+    for (const before of [3, 200]) {
+      for (const everyMs of [500, 10_000]) {
+        let speed = UNKNOWN_SPEED;
+        for (let index = 0; index < before; index += 1) speed = speedAfter(speed, POLICY.speed, call(500), NOW);
+        const slowFor = (fromMs: number, toMs: number): void => {
+          for (let ms = fromMs; ms <= toMs; ms += everyMs) {
+            speed = speedAfter(speed, POLICY.speed, call(4_000), NOW + ms);
+          }
+        };
+        slowFor(0, 180_000);
+        expect(usualMedian({ ...speed.streaming, calls: 100 }, POLICY.speed)).toBeLessThan(1_000);
+        slowFor(180_000 + everyMs, 6 * 3_600_000);
+        expect(usualMedian(speed.streaming, POLICY.speed)).toBeGreaterThan(3_000);
+      }
+    }
+  });
+
+  it('expects of a new endpoint what is usual elsewhere, where its first call takes far longer', () => {
+    const expected = { ...steady.streaming };
+    const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);
+    expect(first.streaming.mean).toBe(expected.mean);
+    expect(slownessOf(first, POLICY.forgetMs, NOW)).toBeGreaterThan(1.4);
+    const ordinary = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(700), expected }, NOW);
+    expect(Math.exp(ordinary.streaming.mean)).toBeCloseTo(700, 6);
+  });
+
+  it('learns nothing of a new endpoint from a call that was given up before it was late', () => {
+    const expected = { ...steady.streaming };
+    expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(3), expected }, NOW)).toBe(UNKNOWN_SPEED);
+    expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, call(10_000), NOW)).toBe(UNKNOWN_SPEED);
+    const late = speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(2_000), expected }, NOW);
+    expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(1.2);
+    expect(late.streaming.mean).toBe(expected.mean);
   });
 
   it('learns from calls that were given up that it is at least so slow, and nothing from early ones', () => {
