@@ -20,7 +20,6 @@ import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   hedgeDelay,
-  overdueToBeFree,
   purseAfterHedge,
   purseAfterRequest,
   runsProviderTools,
@@ -477,14 +476,6 @@ describe('declared limits', () => {
 });
 
 describe('the purse of hedges', () => {
-  it('lets a dear hedge be free only the longer after its call was due', () => {
-    const purse = purseAfterRequest(EMPTY_PURSE, DEFAULT_HEDGE_POLICY, 0.001);
-    expect(overdueToBeFree(EMPTY_PURSE, 1)).toBe(1);
-    expect(overdueToBeFree(purse, 0.001)).toBe(1);
-    expect(overdueToBeFree(purse, 0.004)).toBe(1);
-    expect(overdueToBeFree(purse, 0.02)).toBeCloseTo(5, 9);
-  });
-
   it('never pays more than its share of what all requests were expected to cost', () => {
     const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
     fc.assert(

@@ -70,6 +70,9 @@ const P95_DEVIATIONS = 1.645;
 /** Standard deviations above the mean beyond which a call is not expected any more: one in 30,000 takes longer. */
 const LONGEST_DEVIATIONS = 4;
 
+/** Standard deviations above the mean from which a call may be one of a slowdown. */
+const FAR_DEVIATIONS = 2;
+
 /** However steady an endpoint was, a call that takes a sixth longer is nothing special. */
 const LEAST_VARIANCE = 0.15 ** 2;
 /** Nor is one in vain that has not taken this many times as long as the median. */
@@ -129,7 +132,7 @@ function folded(
   const usual = begun(speed[kind], expected, isGivenUp ? Infinity : time, policy);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
   const before = speed.lateness * fading(now - speed.at, forgetMs);
-  const isFar = isGivenUp || isFarAbove(usual, time, policy);
+  const isFar = isGivenUp || isFarAbove(usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
   return {
     ...speed,
@@ -142,7 +145,7 @@ function folded(
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
 function begun(own: UsualTime, expected: UsualTime | undefined, time: number, policy: SpeedPolicy): UsualTime {
   if (own.calls > 0 || expected === undefined || expected.calls < policy.minimumCalls) return own;
-  return isFarAbove(expected, time, policy) ? { ...own, calls: 1, mean: expected.mean } : own;
+  return isFarAbove(expected, time) ? { ...own, calls: 1, mean: expected.mean } : own;
 }
 
 /** Milliseconds since a time was folded in last; none before the first. */
@@ -150,8 +153,8 @@ function sinceChange(speed: EndpointSpeed, now: number): number {
   return speed.streaming.calls + speed.whole.calls === 0 ? 0 : Math.max(0, now - speed.at);
 }
 
-function isFarAbove({ mean, variance }: UsualTime, time: number, { clipDeviations }: SpeedPolicy): boolean {
-  return time - mean > clipDeviations * Math.sqrt(variance);
+function isFarAbove({ mean, variance }: UsualTime, time: number): boolean {
+  return time - mean > FAR_DEVIATIONS * Math.sqrt(variance);
 }
 
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
@@ -211,7 +214,7 @@ export function usualAmongPeers(
   };
 }
 
-/** @param mostGain - The most that the time may count for. */
+/** @param mostGain - The most that the time may count for; less than 1: it is not counted among the calls. */
 function usualAfter(
   { calls, mean, variance }: UsualTime,
   time: number,
@@ -224,7 +227,11 @@ function usualAfter(
   const gain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + 1)));
   const varianceGain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT)));
   const varied = variance + varianceGain * (late ** 2 - variance);
-  return { calls: calls + 1, mean: mean + gain * late, variance: Math.max(LEAST_VARIANCE, varied) };
+  return {
+    calls: calls + (mostGain < 1 ? 0 : 1),
+    mean: mean + gain * late,
+    variance: Math.max(LEAST_VARIANCE, varied),
+  };
 }
 
 /** How well an endpoint does now. */
