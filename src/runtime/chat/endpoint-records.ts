@@ -272,14 +272,9 @@ export class EndpointRecords {
     return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
   }
 
-  /**
-   * Milliseconds after which an endpoint is late of whose model nothing is known; undefined where it does not matter.
-   *
-   * @param longer - How many times as long as a first token a call of its kind may take there.
-   */
+  /** Milliseconds after which a call is late while nothing is known of its model, if it may take so much longer. */
   unheardMs(endpoint: Endpoint, kind: TimedKind, longer: number): number | undefined {
-    if (this.#silence === undefined || this.#isKnown(endpoint, kind)) return undefined;
-    return this.#silence.unheardMs * longer;
+    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * longer;
   }
 
   /** Whether an endpoint hangs by what is usual there, and not only because nobody has ever heard of it. */
