@@ -119,6 +119,55 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   });
 });
 
+describe('an endpoint that nobody has ever heard of', () => {
+  const timeouts = { firstTokenMs: 60_000, answerMs: 300_000, totalMs: 600_000 };
+  const cold = (first: Behaviour, config: Partial<RouterConfig> = {}): Bench =>
+    benchOf(
+      { cheap: { models: costing(1), behaves: first }, dear: { models: costing(3), behaves: ANSWER } },
+      { timeouts, ...config },
+    );
+
+  it.each([
+    [true, 9_000],
+    [false, 45_000],
+  ])('is taken for silent long before its time limit (stream: %s)', async (stream, afterMs) => {
+    const bench = cold({ does: 'hang' });
+    const [first, second] = [ask(bench, { stream, body: { messages } }), ask(bench, { stream, body: { messages } })];
+    await bench.environment.advance(afterMs - 1);
+    expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['cheap', 'cheap']);
+    await bench.environment.advance(1_000);
+    expect([(await first.settled).status, (await second.settled).status]).toEqual(['ok', 'ok']);
+    await askAndWait(bench, { stream, body: { messages } });
+    expect(bench.stubs.calls.map(({ provider }) => provider).slice(2, 4)).toEqual(['dear', 'dear']);
+  });
+
+  it('goes on when it was only slow, and is the answer if it is first', async () => {
+    const slow: Behaviour = { ...ANSWER, afterMs: 30_000 };
+    const bench = benchOf(
+      { cheap: { models: costing(1), behaves: slow }, dear: { models: costing(3), behaves: slow } },
+      { timeouts },
+    );
+    const asked = ask(bench, { stream: true, body: { messages }, metadata: true });
+    await bench.environment.advance(31_000);
+    const outcome = await asked.settled;
+    expect(metadataOf(outcome)?.attempts).toMatchObject([
+      { provider: 'DEAR', hedge: true, given_up: true },
+      { provider: 'CHEAP', status: 200 },
+    ]);
+  });
+
+  it.each<[string, Partial<RouterConfig>]>([
+    ['the silence test is off', { silence: false }],
+    ['it may take longer', { silence: { unheardMs: 60_000 } }],
+  ])('is waited for where %s', async (_name, config) => {
+    const bench = cold({ ...ANSWER, afterMs: 50_000 }, config);
+    const asked = ask(bench, { stream: true, body: { messages } });
+    await bench.environment.advance(51_000);
+    expect((await asked.settled).status).toBe('ok');
+    expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['cheap']);
+  });
+});
+
 describe('a budget', () => {
   it('reserves for both calls, and pays for the cancelled one', async () => {
     const open = new Set<number>();

@@ -27,6 +27,8 @@ export const SPEED = {
   slowGain: option.share({ default: 0.004 }),
   /** Standard deviations by which one time may move the slow mean at most. Default 2.5. */
   clipDeviations: option.number(aboveNothing, { default: 2.5 }),
+  /** Time after which about two thirds of a slowdown that lasts counts as usual. Default 900,000. */
+  settleMs: option.number(aboveNothing, { default: 900_000, unit: 'milliseconds' }),
   /** Times that must be known before anything is concluded from them. Default 10. */
   minimumCalls: option.whole(1, { default: 10 }),
 } satisfies OptionTable;
@@ -38,6 +40,8 @@ export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 export const ADAPTIVE = {
   /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
   sharpness: option.amount({ default: 12 }),
+  /** The same once the account has had answers from the model, so that it is known what they cost. Default 24. */
+  knownSharpness: option.amount({ default: 24 }),
   /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
   healthWeight: option.amount({ default: 4 }),
   /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
@@ -115,6 +119,12 @@ export const SILENCE = {
    * makes all its endpoints silent. Default 1,000.
    */
   minimumMs: option.ms({ default: 1_000 }),
+  /**
+   * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs while
+   * nothing is known of its model either: another one is asked beside it. For answers in one piece, and for endpoints
+   * with time limits of their own, it is as much longer as their limit is. Default 9,000.
+   */
+  unheardMs: option.ms({ default: 9_000 }),
 } satisfies OptionTable;
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */

@@ -21,6 +21,8 @@ import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 export interface RunningCall {
   readonly startedAt: number;
   readonly kind: TimedKind;
+  /** Milliseconds after which its endpoint hangs if nobody has heard of it; `SilencePolicy.unheardMs`. */
+  readonly unheardMs?: number | undefined;
   /** Called once when its endpoint turns out to hang. */
   readonly onSilence: () => void;
 }

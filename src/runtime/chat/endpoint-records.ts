@@ -28,12 +28,7 @@ import {
   type SilencePolicy,
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
-import {
-  speedAfterGivingUp,
-  type TimedKind,
-  UNKNOWN_SPEED,
-  type UsualTime,
-} from '../../core/selection/adaptive/wellness.ts';
+import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -232,10 +227,8 @@ export class EndpointRecords {
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
   gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
     const record = this.#records.get(endpoint.id) ?? FRESH;
-    const { speed: policy, forgetMs } = this.#adaptive;
-    const known = record.speed ?? UNKNOWN_SPEED;
-    const speed = speedAfterGivingUp(known, policy, { kind, ms: afterMs, forgetMs }, this.#environment.now());
-    if (speed !== known) this.#records.set(endpoint.id, { ...record, speed });
+    const speed = this.#times.afterGivingUp(endpoint, kind, afterMs, this.#environment.now());
+    if (speed !== record.speed) this.#records.set(endpoint.id, { ...record, speed });
   }
 
   /** How long calls of an endpoint usually take. */
@@ -277,9 +270,35 @@ export class EndpointRecords {
     return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
   }
 
+  /** Milliseconds after which a call is late while nothing is known of its model, if it may take so much longer. */
+  unheardMs(endpoint: Endpoint, kind: TimedKind, longer: number): number | undefined {
+    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * longer;
+  }
+
+  /** Whether an endpoint hangs by what is usual there, and not only because nobody has ever heard of it. */
+  isSilent(endpoint: Endpoint): boolean {
+    return this.#silence !== undefined && this.silence(endpoint) < this.#silence.threshold;
+  }
+
+  /** Whether it is known how long calls take. */
+  #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
+    return (this.usual(endpoint, kind)?.calls ?? 0) >= this.#adaptive.speed.minimumCalls;
+  }
+
+  /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
+  #isUnheard(endpoint: Endpoint): boolean {
+    const load = this.#loads.get(endpoint.id);
+    if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
+    const now = this.#environment.now();
+    for (const { startedAt, kind, unheardMs = Infinity } of load.running) {
+      if (now - Math.max(startedAt, this.#ranAgainAt) >= unheardMs && !this.#isKnown(endpoint, kind)) return true;
+    }
+    return false;
+  }
+
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
   checkSilence(endpoint: Endpoint): boolean {
-    if (this.#silence === undefined || this.silence(endpoint) >= this.#silence.threshold) return false;
+    if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
     const record = this.#records.get(endpoint.id) ?? FRESH;
     const now = this.#environment.now();
     const health = observeSilence(record.health, this.#policy, now, this.#environment.random());

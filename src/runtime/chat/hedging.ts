@@ -6,6 +6,7 @@ import { hedgeDelay, type HedgePolicy, runsProviderTools } from '../../core/sele
 import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
+import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
@@ -99,7 +100,16 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { records, adaptive } = this.#own.services;
     const usual = records.usual(step.endpoint, this.kind);
     const answering = records.answeredSince(step.endpoint, startedAt);
-    return usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    return delayMs ?? this.unheardMs(step.endpoint);
+  }
+
+  /** Milliseconds after which an endpoint is late of whose model nothing is known yet. */
+  unheardMs(endpoint: Endpoint): number | undefined {
+    const { records, timeouts, providers } = this.#own.services;
+    const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
+    const limitMs = this.kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
+    return records.unheardMs(endpoint, this.kind, limitMs / timeouts.firstTokenMs);
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
@@ -113,8 +123,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /**
-   * Makes the second call as soon as it is paid for: at once where the first is a probe or waits in vain, from the purse
-   * of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
+   * Makes the second call as soon as it is paid for: at once where the first is a probe or its endpoint silent, from the
+   * purse of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
    */
   async #second(
     first: Flight<Call, Result>,
@@ -125,14 +135,10 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     if (hedge === false) return undefined;
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
-      const overdue = this.#overdue(first);
       const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
-      const isLate =
-        isOut || overdue > 1 || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
+      const isLate = isOut || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
       const step = isLate ? this.#stepBeside(first) : undefined;
-      const usd = step && dearerOf(first.step, step);
-      const isFree = isOut || overdue > services.pacing.overdueToBeFree(usd);
-      if (step !== undefined && (isFree || services.pacing.payHedge(usd))) {
+      if (step !== undefined && (isOut || services.pacing.payHedge(dearerOf(first.step, step)))) {
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
         return second;
@@ -202,19 +208,21 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Whether a call waits for an endpoint that hangs, or far longer than is usual there. */
   #waitsInVain(flight: Flight<Call, Result>): boolean {
-    return this.#isSilent(flight) || this.#overdue(flight) > 1;
+    // One that nobody has ever heard of may only be slow: another one is asked, and this one goes on.
+    const isSilent = this.#isSilent(flight) && this.#own.services.records.isSilent(flight.step.endpoint);
+    return isSilent || this.#isOverdue(flight);
   }
 
   #isSilent({ step, silence }: Flight<Call, Result>): boolean {
     return this.#own.services.records.checkSilence(step.endpoint) || silence.isRaised;
   }
 
-  /** How many times as long as practically all calls of its endpoint take a call has waited; 0 where that is unknown. */
-  #overdue({ step, startedAt }: Flight<Call, Result>): number {
+  /** Whether a call has waited longer than practically all calls of its endpoint take. */
+  #isOverdue({ step, startedAt }: Flight<Call, Result>): boolean {
     const { environment, records, adaptive } = this.#own.services;
     const usual = records.usual(step.endpoint, this.kind);
     const longest = usual && usualLongest(usual, adaptive.speed);
-    return longest === undefined ? 0 : (environment.now() - startedAt) / longest;
+    return longest !== undefined && environment.now() - startedAt > longest;
   }
 }
 

@@ -2,7 +2,6 @@ import {
   EMPTY_PURSE,
   type HedgePolicy,
   type HedgePurse,
-  overdueToBeFree,
   purseAfterHedge,
   purseAfterRequest,
 } from '../../core/selection/adaptive/hedge.ts';
@@ -50,11 +49,6 @@ export class SharedPacing {
 
   retryRefusal(): void {
     this.#bucket = { retries: this.#bucket.retries - 1 };
-  }
-
-  /** How many times as long as practically all calls take a call must have waited for such a hedge to be free. */
-  overdueToBeFree(expectedUsd: number | undefined): number {
-    return overdueToBeFree(this.#purse, countable(expectedUsd));
   }
 
   /** Pays for a hedge, if there is enough. */

@@ -3,6 +3,7 @@ import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import {
   type EndpointSpeed,
   speedAfter,
+  speedAfterGivingUp,
   type TimedKind,
   UNKNOWN_SPEED,
   usualAmongPeers,
@@ -42,6 +43,15 @@ export class UsualTimes {
     );
   }
 
+  /** Learns from a call that was given up because another one answered: it would have taken longer than this. */
+  afterGivingUp({ id, model }: Endpoint, kind: TimedKind, ms: number, now: number): EndpointSpeed | undefined {
+    const { speed: policy, forgetMs } = this.#adaptive;
+    const known = this.#records.get(id)?.speed;
+    const expected = usualAmongPeers(known, this.#peers.get(model), kind, policy);
+    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
+    return speed === UNKNOWN_SPEED ? undefined : speed;
+  }
+
   /** Learns from a call, and gives what is known of its endpoint after it. */
   after(
     { model }: Endpoint,
@@ -53,7 +63,8 @@ export class UsualTimes {
     if (ms === undefined) return speed;
     const { speed: policy, forgetMs } = this.#adaptive;
     const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
+    const expected = usualAmongPeers(speed, this.#peers.get(model), call.kind, policy);
     this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { ...call, expected }, now);
   }
 }

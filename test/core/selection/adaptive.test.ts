@@ -20,7 +20,6 @@ import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   hedgeDelay,
-  overdueToBeFree,
   purseAfterHedge,
   purseAfterRequest,
   runsProviderTools,
@@ -68,6 +67,12 @@ describe('the strategy adaptive', () => {
     const weak = scene.plan({}, { ...ADAPTIVE, records: { a: record(0.9) } }).steps;
     const shareOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures?.share ?? 0;
     expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
+  });
+
+  it('draws twice as sharply once it is known how long answers are', () => {
+    const { steps } = scene.plan({}, { ...ADAPTIVE, usualAnswerTokens: 200 });
+    const shares = steps.map(({ figures }) => figures?.share ?? 0);
+    expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 24, 6);
   });
 
   it('puts the others behind the drawn one from the best to the worst', () => {
@@ -258,6 +263,42 @@ describe('speed', () => {
     expect(slownessOf(slow, POLICY.forgetMs, NOW + 60_000)).toBeLessThan(1.15);
   });
 
+  it('takes what lasts for usual after a while, however few or many calls there were before and meanwhile', () => {
+    for (const before of [3, 200]) {
+      for (const everyMs of [500, 10_000]) {
+        let speed = UNKNOWN_SPEED;
+        for (let index = 0; index < before; index += 1) speed = speedAfter(speed, POLICY.speed, call(500), NOW);
+        const slowFor = (fromMs: number, toMs: number): void => {
+          for (let ms = fromMs; ms <= toMs; ms += everyMs) {
+            speed = speedAfter(speed, POLICY.speed, call(4_000), NOW + ms);
+          }
+        };
+        slowFor(0, 180_000);
+        expect(usualMedian({ ...speed.streaming, calls: 100 }, POLICY.speed)).toBeLessThan(1_000);
+        slowFor(180_000 + everyMs, 6 * 3_600_000);
+        expect(usualMedian(speed.streaming, POLICY.speed)).toBeGreaterThan(3_000);
+      }
+    }
+  });
+
+  it('expects of a new endpoint what is usual elsewhere, where its first call takes far longer', () => {
+    const expected = { ...steady.streaming };
+    const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);
+    expect(first.streaming.mean).toBe(expected.mean);
+    expect(slownessOf(first, POLICY.forgetMs, NOW)).toBeGreaterThan(1.4);
+    const ordinary = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(700), expected }, NOW);
+    expect(Math.exp(ordinary.streaming.mean)).toBeCloseTo(700, 6);
+  });
+
+  it('learns nothing of a new endpoint from a call that was given up before it was late', () => {
+    const expected = { ...steady.streaming };
+    expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(3), expected }, NOW)).toBe(UNKNOWN_SPEED);
+    expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, call(10_000), NOW)).toBe(UNKNOWN_SPEED);
+    const late = speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(2_000), expected }, NOW);
+    expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(1.2);
+    expect(late.streaming.mean).toBe(expected.mean);
+  });
+
   it('learns from calls that were given up that it is at least so slow, and nothing from early ones', () => {
     expect(speedAfterGivingUp(steady, POLICY.speed, call(100), NOW)).toBe(steady);
     const late = speedAfterGivingUp(steady, POLICY.speed, call(5_000), NOW);
@@ -435,14 +476,6 @@ describe('declared limits', () => {
 });
 
 describe('the purse of hedges', () => {
-  it('lets a dear hedge be free only the longer after its call was due', () => {
-    const purse = purseAfterRequest(EMPTY_PURSE, DEFAULT_HEDGE_POLICY, 0.001);
-    expect(overdueToBeFree(EMPTY_PURSE, 1)).toBe(1);
-    expect(overdueToBeFree(purse, 0.001)).toBe(1);
-    expect(overdueToBeFree(purse, 0.004)).toBe(1);
-    expect(overdueToBeFree(purse, 0.02)).toBeCloseTo(5, 9);
-  });
-
   it('never pays more than its share of what all requests were expected to cost', () => {
     const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
     fc.assert(

@@ -54,17 +54,6 @@ export function purseAfterHedge(purse: HedgePurse, usd: number): HedgePurse | un
   return purse.usd < usd ? undefined : { ...purse, usd: purse.usd - usd };
 }
 
-/** Ordinary requests' worth from which a hedge is dear. */
-const DEAR_REQUESTS = 4;
-
-/**
- * How many times as long as practically all calls take a call must have waited for its hedge to be free. Some calls do
- * come later than that, so the more such a hedge costs in relation to an ordinary request, the surer it must be.
- */
-export function overdueToBeFree({ meanUsd }: HedgePurse, usd: number): number {
-  return Math.max(1, meanUsd === 0 ? 0 : usd / (DEAR_REQUESTS * meanUsd));
-}
-
 /** Tools that a caller runs itself: asking twice does nothing twice. */
 const HARMLESS: ReadonlySet<string> = new Set(['function', 'custom']);
 

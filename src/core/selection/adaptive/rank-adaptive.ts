@@ -40,7 +40,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, policy, lookAhead(weighed, request, expected, policy));
+  compareCosts(weighed, policy, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   const ranked: AdaptivelyRanked[] = [];
   if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
@@ -138,6 +138,11 @@ export function expectedAnswer({ needs }: RoutedRequest, world: World, policy: A
   return needs.outputTokens === undefined ? usual : Math.min(usual, needs.outputTokens);
 }
 
+/** Costs are a guess until it is known how long the answers are that the account gets from the model. */
+function sharpnessIn({ usualAnswerTokens }: World, { sharpness, knownSharpness }: AdaptivePolicy): number {
+  return usualAnswerTokens === undefined ? sharpness : knownSharpness;
+}
+
 /** What costs nothing is compared as if it cost this share of the dearest, so that health still tells. */
 const NEXT_TO_NOTHING = 1e-6;
 
@@ -147,7 +152,12 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compareCosts(weighed: readonly Weighed[], policy: AdaptivePolicy, further: number): void {
+function compareCosts(
+  weighed: readonly Weighed[],
+  { healthWeight }: AdaptivePolicy,
+  sharpnessOfOne: number,
+  further: number,
+): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
@@ -155,11 +165,11 @@ function compareCosts(weighed: readonly Weighed[], policy: AdaptivePolicy, furth
   for (const one of weighed) {
     const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
     const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
-    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), policy.healthWeight);
+    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
-  const sharpness = policy.sharpness * (1 + further);
+  const sharpness = sharpnessOfOne * (1 + further);
   let total = 0;
   for (const one of weighed) {
     if (one.isRefused) continue;
@@ -179,7 +189,7 @@ function power(base: number, exponent: number): number {
   return result;
 }
 
-const MOST_MULTIPLIED = 64;
+const MOST_MULTIPLIED = 128;
 
 function drawnOf(weighed: readonly Weighed[], session: number | undefined, roll: number): Weighed | undefined {
   if (session !== undefined) return rendezvous(weighed, session);
@@ -238,18 +248,9 @@ function byPlaceAndValue(left: Weighed, right: Weighed): number {
   return left.value - right.value || 0;
 }
 
-/** A 32-bit number that stands for a session in {@link chanceOf}; the session cannot be read from it. */
+/** A 32-bit number that stands for a session when endpoints are drawn; the session cannot be read from it. */
 export function drawOf(session: string): number {
   return hashed(FNV_OFFSET, session) >>> 0;
-}
-
-/**
- * A number above 0 and at most 1 that a session has at an endpoint: the same in every instance and at any time.
- *
- * @param draw - Of the session; see {@link drawOf}.
- */
-export function chanceOf(draw: number, endpoint: string): number {
-  return spread(hashed(draw, endpoint));
 }
 
 const FNV_OFFSET = 0x811c9dc5;

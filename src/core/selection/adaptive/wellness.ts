@@ -70,6 +70,9 @@ const P95_DEVIATIONS = 1.645;
 /** Standard deviations above the mean beyond which a call is not expected any more: one in 30,000 takes longer. */
 const LONGEST_DEVIATIONS = 4;
 
+/** Standard deviations above the mean from which a call may be one of a slowdown. */
+const FAR_DEVIATIONS = 2;
+
 /** However steady an endpoint was, a call that takes a sixth longer is nothing special. */
 const LEAST_VARIANCE = 0.15 ** 2;
 /** Nor is one in vain that has not taken this many times as long as the median. */
@@ -80,45 +83,78 @@ const UNKNOWN_TIME: UsualTime = { calls: 0, mean: 0, variance: FIRST_VARIANCE };
 /** Speed of an endpoint that was never measured. */
 export const UNKNOWN_SPEED: EndpointSpeed = { streaming: UNKNOWN_TIME, whole: UNKNOWN_TIME, lateness: 0, at: 0 };
 
+/** A call, as its time is folded in. */
+export interface TimedCall {
+  readonly kind: TimedKind;
+  /** Milliseconds to the first token of a stream, or to the end of an answer in one piece. */
+  readonly ms: number;
+  readonly forgetMs: number;
+  /** What is expected of the endpoint by what is usual among all that serve its model. */
+  readonly expected?: UsualTime | undefined;
+}
+
 /**
- * Folds in how long a call took. The slow mean is clipped, so that an outage does not become what is usual.
- *
- * @param ms - Milliseconds to the first token of a stream, or to the end of an answer in one piece.
+ * Folds in how long a call took. The slow mean is clipped, and what lies far above it moves it by no more than the time
+ * that has passed: an outage does not become what is usual, also not of an endpoint that was hardly called before it.
  */
-export function speedAfter(
-  speed: EndpointSpeed,
-  policy: SpeedPolicy,
-  call: { readonly kind: TimedKind; readonly ms: number; readonly forgetMs: number },
-  now: number,
-): EndpointSpeed {
-  const time = Math.log(Math.max(1, call.ms));
-  const usual = speed[call.kind];
-  const late = usual.calls === 0 ? 0 : time - usual.mean;
-  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
-  return {
-    ...speed,
-    [call.kind]: usualAfter(usual, time, policy),
-    lateness: before + policy.fastGain * (late - before),
-    at: now,
-  };
+export function speedAfter(speed: EndpointSpeed, policy: SpeedPolicy, call: TimedCall, now: number): EndpointSpeed {
+  return folded(speed, policy, call, now, false);
 }
 
 /**
  * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
- * from one that was not late yet; of an endpoint that was hardly called, such a call is one of the first measures, so
+ * from one that was not late yet; of an endpoint that was hardly called, such calls are among the first measures, so
  * that one which is always slower than others comes to be known as that.
  */
 export function speedAfterGivingUp(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  call: { readonly kind: TimedKind; readonly ms: number; readonly forgetMs: number },
+  call: TimedCall,
   now: number,
 ): EndpointSpeed {
-  const usual = speed[call.kind];
-  if (usual.calls < policy.minimumCalls) return speedAfter(speed, policy, call, now);
-  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
+  const own = speed[call.kind];
+  const usual = own.calls > 0 ? own : call.expected;
+  if (usual === undefined || (own.calls === 0 && usual.calls < policy.minimumCalls)) return speed;
   const late = Math.log(Math.max(1, call.ms)) - usual.mean;
+  if (own.calls < policy.minimumCalls) return late > 0 ? folded(speed, policy, call, now, true) : speed;
+  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+function folded(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  { kind, ms, forgetMs, expected }: TimedCall,
+  now: number,
+  isGivenUp: boolean,
+): EndpointSpeed {
+  const time = Math.log(Math.max(1, ms));
+  const usual = begun(speed[kind], expected, isGivenUp ? Infinity : time, policy);
+  const late = usual.calls === 0 ? 0 : time - usual.mean;
+  const before = speed.lateness * fading(now - speed.at, forgetMs);
+  const isFar = isGivenUp || isFarAbove(usual, time);
+  const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
+  return {
+    ...speed,
+    [kind]: usualAfter(usual, time, policy, mostGain),
+    lateness: before + policy.fastGain * (late - before),
+    at: now,
+  };
+}
+
+/** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
+function begun(own: UsualTime, expected: UsualTime | undefined, time: number, policy: SpeedPolicy): UsualTime {
+  if (own.calls > 0 || expected === undefined || expected.calls < policy.minimumCalls) return own;
+  return isFarAbove(expected, time) ? { ...own, calls: 1, mean: expected.mean } : own;
+}
+
+/** Milliseconds since a time was folded in last; none before the first. */
+function sinceChange(speed: EndpointSpeed, now: number): number {
+  return speed.streaming.calls + speed.whole.calls === 0 ? 0 : Math.max(0, now - speed.at);
+}
+
+function isFarAbove({ mean, variance }: UsualTime, time: number): boolean {
+  return time - mean > FAR_DEVIATIONS * Math.sqrt(variance);
 }
 
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
@@ -178,14 +214,24 @@ export function usualAmongPeers(
   };
 }
 
-function usualAfter({ calls, mean, variance }: UsualTime, time: number, policy: SpeedPolicy): UsualTime {
+/** @param mostGain - The most that the time may count for; less than 1: it is not counted among the calls. */
+function usualAfter(
+  { calls, mean, variance }: UsualTime,
+  time: number,
+  policy: SpeedPolicy,
+  mostGain: number,
+): UsualTime {
   if (calls === 0) return { calls: 1, mean: time, variance };
   const bound = policy.clipDeviations * Math.sqrt(variance);
   const late = Math.max(-bound, Math.min(bound, time - mean));
-  const gain = Math.max(policy.slowGain, 1 / (calls + 1));
-  const varianceGain = Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT));
+  const gain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + 1)));
+  const varianceGain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT)));
   const varied = variance + varianceGain * (late ** 2 - variance);
-  return { calls: calls + 1, mean: mean + gain * late, variance: Math.max(LEAST_VARIANCE, varied) };
+  return {
+    calls: calls + (mostGain < 1 ? 0 : 1),
+    mean: mean + gain * late,
+    variance: Math.max(LEAST_VARIANCE, varied),
+  };
 }
 
 /** How well an endpoint does now. */
