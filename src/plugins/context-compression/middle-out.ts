@@ -221,8 +221,8 @@ function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenU
   }
   const whole = measure(list, chosen);
   const rest = edgesOf(free.slice(left, right + 1))
-    .filter((units) => !clashes(list, [...chosen, ...units]))
-    .map((units) => measure(list, units))
+    .filter((edge) => !clashes(list, [...chosen, ...edge]))
+    .map((edge) => measure(list, edge))
     .filter((one) => one.count <= messages && tokens >= WORTHWHILE && one.cappedAt(least) <= tokens)
     .reduce<Measured | undefined>(
       (best, one) => (Math.min(one.tokens, tokens) > Math.min(best?.tokens ?? 0, tokens) ? one : best),
