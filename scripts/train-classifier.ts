@@ -8,43 +8,47 @@
  * `test/fixtures/classifier/held-back.tsv` is for the tests alone: nothing here reads it, and nothing was chosen by it.
  *
  * The weights of this project were trained on public prompts as well (`scripts/classifier/public-prompts.ts` names their
- * sources and licences), of which copies have to be given: `npm run train:classifier -- gsm8k=… seeds=… user-oriented=…
- * arena=…`. Without any it trains on its own prompts alone.
+ * sources and licences), of which copies have to be given, and with words of nearly the same meaning
+ * (`scripts/classifier/word-neighbours.ts`): `npm run train:classifier -- gsm8k=… seeds=… … neighbours=…`. Without any it
+ * trains on its own prompts alone.
  *
  * With `-- --folds` it writes nothing: five times it trains without a fifth of the natural prompts and tells how many of
  * those it gets right. Settings can be tried there: `-- --folds decay=0.001`.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { likeliest, predict, promptOf } from '../src/plugins/auto-router/classifier.ts';
-import { decodeWeights, type StoredWeights, type WeightTable } from '../src/plugins/auto-router/weight-table.ts';
+import { predict, promptOf } from '../src/plugins/auto-router/classifier.ts';
+import { decodeWeights, type StoredWeights } from '../src/plugins/auto-router/weight-table.ts';
 import { type Example, readExamples } from './classifier/templates.ts';
 import { readPublicPrompts, SET_NAMES } from './classifier/public-prompts.ts';
 import { SETTINGS, type TrainingSettings, trained } from './classifier/training.ts';
+import { readWordNeighbours } from './classifier/word-neighbours.ts';
 
 const FOLDS = 5;
 const natural = readExamples(fileURLToPath(new URL('classifier/natural.tsv', import.meta.url)));
 const words = process.argv.slice(2);
 
+const given = words.filter((word) => word.includes('=')).map((word) => word.split('=') as [string, string]);
+const neighboursPath = given.find(([name]) => name === 'neighbours')?.[1];
+const neighbours = neighboursPath === undefined ? undefined : readWordNeighbours(neighboursPath);
+
 if (words.includes('--folds')) tellFolds({ ...SETTINGS, ...settingsIn(words) });
 else {
-  const own = trained(natural, SETTINGS);
-  const more = publicExamples(decodeWeights(own));
-  write(more.length === 0 ? own : trained([...natural, ...more], SETTINGS), SETTINGS.seed);
+  const more = publicExamples();
+  // There are fewer of them than natural ones of ours, and they are what others ask.
+  write(trained([...natural, ...more, ...more], SETTINGS, neighbours), SETTINGS.seed);
 }
 
-/** Public prompts. Where one may be of several tasks, it is of the one that the classifier finds likeliest without them. */
-function publicExamples(own: WeightTable): readonly Example[] {
-  const sets = words.filter((word) => SET_NAMES.includes(word.split('=')[0] ?? ''));
-  const prompts = readPublicPrompts(sets.map((set) => [set.split('=')[0] ?? '', set.split('=')[1] ?? '']));
-  return prompts.map(({ text, tasks }) => {
-    const { text: read } = promptOf([{ role: 'user', content: text }], false);
-    return { task: likeliest(own, read, tasks), text: read };
-  });
+/** Public prompts, as the classifier reads them. */
+function publicExamples(): readonly Example[] {
+  return readPublicPrompts(given.filter(([name]) => SET_NAMES.includes(name))).map(({ task, text }) => ({
+    task,
+    text: promptOf([{ role: 'user', content: text }], false).text,
+  }));
 }
 
-function settingsIn(given: readonly string[]): Partial<TrainingSettings> {
-  const pairs = given.filter((word) => word.includes('=')).map((word) => word.split('='));
+function settingsIn(options: readonly string[]): Partial<TrainingSettings> {
+  const pairs = options.filter((word) => word.includes('=')).map((word) => word.split('='));
   const unknown = pairs.find(([name = '', value]) => !(name in SETTINGS) || !Number.isFinite(Number(value)));
   if (unknown !== undefined) {
     throw new RangeError(`${unknown.join('=')} is not a setting; there are ${Object.keys(SETTINGS).join(', ')}`);

@@ -67,7 +67,8 @@ function linesOf(name: string): readonly string[] {
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-function readSections(name: string): ReadonlyMap<string, readonly string[]> {
+/** Reads a file beside this one whose lines are in sections, each after a line that begins with `== `. */
+export function readSections(name: string): ReadonlyMap<string, readonly string[]> {
   const byTask = new Map<string, string[]>();
   let current: string[] = [];
   for (const line of linesOf(name)) {

@@ -125,13 +125,6 @@ export function predict(weights: WeightTable, text: string): { readonly task: Ta
   return { task: weights.tasks[best] ?? 'general', confidence: probabilities[best] ?? 0 };
 }
 
-/** The likeliest of some tasks of a text under some weights. */
-export function likeliest(weights: WeightTable, text: string, tasks: readonly TaskType[]): TaskType {
-  const { probabilities } = weigh(weights, text);
-  const probabilityOf = (task: TaskType): number => probabilities[weights.tasks.indexOf(task)] ?? 0;
-  return tasks.reduce((best, task) => (probabilityOf(task) > probabilityOf(best) ? task : best));
-}
-
 /**
  * Adds up the weights of a text's features for every task, and makes the sums probabilities. `known` is how many of
  * its features have weights.

@@ -182,7 +182,7 @@ interface UnitList {
 /** Units that stay beside those that must. */
 interface ChosenUnits {
   readonly whole: Measured;
-  /** One at the edge of the gap that gets what room is left. */
+  /** Those at the edge of the gap that get what room is left. */
   readonly rest?: Measured | undefined;
   /** Tokens of room that are left. */
   readonly left: number;
@@ -194,8 +194,9 @@ const LONGEST_PART = 4;
 const WORTHWHILE = 64;
 
 /**
- * Takes units from both ends, from the end that has had less so far, until one does not fit any more. Then looks at the
- * gap: some models insist that user and assistant take turns.
+ * Takes units from both ends, from the end that has had less so far, until one does not fit any more. Units at the edges
+ * of the gap get the room that is left, and close it where two turns of one speaker would come together: some models
+ * insist that user and assistant take turns.
  */
 function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenUnits {
   const { units, kept } = list;
@@ -218,46 +219,67 @@ function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenU
     if (fromStart) [left, before] = [left + 1, before + used];
     else [right, behind] = [right - 1, behind + used];
   }
-  const gap = gapOf(list, chosen);
-  if (gap === undefined || !gap.clashes) return { whole: measure(list, chosen), left: tokens };
-  const filler = [gap.before + 1, gap.behind - 1].find((unit) => {
-    const measured = measure(list, [unit]);
-    const fits = measured.count <= messages && tokens >= WORTHWHILE && measured.cappedAt(least) <= tokens;
-    return fits && speaks(list, unit, 'first') !== gap.speaker && speaks(list, unit, 'last') !== gap.speaker;
-  });
-  if (filler !== undefined) return { whole: measure(list, chosen), rest: measure(list, [filler]), left: tokens };
-  const whole = measure(
-    list,
-    chosen.filter((unit) => unit !== gap.superfluous),
-  );
-  return { whole, left: tokens };
+  const whole = measure(list, chosen);
+  const rest = edgesOf(free.slice(left, right + 1))
+    .filter((edge) => !clashes(list, [...chosen, ...edge]))
+    .map((edge) => measure(list, edge))
+    .filter((one) => one.count <= messages && tokens >= WORTHWHILE && one.cappedAt(least) <= tokens)
+    .reduce<Measured | undefined>(
+      (best, one) => (Math.min(one.tokens, tokens) > Math.min(best?.tokens ?? 0, tokens) ? one : best),
+      undefined,
+    );
+  if (rest !== undefined) return { whole, rest, left: tokens };
+  const superfluous = superfluousUnit(list, chosen);
+  if (superfluous === undefined) return { whole, left: tokens };
+  return {
+    whole: measure(
+      list,
+      chosen.filter((unit) => unit !== superfluous),
+    ),
+    left: tokens,
+  };
 }
 
-interface Gap {
-  /** Units at its edges. */
+/** One or two units at the edges of those that were left out: two, because one of them alone may speak out of turn. */
+function edgesOf(leftOut: readonly number[]): readonly (readonly number[])[] {
+  const [first, second] = leftOut;
+  const [last, beforeLast] = [leftOut.at(-1), leftOut.at(-2)];
+  const edges = [[first], [last], [first, second], [first, last], [beforeLast, last]];
+  return edges.flatMap((edge) => {
+    const units = edge.filter((unit) => unit !== undefined);
+    return units.length === edge.length && new Set(units).size === units.length ? [units] : [];
+  });
+}
+
+/** Whether two turns of one speaker come together where units were left out. */
+function clashes(list: UnitList, chosen: readonly number[]): boolean {
+  return jointsOf(list, chosen).some(
+    ({ before, behind }) => speaks(list, before, 'last') === speaks(list, behind, 'first'),
+  );
+}
+
+/** A unit before the first gap without which no two turns of one speaker come together there, where they do. */
+function superfluousUnit(list: UnitList, chosen: readonly number[]): number | undefined {
+  const [joint] = jointsOf(list, chosen);
+  if (joint === undefined || list.kept.has(joint.before)) return undefined;
+  const speaker = speaks(list, joint.before, 'last');
+  if (speaker !== speaks(list, joint.behind, 'first')) return undefined;
+  return speaks(list, joint.beforeThat, 'last') === speaker ? undefined : joint.before;
+}
+
+/** Where units were left out between others: those around the gap. */
+interface Joint {
+  readonly beforeThat: number | undefined;
   readonly before: number;
   readonly behind: number;
-  /** Whether two turns of one speaker come together. */
-  readonly clashes: boolean;
-  readonly speaker: string;
-  /** A unit before it without which they do not. */
-  readonly superfluous: number | undefined;
 }
 
-function gapOf(list: UnitList, chosen: readonly number[]): Gap | undefined {
-  const all = [...chosen, ...list.kept].sort((left, right) => left - right);
-  const at = all.findIndex((unit, position) => position > 0 && unit !== (all[position - 1] ?? 0) + 1);
-  const [before, behind] = [all[at - 1], all[at]];
-  if (at < 0 || before === undefined || behind === undefined) return undefined;
-  const speaker = speaks(list, before, 'last');
-  const removable = !list.kept.has(before) && speaks(list, all[at - 2], 'last') !== speaker;
-  return {
-    before,
-    behind,
-    clashes: speaker === speaks(list, behind, 'first'),
-    speaker,
-    superfluous: removable ? before : undefined,
-  };
+function jointsOf({ kept }: UnitList, chosen: readonly number[]): readonly Joint[] {
+  const all = [...chosen, ...kept].sort((left, right) => left - right);
+  return all.flatMap((behind, at) => {
+    const before = all[at - 1];
+    return before === undefined || behind === before + 1 ? [] : [{ beforeThat: all[at - 2], before, behind }];
+  });
 }
 
 /** Who has the first or the last word in a unit. */

@@ -181,6 +181,19 @@ describe('middle-out', () => {
     expect(roles.every((role, index) => index === 0 || role !== roles[index - 1])).toBe(true);
   });
 
+  it('shortens what stands at the gap where whole messages leave room, and user and assistant still take turns', () => {
+    const words = [40, 30, 60, 2_000, 50, 900, 40, 3_000, 30, 20, 1_500, 60, 40];
+    const messages = words.map((count, index): Message => {
+      return { role: index % 2 === 0 ? 'user' : 'assistant', content: `${index} ${'word '.repeat(count)}` };
+    });
+    for (const tokens of [400, 700, 1_000, 1_500, 2_000, 3_000, 5_000]) {
+      const kept = compress(messages, tokens)?.messages ?? [];
+      expect(tokensOf(kept)).toBeLessThanOrEqual(tokens);
+      expect(tokensOf(kept) / tokens).toBeGreaterThan(0.97);
+      expect(kept.every(({ role }, index) => index === 0 || role !== kept[index - 1]?.role)).toBe(true);
+    }
+  });
+
   it('shortens one long message rather than dropping many short ones', () => {
     const messages: Message[] = [
       { role: 'user', content: 'Here is a log.' },
