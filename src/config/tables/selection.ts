@@ -122,7 +122,7 @@ export const SILENCE = {
   /**
    * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs while
    * nothing is known of its model either: another one is asked beside it. For answers in one piece, and for endpoints
-   * with time limits of their own, it is as much longer as their limit is. Default 9,000.
+   * whose own time limit is longer than the router's, it is as much longer. Default 9,000.
    */
   unheardMs: option.ms({ default: 9_000 }),
 } satisfies OptionTable;

@@ -109,7 +109,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { records, timeouts, providers } = this.#own.services;
     const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
     const limitMs = this.kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
-    return records.unheardMs(endpoint, this.kind, limitMs / timeouts.firstTokenMs);
+    return records.unheardMs(endpoint, this.kind, Math.max(1, limitMs / timeouts.firstTokenMs));
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
