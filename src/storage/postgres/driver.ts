@@ -123,6 +123,8 @@ export async function openPool({
   });
   // A connection that breaks while nobody uses it is replaced by the next that is needed; nothing is lost.
   pool.on('error', () => undefined);
+  // Nor is it when one breaks in the moment in which it is handed out, when neither the pool nor we listen to it yet.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
