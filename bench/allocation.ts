@@ -2,7 +2,8 @@ import { load, message, type Running, start, startUpstream } from './load.ts';
 import { WORKLOADS } from './workloads.ts';
 
 /**
- * What a request leaves to the collector, and how many promises and timers it makes, beside two reference proxies.
+ * What a request leaves to the collector, what of that outlives the young generation and so is copied, and how many
+ * promises and timers it makes, beside two reference proxies.
  * Promises are counted as Node's hooks see them: an `await` of something that is not there yet counts as one.
  * Usage: npm run bench:allocation [-- --servers parse,node --workload stream]
  */
@@ -19,7 +20,7 @@ async function ask<Answer>({ child }: Running, question: string): Promise<Answer
 }
 
 const upstream = await startUpstream();
-console.log('Per request: kB allocated, promises, timers.');
+console.log('Per request: kB allocated, kB that outlive the young generation, promises, timers.');
 for (const workload of workloads) {
   console.log(`\n${workload.name}`);
   const requests = Math.ceil(workload.requests / 2);
@@ -30,11 +31,16 @@ for (const workload of workloads) {
     await ask(server, 'count bytes');
     await load(server, workload, requests);
     const { bytes } = await ask<{ bytes: number }>(server, 'bytes');
+    await ask(server, 'count survivors');
+    await load(server, workload, workload.requests * 4);
+    const survivors = (await ask<{ bytes: number }>(server, 'bytes')).bytes / workload.requests / 4;
     await ask(server, 'count things');
     await load(server, workload, requests);
     const { promises, timers } = await ask<{ promises: number; timers: number }>(server, 'things');
     const per = (count: number): string => (count / requests).toFixed(1).padStart(8);
-    console.log(`  ${name.padEnd(8)} ${per(bytes / 1_000)} kB ${per(promises)} promises ${per(timers)} timers`);
+    console.log(
+      `  ${name.padEnd(8)} ${per(bytes / 1_000)} kB ${(survivors / 1_000).toFixed(1).padStart(6)} kB ${per(promises)} promises ${per(timers)} timers`,
+    );
     server.child.kill();
   }
 }

@@ -3,7 +3,8 @@ import { Session } from 'node:inspector';
 
 /**
  * Loaded into a server under test beside its own program. Counts, between two messages of the parent, what is allocated
- * (sampled, with what the collector has taken since), and how many promises and timers are made.
+ * (sampled, with what the collector has taken since), what of it outlives the young generation, how many promises and
+ * timers are made, and where the time goes.
  */
 interface Node {
   readonly selfSize: number;
@@ -34,12 +35,13 @@ process.on('message', (message) => {
       hook.disable();
       return process.send?.(made);
     case 'count bytes':
+    case 'count survivors':
       return session.post(
         'HeapProfiler.startSampling',
         {
           samplingInterval: 8_192,
           includeObjectsCollectedByMajorGC: true,
-          includeObjectsCollectedByMinorGC: true,
+          includeObjectsCollectedByMinorGC: message === 'count bytes',
         } as object,
         () => process.send?.({}),
       );
@@ -47,6 +49,12 @@ process.on('message', (message) => {
       return session.post('HeapProfiler.stopSampling', (_error, { profile }) =>
         process.send?.({ bytes: sizeOf(profile.head) }),
       );
+    case 'profile':
+      session.post('Profiler.enable');
+      session.post('Profiler.setSamplingInterval', { interval: 500 });
+      return session.post('Profiler.start', () => process.send?.({}));
+    case 'profiled':
+      return session.post('Profiler.stop', (_error, { profile }) => process.send?.(profile));
     default:
       return undefined;
   }

@@ -316,7 +316,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const stopWaiting = records.waiting(endpoint, {
       startedAt,
       kind: this.#hedging.kind,
-      unheardMs: this.#hedging.unheardMs(endpoint),
+      unheardMs: records.answeredSince(endpoint, -Infinity) ? undefined : this.#hedging.unheardMs(endpoint),
       onSilence: () => silence.raise(),
     });
     const arrival = new Arrival<CallResult<Result>>();

@@ -35,7 +35,7 @@ interface Room {
   readonly headroom: number;
 }
 
-/** Where a running call is in the list. */
+/** A running call, and where it is in the list; −1 once it is not there any more. */
 interface RunningPlace {
   readonly call: RunningCall;
   index: number;
@@ -68,16 +68,19 @@ export class EndpointLoad {
     return this.#running.map(({ call }) => call);
   }
 
-  /** Notes that a call waits for its answer; the result, called once, ends that. */
+  /** Notes that a call waits for its answer; the result ends that. */
   waiting(call: RunningCall): () => void {
     const running = this.#running;
     const place: RunningPlace = { call, index: running.length };
     running.push(place);
     return () => {
+      const { index } = place;
+      if (index < 0) return;
+      place.index = -1;
       const last = running.pop();
       if (last === undefined || last === place) return;
-      running[place.index] = last;
-      last.index = place.index;
+      running[index] = last;
+      last.index = index;
     };
   }
 
