@@ -3,7 +3,7 @@ import type { Dialect, DialectContext, DialectErrors } from '../core/dialects/di
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
 import type { OpenedChat, Router } from '../router/router.ts';
-import { loadDialect } from '../runtime/chat/load-dialect.ts';
+import { loadDialect } from '../router/incoming.ts';
 import { spell } from './body.ts';
 import { cacheHeaders, cacheWish } from './handle.ts';
 import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';

@@ -2,7 +2,7 @@ import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerRecord } from '../contracts/ledger.ts';
 import { DecideAgain } from '../core/replay/decide-again.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
-import { worldOf } from '../runtime/chat/world.ts';
+import { worldOf } from '../runtime/chat/execution.ts';
 import type { PlanNow, RequestPage } from './wire.ts';
 
 /**

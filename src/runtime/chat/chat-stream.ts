@@ -7,7 +7,7 @@ import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { PENDING, Pollable, pollable, type Polled } from '../../platform/poll.ts';
+import { PENDING, Pollable, pollable, type Polled } from '../../platform/wait.ts';
 import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
