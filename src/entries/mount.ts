@@ -3,5 +3,6 @@ export { handle } from '../http/handle.ts';
 export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
 export { BodyError } from '../http/exchange.ts';
 export { polledFrames } from '../http/stream-frames.ts';
-export { PENDING, type Pollable, type Polled } from '../platform/wait.ts';
+export { PENDING } from '../platform/wait.ts';
+export type { Pollable, Polled } from '../platform/wait.ts';
 export type { Frames, HttpCall, HttpHeaders, HttpReply, ParsedBody, UnreadBody } from '../http/exchange.ts';
