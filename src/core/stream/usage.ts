@@ -37,7 +37,8 @@ export interface Estimate {
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
   const counted = reported ?? estimated(estimate);
-  const { reportedCost, reportedCostDetails, ...usage } = counted;
+  const { reportedCost, reportedCostDetails } = counted;
+  const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
   const priced = reportedCost === undefined ? costOf(endpoint, usage, estimate) : undefined;
   const upstream = reportedCost === undefined ? priced?.totalNanoUsd : nanoFromUsd(reportedCost);
   const byok = endpoint.byok !== undefined;
@@ -58,6 +59,10 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
     costNanoUsd: charged,
     costParts: priced?.parts,
   };
+}
+
+function withoutCost({ reportedCost: _, reportedCostDetails: __, ...usage }: ReportedUsage): Usage {
+  return usage;
 }
 
 /** A settlement that also has what calls may have cost which were given up for this one. */
