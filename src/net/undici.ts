@@ -92,21 +92,14 @@ function joinedBytes(texts: readonly string[]): Buffer {
   return bytes;
 }
 
-/** Where a request goes: which server, and what is asked for there. */
-interface Place {
-  readonly origin: string;
-  readonly path: string;
-}
+type Place = Pick<Dispatcher.DispatchOptions, 'path'> & { readonly origin: string };
 
 /** A URL puts its parts together anew each time; those of providers are asked for with every call. */
 const places = new WeakMap<URL, Place>();
 
 function placeOf(url: URL): Place {
   let place = places.get(url);
-  if (place === undefined) {
-    place = { origin: url.origin, path: url.pathname + url.search };
-    places.set(url, place);
-  }
+  if (place === undefined) places.set(url, (place = { origin: url.origin, path: url.pathname + url.search }));
   return place;
 }
 
