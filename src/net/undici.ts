@@ -12,7 +12,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { decodeContent } from './content-decoding.ts';
 import { failure } from '../core/fallback/failure.ts';
-import { PENDING, Pollable, type Polled, soon } from '../platform/poll.ts';
+import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
