@@ -190,16 +190,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const costUsd =
       'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
-    const used = accountOf(this.#services, this.request, made, end, reserved);
-    const ended: Attempt = {
-      ...attempt,
-      endedAt: this.#services.environment.now(),
-      outcome,
-      costUsd,
-      firstTokenAt: used?.firstTokenAt,
-      usage: used?.usage,
-      chargedNanoUsd: used?.chargedNanoUsd,
-    };
+    const endedAt = this.#services.environment.now();
+    const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.#services, this.request, made, end, reserved);
+    const ended: Attempt = { ...attempt, endedAt, outcome, costUsd, firstTokenAt, usage, chargedNanoUsd };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);

@@ -142,8 +142,8 @@ export function accountOf(
   made: AttemptedCall,
   end: CallEnd,
   reserved: number | undefined,
-): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> | undefined {
-  if (ledger === undefined && !events.heard('attempt') && !spending.counts(request.account)) return undefined;
+): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> {
+  if (ledger === undefined && !events.heard('attempt') && !spending.counts(request.account)) return UNCOUNTED;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
@@ -151,6 +151,8 @@ export function accountOf(
     chargedNanoUsd: reserved ?? chargedFor(made, request, end),
   };
 }
+
+const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: undefined };
 
 /** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {

@@ -7,7 +7,7 @@ import {
   type RefusedRequest,
   type RequestDraft,
 } from '../../core/ledger/draft.ts';
-import { DraftList, type PackedDrafts } from '../../core/ledger/draft-list.ts';
+import type { DraftList } from '../../core/ledger/draft-list.ts';
 import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -63,8 +63,10 @@ const NO_WORKS: readonly DraftedWork[] = [];
  */
 export class RequestLedger implements ReadableLedger {
   readonly #options: RequestLedgerOptions;
-  /** What is not written out yet. */
-  readonly #drafts: DraftList;
+  /** What is not written out yet. Its code is loaded by the first request; those that end before it is there come first. */
+  #drafts: DraftList | undefined;
+  #early: RequestDraft[] = [];
+  #loading: Promise<DraftList> | undefined;
   /** Hooks and tool calls of requests under way. */
   readonly #works = new Map<string, DraftedWork[]>();
   /** Written out, and refused by the store: they come again. */
@@ -77,8 +79,6 @@ export class RequestLedger implements ReadableLedger {
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
-    // Such a store would forget the oldest itself.
-    this.#drafts = new DraftList(options.store.keeps);
   }
 
   /** Who keeps prompts and answers, if anybody does. */
@@ -89,6 +89,11 @@ export class RequestLedger implements ReadableLedger {
   /** Records that were dropped since the router began, because the store was too slow or away. */
   get dropped(): number {
     return this.#dropped;
+  }
+
+  /** How many drafts are not written out yet. */
+  get #waiting(): number {
+    return this.#drafts?.length ?? this.#early.length;
   }
 
   /** Notes that a request was answered. */
@@ -164,7 +169,7 @@ export class RequestLedger implements ReadableLedger {
   /** Writes what waits. False when the store failed; it is tried again later. */
   async flush(): Promise<boolean> {
     for (;;) {
-      if (this.#drafts.length === 0 && this.#pending.length === 0) return true;
+      if (this.#waiting === 0 && this.#pending.length === 0) return true;
       this.#writing ??= this.#writeBatch().finally(() => (this.#writing = undefined));
       if (!(await this.#writing)) return false;
     }
@@ -175,7 +180,7 @@ export class RequestLedger implements ReadableLedger {
     this.#isClosed = true;
     this.#clearTimer();
     for (let tries = 0; tries < LAST_TRIES; tries += 1) if (await this.flush()) break;
-    this.#drop(this.#drafts.length + this.#pending.length);
+    this.#drop(this.#waiting + this.#pending.length);
     await this.#options.store.close?.();
   }
 
@@ -202,10 +207,26 @@ export class RequestLedger implements ReadableLedger {
 
   #keep(draft: RequestDraft): void {
     const { store, bufferRecords, flushMs } = this.#options;
-    if (store.keeps !== undefined) return this.#drafts.add(draft);
-    if (this.#drafts.length >= bufferRecords) return this.#drop(1);
-    this.#drafts.add(draft);
+    if (store.keeps !== undefined) return this.#collect(draft);
+    if (this.#waiting >= bufferRecords) return this.#drop(1);
+    this.#collect(draft);
     if (!this.#isClosed) this.#schedule(flushMs);
+  }
+
+  #collect(draft: RequestDraft): void {
+    if (this.#drafts !== undefined) return this.#drafts.add(draft);
+    this.#early.push(draft);
+    void this.#load();
+  }
+
+  #load(): Promise<DraftList> {
+    this.#loading ??= import('../../core/ledger/draft-list.ts').then(({ DraftList }) => {
+      // Such a store would forget the oldest itself.
+      this.#drafts = new DraftList(this.#options.store.keeps);
+      for (const draft of this.#early.splice(0)) this.#drafts.add(draft);
+      return this.#drafts;
+    });
+    return this.#loading;
   }
 
   #schedule(ms: number): void {
@@ -222,7 +243,7 @@ export class RequestLedger implements ReadableLedger {
 
   async #writeBatch(): Promise<boolean> {
     const { store, environment, events } = this.#options;
-    const records = this.#pending.length > 0 ? this.#pending : await this.#written(this.#drafts.take());
+    const records = this.#pending.length > 0 ? this.#pending : await this.#written();
     this.#pending = records;
     try {
       const kept = await valueWithin(
@@ -233,7 +254,7 @@ export class RequestLedger implements ReadableLedger {
       if (kept !== true) throw new RangeError('the store did not answer');
       this.#pending = [];
       this.#failures = 0;
-      if (this.#drafts.length > 0 && store.keeps === undefined && !this.#isClosed) this.#schedule(0);
+      if (this.#waiting > 0 && store.keeps === undefined && !this.#isClosed) this.#schedule(0);
       return true;
     } catch {
       this.#failures += 1;
@@ -250,7 +271,8 @@ export class RequestLedger implements ReadableLedger {
   }
 
   /** What writes records is loaded by the first of them. */
-  async #written(packed: PackedDrafts | undefined): Promise<readonly LedgerRecord[]> {
+  async #written(): Promise<readonly LedgerRecord[]> {
+    const packed = (await this.#load()).take();
     if (packed === undefined) return [];
     const { tags } = this.#options;
     const [{ unpackDrafts }, { writeRecord }] = await Promise.all([
