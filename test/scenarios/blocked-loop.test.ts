@@ -1,3 +1,4 @@
+/** Runs in a process of its own: it measures how long single turns take, to which the garbage of other tests would add. */
 import { createRouter, openaiCompatible } from 'signalbox';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
