@@ -15,11 +15,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const isWritten = process.env['DOCS_IMAGES'] === 'write';
 const folder = isWritten ? fileURLToPath(new URL('../../docs/images/', import.meta.url)) : temporaryFolder().path;
 
-/** Whether pictures are made as the documentation has them: of a longer history, and in the dark, too. */
-const isWhole = isWritten || STORMS_ARE_FULL;
-/** Milliseconds between requests of the history. */
-const STEP_MS = isWhole ? 50_000 : 150_000;
-
 let browser: RunningBrowser;
 let router: Router;
 let mounted: Mounted;
@@ -35,7 +30,7 @@ beforeAll(async () => {
   router = inspectedRouter({ environment });
   mounted = await listen(createServer(nodeRouter(router)));
   browser = await startBrowser();
-  for (; behind > 0; behind -= STEP_MS) await sendTraffic(router, 8);
+  for (; behind > 0; behind -= 50_000) await sendTraffic(router, 8);
   await sendTraffic(router, 40);
   const { records } = (await router.ledger?.read({ limit: 500 })) ?? { records: [] };
   const sorted = records.toSorted((left, right) => right.attempts.length - left.attempts.length);
@@ -52,43 +47,46 @@ afterAll(async () => {
   await router.close();
 });
 
-describe.each(isWhole ? (['light', 'dark'] as const) : (['light'] as const))('pictures in %s', (colorScheme) => {
-  const picture = async (view: string, ready: (opened: WatchedPage) => Promise<unknown>): Promise<void> => {
-    await using opened = await browser.open({ colorScheme });
-    await opened.page.goto(`${mounted.baseURL}/inspector/${view}`);
-    await ready(opened);
-    const name = view.replace(/[/?].*/, '').replace('requests', 'request');
-    await opened.page.screenshot({ path: `${folder}/inspector-${name}-${colorScheme}.png` });
-    expect(opened.complaints).toEqual([]);
-  };
+describe.each(isWritten || STORMS_ARE_FULL ? (['light', 'dark'] as const) : (['light'] as const))(
+  'pictures in %s',
+  (colorScheme) => {
+    const picture = async (view: string, ready: (opened: WatchedPage) => Promise<unknown>): Promise<void> => {
+      await using opened = await browser.open({ colorScheme });
+      await opened.page.goto(`${mounted.baseURL}/inspector/${view}`);
+      await ready(opened);
+      const name = view.replace(/[/?].*/, '').replace('requests', 'request');
+      await opened.page.screenshot({ path: `${folder}/inspector-${name}-${colorScheme}.png` });
+      expect(opened.complaints).toEqual([]);
+    };
 
-  it('shows requests as they come', () =>
-    picture('live', async ({ page }) => {
-      await page.getByText('● Live.').waitFor();
-      const traffic = sendTraffic(router, 60);
-      await page.waitForTimeout(2_500);
-      void traffic;
-    }));
+    it('shows requests as they come', () =>
+      picture('live', async ({ page }) => {
+        await page.getByText('● Live.').waitFor();
+        const traffic = sendTraffic(router, 60);
+        await page.waitForTimeout(2_500);
+        void traffic;
+      }));
 
-  it('shows one request', () =>
-    picture(`requests/${eventful}`, ({ page }) => page.getByRole('heading', { name: 'Facts' }).waitFor()));
+    it('shows one request', () =>
+      picture(`requests/${eventful}`, ({ page }) => page.getByRole('heading', { name: 'Facts' }).waitFor()));
 
-  it('shows how endpoints stand', () =>
-    picture('endpoints', async ({ page }) => {
-      await page.getByRole('heading', { name: /^gamma/ }).waitFor();
-      // Every endpoint that answered for a while has its two charts.
-      await expect.poll(() => page.locator('.card .sparkline polyline').count()).toBeGreaterThanOrEqual(4);
-    }));
+    it('shows how endpoints stand', () =>
+      picture('endpoints', async ({ page }) => {
+        await page.getByRole('heading', { name: /^gamma/ }).waitFor();
+        // Every endpoint that answered for a while has its two charts.
+        await expect.poll(() => page.locator('.card .sparkline polyline').count()).toBeGreaterThanOrEqual(4);
+      }));
 
-  it('shows what requests cost', () =>
-    picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).waitFor()));
+    it('shows what requests cost', () =>
+      picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).waitFor()));
 
-  it('shows batches', () => picture('batches', ({ page }) => page.getByText('Errors by kind').first().click()));
+    it('shows batches', () => picture('batches', ({ page }) => page.getByText('Errors by kind').first().click()));
 
-  it('shows an answer and its decision', () =>
-    picture('try?model=acme%2Fwriter', async ({ page }) => {
-      await page.getByLabel('most tokens').fill('200');
-      await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
-    }));
-});
+    it('shows an answer and its decision', () =>
+      picture('try?model=acme%2Fwriter', async ({ page }) => {
+        await page.getByLabel('most tokens').fill('200');
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
+      }));
+  },
+);
