@@ -190,12 +190,15 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const costUsd =
       'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
+    const used = accountOf(this.#services, this.request, made, end, reserved);
     const ended: Attempt = {
       ...attempt,
       endedAt: this.#services.environment.now(),
       outcome,
       costUsd,
-      ...accountOf(this.#services, this.request, made, end, reserved),
+      firstTokenAt: used?.firstTokenAt,
+      usage: used?.usage,
+      chargedNanoUsd: used?.chargedNanoUsd,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;

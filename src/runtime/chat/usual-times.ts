@@ -10,6 +10,7 @@ import {
   type UsualTime,
 } from '../../core/selection/adaptive/wellness.ts';
 import type { EndpointRecord, Measurement } from '../../core/selection/performance.ts';
+import type { RecordMap } from './endpoint-records.ts';
 
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */
 export class UsualTimes {
@@ -66,5 +67,28 @@ export class UsualTimes {
     const expected = usualAmongPeers(speed, this.#peers.get(model), call.kind, policy);
     this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
     return speedAfter(speed ?? UNKNOWN_SPEED, policy, { ...call, expected }, now);
+  }
+}
+
+/** Weight of a new answer in the mean. */
+const GAIN = 0.05;
+
+/** How long the answers usually are that an account gets from a model. */
+export class AnswerLengths {
+  readonly #means: RecordMap<{ readonly tokens: number }>;
+
+  constructor(means: RecordMap<{ readonly tokens: number }>) {
+    this.#means = means;
+  }
+
+  /** Mean tokens of an answer; undefined where there was none yet. */
+  usual(account: string, model: string | undefined): number | undefined {
+    return model === undefined ? undefined : this.#means.get(`${account}\n${model}`)?.tokens;
+  }
+
+  note(account: string, model: string, tokens: number): void {
+    const key = `${account}\n${model}`;
+    const mean = this.#means.get(key)?.tokens;
+    this.#means.set(key, { tokens: mean === undefined ? tokens : mean + GAIN * (tokens - mean) });
   }
 }
