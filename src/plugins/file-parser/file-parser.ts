@@ -14,7 +14,7 @@ import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { FileStore } from '../../contracts/file-store.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
 import { type FileAnnotation, fileParts } from './file-parts.ts';
-import { FileSession } from './file-session.ts';
+import type { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
 import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
 
@@ -81,7 +81,8 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     async onRequest(request, { pdf }, context) {
       const { messages } = request;
       if (fileParts(messages).length === 0) return { type: 'continue' };
-      const state = new FileSession(messages, sources, engines);
+      const { FileSession: Session } = await import('./file-session.ts');
+      const state = new Session(messages, sources, engines);
       const engine = pdf?.engine ?? defaultEngine(request);
       if (engine === undefined) return { type: 'continue', state };
       const changed =

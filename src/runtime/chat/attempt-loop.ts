@@ -361,9 +361,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
       call.close();
-      this.#ended(made, {
-        failure: failure('content_policy', 'A content filter kept the entire response back'),
-      });
+      this.#ended(made, { failure: failure('content_policy', 'A content filter kept the entire response back') });
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
