@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -52,7 +53,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    maxWorkers: '100%',
+    // One more than there are cores: tests wait for programs, browsers and timers a quarter of their time.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFilesFirst },
     setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Packs the package, installs the tarball into an empty folder as a user would, and opens every door with each
- * supported version of Node. Usage: npm run check:tarball [-- 22 24 26]
+ * supported version of Node. Usage: npm run check:tarball [-- 22 24 26]; the path of a tarball is used instead of a new one.
  */
 const SUPPORTED = ['22', '24', '26'];
 
@@ -51,6 +51,14 @@ function npm(args: readonly string[], cwd: string): string {
   return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
+/** Path of a new tarball. */
+function packed(): string {
+  const [{ filename }] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)) as [
+    { filename: string },
+  ];
+  return join(folder, filename);
+}
+
 /** Path of a Node binary, from the npm package \`node\`. */
 function nodeBinary(version: string, folder: string): string {
   const place = join(folder, `node-${version}`);
@@ -60,14 +68,15 @@ function nodeBinary(version: string, folder: string): string {
   return join(place, 'node_modules/.bin/node');
 }
 
-const versions = process.argv.length > 2 ? process.argv.slice(2) : SUPPORTED;
+const named = process.argv.slice(2).filter((argument) => !argument.endsWith('.tgz'));
+const versions = named.length > 0 ? named : SUPPORTED;
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarball-'));
 try {
-  const [packed] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)) as [{ filename: string }];
+  const tarball = process.argv.find((argument) => argument.endsWith('.tgz')) ?? packed();
   const user = join(folder, 'user');
   mkdirSync(user);
   writeFileSync(join(user, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  npm(['install', '--no-audit', '--no-fund', join(folder, packed.filename)], user);
+  npm(['install', '--no-audit', '--no-fund', tarball], user);
   writeFileSync(join(user, 'few.mjs'), doorScript(doors.filter((door) => NEEDS[door] === undefined)));
   writeFileSync(join(user, 'doors.mjs'), doorScript(doors));
   const binaries = versions.map((version) => (version === 'this' ? process.execPath : nodeBinary(version, folder)));

@@ -22,10 +22,10 @@ interface Serving extends AsyncDisposable {
 }
 
 async function serving(folder: string, ...args: readonly string[]): Promise<Serving> {
-  const { PATH } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', ...args], {
     cwd: folder,
-    env: { PATH },
+    env: { PATH, NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');

@@ -25,7 +25,10 @@ export interface ArenaOptions {
   /** Places that are aimed at. Default: all. */
   readonly points?: readonly FailPoint[];
   readonly leaseMs: number;
-  /** True when pauses end only after others have done all of the batch meanwhile. */
+  /**
+   * True when pauses end only after others have done all of the batch meanwhile, and what follows waits for an outcome
+   * that is stored twice: only a store without fencing lets one be.
+   */
   readonly patient?: boolean;
   /** Part of the blows that fall at any moment instead of at a place. */
   readonly blind: number;
@@ -81,7 +84,7 @@ const ASK_AGAIN_MS = 2_000;
 const LONGEST_DRAINS = 8;
 /** Milliseconds between two looks of the drain. */
 const LOOK_MS = 100;
-/** Milliseconds after which a pause ends although others are not done. */
+/** Milliseconds after which a pause ends although others are not done, and nothing is expected of it any more. */
 const PATIENCE_MS = 15_000;
 
 /** Milliseconds in which a worker must have started; the database may be away at the beginning. */
@@ -227,6 +230,7 @@ class Arena {
         await sleep(this.#options.leaseMs * PAUSED_LEASES);
         if (this.#options.patient === true) await this.#othersAreDone(worker);
         goOn(worker);
+        if (this.#options.patient === true) await this.#isStoredTwice(worker);
         this.pauses += 1;
       }
     }
@@ -236,11 +240,15 @@ class Arena {
     setTimeout(() => goOn(worker), this.#options.leaseMs * PAUSED_LEASES);
   }
 
-  async #othersAreDone({ key }: Worker): Promise<void> {
+  #othersAreDone({ key }: Worker): Promise<void> {
     const { id, story = 'plain' } = this.batches.get(key) ?? {};
-    const isDone = (): boolean =>
-      Array.from({ length: SIZES[story] }).every((_, index) => this.#stored.has(`${id}/${index}`));
-    for (const endsAt = Date.now() + PATIENCE_MS; Date.now() < endsAt && !isDone();) await sleep(LOOK_MS);
+    return soon(() => Array.from({ length: SIZES[story] }).every((_, index) => this.#stored.has(`${id}/${index}`)));
+  }
+
+  /** Whoever goes on while the machine is busy needs time to come too late. */
+  #isStoredTwice({ key }: Worker): Promise<void> {
+    const { id } = this.batches.get(key) ?? {};
+    return soon(() => [...this.#stored].some(([place, ids]) => place.startsWith(`${id}/`) && ids.length > 1));
   }
 
   #next(): Action | undefined {
@@ -420,6 +428,11 @@ class Arena {
     this.#toCancel.add(id);
     for (const other of this.#workers) setTimeout(() => tell(other, { type: 'cancel', id }), 250);
   }
+}
+
+/** Waits until something is so, or for as long as patience lasts. */
+async function soon(isSo: () => boolean): Promise<void> {
+  for (const endsAt = Date.now() + PATIENCE_MS; Date.now() < endsAt && !isSo();) await sleep(LOOK_MS);
 }
 
 /** Ends a pause, if there is one. */

@@ -1,5 +1,5 @@
 /** Runs in a process of its own: it measures memory. */
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createTransport as createFetchTransport } from '../../src/net/fetch.ts';
@@ -21,6 +21,9 @@ const TRANSPORTS: readonly (readonly [name: string, create: () => Transport])[] 
 ];
 
 const SECRET = 'sk-secret-canary';
+
+const ZEROS = Buffer.alloc(100_000_000);
+const BOMB = gzipSync(ZEROS);
 
 function requestTo(origin: string, rest: Partial<TransportRequest> = {}): TransportRequest {
   return {
@@ -351,9 +354,9 @@ describe.each(TRANSPORTS)('%s', (name, create) => {
     });
 
     it.each([
-      ['gzip', gzipSync(Buffer.alloc(100_000_000))],
-      ['br', brotliCompressSync(Buffer.alloc(100_000_000))],
-      ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(100_000_000)))],
+      ['gzip', BOMB],
+      ['br', brotliCompressSync(ZEROS, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+      ['gzip, gzip', gzipSync(BOMB)],
     ])('in %s that unpacks to more than is accepted is broken off early', async (encoding, bomb) => {
       await using server = await rawServer(({ socket }) =>
         socket.write(respond(bomb, [`content-encoding: ${encoding}`])),

@@ -40,6 +40,8 @@ const CLOCK = turnClock();
 const PATIENT = { connectMs: 20_000, firstTokenMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 60_000 };
 /** What a healthy answer needs, and no more. */
 const IMPATIENT = { connectMs: 300, firstTokenMs: 300, answerMs: 300, idleMs: 300, totalMs: 60_000 };
+/** Where the fault comes after the first tokens, these may be late on a busy machine. */
+const IMPATIENT_LATER = { ...PATIENT, idleMs: 300 };
 
 /** A mounted router with a faulty provider, and a healthy one behind it for half of its models. */
 export interface FaultCell extends AsyncDisposable {
@@ -111,7 +113,7 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
       openaiCompatible({ slug: 'healthy', name: 'Healthy', baseURL: healthy.baseURL, models: { [BACKED]: {} } }),
     ],
     allowAnonymous: true,
-    timeouts: options.impatient === true ? IMPATIENT : PATIENT,
+    timeouts: timeoutsFor(options),
     // One try for each endpoint: a repetition would only slow a cell down.
     fallback: { triesPerEndpoint: 1 },
     on: { warning: () => {} },
@@ -134,6 +136,11 @@ export async function startFaultCell(options: FaultCellOptions = {}): Promise<Fa
       await Promise.all([faulty.close(), healthy.close()]);
     },
   };
+}
+
+function timeoutsFor({ impatient = false, upstream: { afterChunks = 0 } = {} }: FaultCellOptions): typeof PATIENT {
+  if (!impatient) return PATIENT;
+  return afterChunks > 0 ? IMPATIENT_LATER : IMPATIENT;
 }
 
 /** What the router remembers of the faulty provider's endpoint of a model; undefined when it noted nothing. */

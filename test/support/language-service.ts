@@ -24,7 +24,8 @@ interface LanguageService {
 
 /** What is used of TypeScript. */
 interface TypeScript {
-  createLanguageService(host: object): LanguageService;
+  createLanguageService(host: object, documents: object): LanguageService;
+  createDocumentRegistry(): object;
   getDefaultLibFilePath(options: object): string;
   readonly ScriptSnapshot: { fromString(text: string): object };
   readonly ModuleKind: { readonly NodeNext: number };
@@ -36,6 +37,9 @@ interface TypeScript {
 const typescript = createRequire(createRequire(import.meta.url).resolve('@microsoft/api-extractor'))(
   'typescript',
 ) as TypeScript;
+
+/** What was read of the compiler's and the package's files: editors of the same process share it. */
+const documents = typescript.createDocumentRegistry();
 
 /** What an editor shows while a program is written. */
 export interface Editor {
@@ -57,20 +61,23 @@ export function openInEditor(file: string, text: string): Editor {
     skipLibCheck: true,
     noEmit: true,
   };
-  const service = typescript.createLanguageService({
-    ...sys,
-    useCaseSensitiveFileNames: () => true,
-    getScriptFileNames: () => [file],
-    getScriptVersion: () => '1',
-    getScriptSnapshot(path: string) {
-      if (path === file) return ScriptSnapshot.fromString(text);
-      return sys.fileExists(path) ? ScriptSnapshot.fromString(readFileSync(path, 'utf8')) : undefined;
+  const service = typescript.createLanguageService(
+    {
+      ...sys,
+      useCaseSensitiveFileNames: () => true,
+      getScriptFileNames: () => [file],
+      getScriptVersion: (path: string) => (path === file ? text : '1'),
+      getScriptSnapshot(path: string) {
+        if (path === file) return ScriptSnapshot.fromString(text);
+        return sys.fileExists(path) ? ScriptSnapshot.fromString(readFileSync(path, 'utf8')) : undefined;
+      },
+      getCurrentDirectory: () => file.slice(0, file.lastIndexOf('/')),
+      getCompilationSettings: () => options,
+      getDefaultLibFileName: (settings: object) => typescript.getDefaultLibFilePath(settings),
+      fileExists: (path: string) => path === file || sys.fileExists(path),
     },
-    getCurrentDirectory: () => file.slice(0, file.lastIndexOf('/')),
-    getCompilationSettings: () => options,
-    getDefaultLibFileName: (settings: object) => typescript.getDefaultLibFilePath(settings),
-    fileExists: (path: string) => path === file || sys.fileExists(path),
-  });
+    documents,
+  );
   function placeOf(written: string): number {
     const place = text.indexOf(written);
     if (place === -1) throw new Error(`"${written}" is not in the program`);
