@@ -20,8 +20,9 @@ import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   hedgeDelay,
+  purseAfterAnswer,
   purseAfterHedge,
-  purseAfterRequest,
+  purseAfterLoser,
   runsProviderTools,
 } from '../../../src/core/selection/adaptive/hedge.ts';
 import {
@@ -476,25 +477,37 @@ describe('declared limits', () => {
 });
 
 describe('the purse of hedges', () => {
-  it('never pays more than its share of what all requests were expected to cost', () => {
+  it('never pays more than its share of what all answers cost, and puts back what a hedge did not need', () => {
     const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
+    const step = fc.record({
+      does: fc.constantFrom('answer', 'hedge', 'end'),
+      usd: cost,
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.boolean(), cost), { maxLength: 300 }), (list) => {
+      fc.property(fc.array(step, { maxLength: 300 }), (list) => {
         let purse = EMPTY_PURSE;
-        let expected = 0;
-        let spent = 0;
-        for (const [isRequest, usd] of list) {
-          if (isRequest) {
-            purse = purseAfterRequest(purse, DEFAULT_HEDGE_POLICY, usd);
-            expected += usd;
-            continue;
+        let answers = 0;
+        let lost = 0;
+        const open: number[] = [];
+        for (const { does, usd, share } of list) {
+          if (does === 'answer') {
+            purse = purseAfterAnswer(purse, DEFAULT_HEDGE_POLICY, usd);
+            answers += usd;
+          } else if (does === 'hedge') {
+            const paid = purseAfterHedge(purse, usd / 100);
+            if (paid === undefined) continue;
+            purse = paid;
+            open.push(usd / 100);
+          } else {
+            const setAside = open.pop();
+            if (setAside === undefined) continue;
+            purse = purseAfterLoser(purse, setAside, share * setAside);
+            lost += share * setAside;
           }
-          const paid = purseAfterHedge(purse, usd / 100);
-          if (paid === undefined) continue;
-          purse = paid;
-          spent += usd / 100;
+          const underWay = open.reduce((sum, one) => sum + one, 0);
+          expect(lost + underWay).toBeLessThanOrEqual(DEFAULT_HEDGE_POLICY.share * answers * (1 + 1e-9));
         }
-        expect(spent).toBeLessThanOrEqual(DEFAULT_HEDGE_POLICY.share * expected * (1 + 1e-9));
       }),
       runs(500),
     );
