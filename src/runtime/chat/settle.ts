@@ -6,6 +6,7 @@ import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/normalize/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -241,7 +242,12 @@ export function announceResult(
 ): void {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
-  services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  services.usualTokens.note(
+    account.id,
+    answer.endpoint.model,
+    facts.usage.completion_tokens,
+    promptOf(execution.request, facts.usage),
+  );
   const { usage, finishReason, nativeFinishReason } = facts;
   const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
@@ -265,6 +271,15 @@ export function announceResult(
     costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
+}
+
+/** What a provider reported of a prompt of nothing but text; undefined of others, which are longer than their text. */
+function promptOf(
+  { needs, operation }: RoutedRequest,
+  { estimated, prompt_tokens: reported }: Usage,
+): { readonly reported: number; readonly rough: number } | undefined {
+  if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return undefined;
+  return { reported, rough: roughPromptTokens(needs) };
 }
 
 /** Records that a request failed, or that its client disconnected. */

@@ -2,6 +2,7 @@ import type { ReasoningOrigins } from '../../core/normalize/reasoning-origin.ts'
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import type { World } from '../../core/selection/performance.ts';
+import { promptRatio } from '../../core/selection/adaptive/expected-cost.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { planSeen } from '../../core/ledger/plan-seen.ts';
@@ -19,7 +20,7 @@ export interface KnownOfRequest {
 
 /** The world as it is now, for planning. */
 export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
-  const { environment, records, selection, strategy, adaptive, answerLengths } = services;
+  const { environment, records, selection, strategy, adaptive, usualTokens } = services;
   const now = environment.now();
   return {
     record: records.record,
@@ -27,7 +28,7 @@ export function worldOf(services: RuntimeServices, { request, served, roll, orig
     served,
     origins,
     admission: records.admissionAt(now),
-    usualAnswerTokens: request && answerLengths.usual(request.account.id, request.targets[0]?.model),
+    ...(request && usualTokens.of(request.account.id, request.targets[0]?.model)),
     now,
     roll: roll ?? environment.random(),
     policy: selection,
@@ -53,25 +54,52 @@ export function firstProvider(services: Pick<RuntimeServices, 'records'>, plan: 
   return endpointsNow(services, plan)[0]?.provider ?? '';
 }
 
-/** Weight of a new answer in the mean. */
+/** Weight of a new answer in the means. */
 const GAIN = 0.05;
 
-/** How long the answers usually are that an account gets from a model. */
-export class AnswerLengths {
-  readonly #means: RecordMap<{ readonly tokens: number }>;
+/** How long the prompts of an account and the answers that it gets from a model usually are. */
+interface UsualLengths {
+  readonly answer: number;
+  /** Tokens that prompts were reported to have, and those of the rough count of the same prompts. */
+  readonly reported?: number | undefined;
+  readonly rough?: number | undefined;
+}
 
-  constructor(means: RecordMap<{ readonly tokens: number }>) {
+/** What a provider reported of the prompt of a request that is nothing but text, so that its length can be compared. */
+interface ReportedPrompt {
+  readonly reported: number;
+  readonly rough: number;
+}
+
+/** What is usual of the lengths of prompts and answers, learned from answers. */
+export class UsualTokens {
+  readonly #means: RecordMap<UsualLengths>;
+
+  constructor(means: RecordMap<UsualLengths>) {
     this.#means = means;
   }
 
-  /** Mean tokens of an answer; undefined where there was none yet. */
-  usual(account: string, model: string | undefined): number | undefined {
-    return model === undefined ? undefined : this.#means.get(`${account}\n${model}`)?.tokens;
+  /** What plans look at; nothing where there was no answer yet. */
+  of(account: string, model: string | undefined): Pick<World, 'usualAnswerTokens' | 'promptRatio'> {
+    const known = model === undefined ? undefined : this.#means.get(`${account}\n${model}`);
+    if (known === undefined) return NOTHING_USUAL;
+    const { answer, reported, rough } = known;
+    return { usualAnswerTokens: answer, promptRatio: promptRatio(reported, rough) };
   }
 
-  note(account: string, model: string, tokens: number): void {
+  note(account: string, model: string, answer: number, prompt: ReportedPrompt | undefined): void {
     const key = `${account}\n${model}`;
-    const mean = this.#means.get(key)?.tokens;
-    this.#means.set(key, { tokens: mean === undefined ? tokens : mean + GAIN * (tokens - mean) });
+    const known = this.#means.get(key);
+    this.#means.set(key, {
+      answer: meanAfter(known?.answer, answer),
+      reported: prompt === undefined ? known?.reported : meanAfter(known?.reported, prompt.reported),
+      rough: prompt === undefined ? known?.rough : meanAfter(known?.rough, prompt.rough),
+    });
   }
+}
+
+const NOTHING_USUAL = {};
+
+function meanAfter(mean: number | undefined, value: number): number {
+  return mean === undefined ? value : mean + GAIN * (value - mean);
 }

@@ -34,6 +34,7 @@ import {
   paceAfterSuccess,
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
+import { promptRatio } from '../../../src/core/selection/adaptive/expected-cost.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
 import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
@@ -74,6 +75,22 @@ describe('the strategy adaptive', () => {
     const { steps } = scene.plan({}, { ...ADAPTIVE, usualAnswerTokens: 200 });
     const shares = steps.map(({ figures }) => figures?.share ?? 0);
     expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 24, 6);
+  });
+
+  it('expects prompts to be as long as providers report them', () => {
+    const costOf = (ratio: number | undefined) =>
+      scene.plan(LONG, { ...ADAPTIVE, promptRatio: ratio }).steps.find(({ endpoint }) => endpoint.tag === 'a')?.figures
+        ?.expectedCostUsd ?? 0;
+    const answerUsd = 2 * costOf(1) - costOf(2);
+    expect(costOf(undefined)).toBe(costOf(1));
+    expect(costOf(1) / answerUsd).toBeCloseTo(101, 6);
+    expect((costOf(1.5) - answerUsd) / (costOf(1) - answerUsd)).toBeCloseTo(1.5, 9);
+    expect([promptRatio(undefined, undefined), promptRatio(150, 100), promptRatio(9e9, 1), promptRatio(0, 9)]).toEqual([
+      undefined,
+      1.5,
+      3,
+      undefined,
+    ]);
   });
 
   it('puts the others behind the drawn one from the best to the worst', () => {
