@@ -12,7 +12,7 @@ import type { Behaviour } from '../support/stub-provider.ts';
 
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };
-const LATE: Behaviour = { ...ANSWER, afterMs: 850 };
+const LATE: Behaviour = { ...ANSWER, afterMs: 950 };
 /** Long enough for its tokens to be counted. */
 const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
 const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
@@ -25,7 +25,7 @@ function twoEndpoints(config: Partial<RouterConfig> = {}, then: Behaviour = LATE
   return benchOf(
     {
       cheap: { models: costing(1), behaves: (call) => (call < BEFORE ? ANSWER : then) },
-      dear: { models: costing(3), behaves: ANSWER },
+      dear: { models: costing(3), behaves: { ...ANSWER, afterMs: 100 } },
     },
     { ...config },
   );
@@ -62,7 +62,8 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
     const { outcome, tookMs, calls } = await late(bench, stream);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
     expect(calls[0]?.signal.aborted).toBe(true);
-    expect(tookMs).toBeLessThan(800);
+    // Twice what 95 % of the calls take are 0.77 s.
+    expect(tookMs).toBeLessThan(930);
     expect(metadataOf(outcome)?.attempts).toMatchObject([
       { provider: 'CHEAP', status: 499, given_up: true, cost: expect.any(Number) as number },
       { provider: 'DEAR', status: 200, hedge: true },
@@ -89,7 +90,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   ])('is waited for when %s', async (_name, config, body) => {
     const { tookMs, calls } = await late(twoEndpoints(config), stream, body);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap']);
-    expect(tookMs).toBeGreaterThanOrEqual(850);
+    expect(tookMs).toBeGreaterThanOrEqual(950);
   });
 
   it('gets it later where its endpoint answers others meanwhile', async () => {
@@ -109,7 +110,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   });
 
   it('is the answer when it is faster than the one beside it', async () => {
-    const bench = twoEndpoints({}, { ...ANSWER, afterMs: 450 });
+    const bench = twoEndpoints({}, { ...ANSWER, afterMs: 850 });
     const { outcome, calls } = await late(bench, stream);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
     expect(metadataOf(outcome)?.attempts).toMatchObject([
@@ -165,6 +166,20 @@ describe('an endpoint that nobody has ever heard of', () => {
     await bench.environment.advance(51_000);
     expect((await asked.settled).status).toBe('ok');
     expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['cheap']);
+  });
+});
+
+describe('an endpoint that may hang', () => {
+  it.each([
+    [1, ['cheap']],
+    [2, ['cheap', 'cheap', 'dear', 'dear']],
+  ])('is not waited for as long: %i late calls at a time', async (count, providers) => {
+    const bench = twoEndpoints({ hedge: { answeringLateAfter: 10, share: 1 } }, { ...ANSWER, afterMs: 1_900 });
+    await warmedUp(bench, false);
+    const running = Array.from({ length: count }, () => ask(bench, { stream: false, body: { messages } }));
+    await bench.environment.advance(2_000);
+    for (const { settled } of running) expect((await settled).status).toBe('ok');
+    expect(bench.stubs.calls.slice(BEFORE).map(({ provider }) => provider)).toEqual(providers);
   });
 });
 

@@ -132,9 +132,9 @@ export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
 
 /** When a second endpoint is called because the first is late. */
 export const HEDGE = {
-  /** Times the 95th percentile of the usual time after which a call is late. Default 1.1. */
+  /** Times the 95th percentile of the usual time after which a call is late whose endpoint may hang. Default 1.1. */
   lateAfter: option.number(aboveNothing, { default: 1.1 }),
-  /** The same where the endpoint has answered another call meanwhile, so it does not hang. Default 2. */
+  /** The same where no more than this call suggests that the endpoint hangs. Default 2. */
   answeringLateAfter: option.number(aboveNothing, { default: 2 }),
   /** No call is late before this time. Default 300. */
   minimumMs: option.ms({ default: 300 }),

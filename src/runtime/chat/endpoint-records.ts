@@ -280,6 +280,15 @@ export class EndpointRecords {
     return this.#silence !== undefined && this.silence(endpoint) < this.#silence.threshold;
   }
 
+  /**
+   * Whether an endpoint may be one that hangs: half of what would show it is known. One late call alone is not so much.
+   * Without the silence test: it has answered nothing since a call began.
+   */
+  isSuspect(endpoint: Endpoint, startedAt: number): boolean {
+    if (this.#silence === undefined) return !this.answeredSince(endpoint, startedAt);
+    return this.silence(endpoint) < this.#silence.threshold / 2;
+  }
+
   /** Whether it is known how long calls take. */
   #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
     return (this.usual(endpoint, kind)?.calls ?? 0) >= this.#adaptive.speed.minimumCalls;

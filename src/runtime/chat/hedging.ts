@@ -98,15 +98,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { hedge, environment } = services;
     if (hedge === false || this.#isUsed || !request.preferences.allowFallbacks) return undefined;
     if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
-    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge));
+    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge, true));
   }
 
-  /** Milliseconds after its start from which a call is late. */
-  #delay({ step, isProbe: probe, startedAt }: Flight<Call, Result>, hedge: HedgePolicy): number | undefined {
+  /**
+   * Milliseconds after its start from which a call is late.
+   *
+   * @param isSuspect - Whether its endpoint may be one that hangs.
+   */
+  #delay({ step, isProbe }: Flight<Call, Result>, hedge: HedgePolicy, isSuspect: boolean): number | undefined {
     const { records, adaptive } = this.#own.services;
     const usual = records.usual(step.endpoint, this.kind);
-    const answering = records.answeredSince(step.endpoint, startedAt);
-    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect });
     return delayMs ?? this.unheardMs(step.endpoint);
   }
 
@@ -142,7 +145,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
       const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
-      const isLate = isOut || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
+      const isSuspect = services.records.isSuspect(first.step.endpoint, first.startedAt);
+      const lateMs = this.#delay(first, hedge, isSuspect) ?? Infinity;
+      const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
       if (step !== undefined && (isOut || this.#pay(first.step, step))) {
         const second = await launchBeside(step, isWanted);

@@ -357,13 +357,13 @@ describe('what is usual at an endpoint that was hardly called', () => {
 });
 
 describe('a call', () => {
-  it('is late later where its endpoint has answered another meanwhile', () => {
+  it('is late sooner where its endpoint may hang', () => {
     const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
-    const delay = (answering: boolean, probe = false) =>
-      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { probe, answering }) ?? 0;
+    const delay = (isSuspect: boolean, isProbe = false) =>
+      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { isProbe, isSuspect }) ?? 0;
     const p95 = 500 * Math.exp(1.645 * 0.35);
-    expect(delay(false)).toBeCloseTo(1.1 * p95, 6);
-    expect(delay(true)).toBeCloseTo(2 * p95, 6);
+    expect(delay(true)).toBeCloseTo(1.1 * p95, 6);
+    expect(delay(false)).toBeCloseTo(2 * p95, 6);
     expect(delay(true, true)).toBeCloseTo(600, 6);
   });
 });

@@ -12,20 +12,20 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
  *
- * @param call - Whether it finds out if an endpoint is back, and whether the endpoint has answered another since it began.
+ * @param call - Whether it finds out if an endpoint is back, and whether its endpoint may be one that hangs.
  */
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
   speed: SpeedPolicy,
-  { probe, answering }: { readonly probe: boolean; readonly answering: boolean },
+  { isProbe, isSuspect }: { readonly isProbe: boolean; readonly isSuspect: boolean },
 ): number | undefined {
   const median = usualMedian(usual, speed);
   const p95 = usualP95(usual, speed);
   if (median === undefined || p95 === undefined) return undefined;
   return Math.max(
     policy.minimumMs,
-    probe ? policy.probeLateAfter * median : (answering ? policy.answeringLateAfter : policy.lateAfter) * p95,
+    isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95,
   );
 }
 
