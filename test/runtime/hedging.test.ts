@@ -13,6 +13,7 @@ import type { Behaviour } from '../support/stub-provider.ts';
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };
 const LATE: Behaviour = { ...ANSWER, afterMs: 950 };
+const SOON: Behaviour = { ...ANSWER, afterMs: 100 };
 /** Long enough for its tokens to be counted. */
 const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
 const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
@@ -25,7 +26,7 @@ function twoEndpoints(config: Partial<RouterConfig> = {}, then: Behaviour = LATE
   return benchOf(
     {
       cheap: { models: costing(1), behaves: (call) => (call < BEFORE ? ANSWER : then) },
-      dear: { models: costing(3), behaves: { ...ANSWER, afterMs: 100 } },
+      dear: { models: costing(3), behaves: SOON },
     },
     { ...config },
   );

@@ -84,7 +84,10 @@ export const PACER = {
   refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
-  /** Seconds' worth of the rate that may be sent at once, after a while in which less was sent. Default 2. */
+  /**
+   * Seconds' worth of the rate that may be sent at once, after a while in which less was sent; at least eight calls, unless
+   * it is 0. Default 2.
+   */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
   /** Share of that which requests may take whose prompt is not in the endpoint's cache. Default 0.75. */
   coldShare: option.share({ default: 0.75 }),
