@@ -15,7 +15,7 @@ export interface WebCallOptions {
 
 /** A Web request as the router sees it; undefined when it is not below the base path. */
 export function webCall(request: Request, basePath: string, { remoteAddress }: WebCallOptions): HttpCall | undefined {
-  const { pathname, search, host } = new URL(request.url);
+  const { pathname, search, host } = addressOf(request.url);
   if (!pathname.startsWith(basePath)) return undefined;
   const path = pathname.slice(basePath.length);
   if (path !== '' && !path.startsWith('/')) return undefined;
@@ -33,6 +33,19 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
     signal: request.signal,
     remoteAddress: remoteAddress?.(request),
   };
+}
+
+type Address = Readonly<Pick<URL, 'pathname' | 'search' | 'host'>>;
+
+/** Nearly every request has the address of the one before, and taking an address apart costs more than routing. */
+let latest: { readonly url: string; readonly address: Address } | undefined;
+
+function addressOf(url: string): Address {
+  if (latest?.url !== url) {
+    const { pathname, search, host } = new URL(url);
+    latest = { url, address: { pathname, search, host } };
+  }
+  return latest.address;
 }
 
 /** A body whose length is known is taken at once, where hosts have a short way for that; others are counted. */

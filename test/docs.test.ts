@@ -82,7 +82,7 @@ const COMMAND = /`npm run [\w:-]+|\btest\/[\w/-]+\.test\.ts|node --cpu-prof/;
 const PLACES = 'one for each 128 kB of heap, 1,000 to 10,000';
 
 /** Layers of single files that say nothing about how the house is built. */
-const UNPLANNED = new Set(['src/core/selection/explain.ts', 'src/router/model-names.ts', 'src/index.ts']);
+const UNPLANNED = new Set(['src/core/selection/explain.ts', 'src/index.ts']);
 
 /** What the headings of a page are called in addresses. */
 function anchorsOf(file: string): readonly string[] {

@@ -76,14 +76,6 @@ export function billedTier(own: BilledTier, served: string | null | undefined): 
   return tier === own ? undefined : tier;
 }
 
-/**
- * What a provider calls the tier in which it served, as answers name it (gaps 2.7): some say `standard` for the default
- * tier.
- */
-export function namedTier(served: string | null | undefined): string | null {
-  return served?.toLowerCase() === 'standard' ? 'default' : (served ?? null);
-}
-
 const TIER_OF_WORD: ReadonlyMap<string, BilledTier> = new Map<string, BilledTier>([
   ['default', 'default'],
   ['standard', 'default'],

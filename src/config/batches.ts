@@ -6,7 +6,7 @@ import type { BatchStore } from '../contracts/batch-store.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable, type Partially, type ResolvedOf } from './option.ts';
 import { BATCH_LIMITS, type BatchLimits } from './tables/limits.ts';
-import { OUTBOUND, type OutboundOptions } from './tables/outbound.ts';
+import { OUTBOUND, type OutboundOptions } from './tables/http.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import { localQueue } from '../queue/local.ts';
 import { Secret } from '../platform/secret.ts';

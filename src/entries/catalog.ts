@@ -1,7 +1,6 @@
 export { readCatalogLock, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
-export { genaiPrices } from '../runtime/catalog/genai-prices.ts';
+export { findCatalog, genaiPrices } from '../runtime/catalog/genai-prices.ts';
 export type { GenaiPricesOptions } from '../runtime/catalog/genai-prices.ts';
-export { findCatalog } from '../runtime/catalog/find-catalog.ts';
 export { parseModelsDev } from '../catalog/models-dev.ts';
 export { parseLiteLlm } from '../catalog/litellm.ts';
 export { parseGenaiPrices } from '../catalog/genai-prices.ts';

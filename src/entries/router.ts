@@ -1,8 +1,11 @@
 /** Public surface: the router itself, its configuration and its errors. */
 export type {
+  AliasOf,
   CallOptions,
   ConfigurationVersion,
+  ModelOf,
   OpenedChat,
+  RequestModel,
   Router,
   RouterInternals,
   VectorOf,
@@ -11,7 +14,6 @@ export type { PromptEstimate } from '../core/dialects/dialect.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
-export type { AliasOf, ModelOf, RequestModel } from '../router/model-names.ts';
 export type {
   ExplainedPlugin,
   ExplainedRejection,

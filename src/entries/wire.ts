@@ -1,13 +1,15 @@
 /** Public surface: what travels: requests, answers, chunks, errors. */
 export type { ChatFields, ChatRequest, OutputModality, ServiceTier } from '../protocol/chat-request.ts';
 export type {
+  Embedding,
   EmbeddingInput,
   EmbeddingItem,
   EmbeddingRequest,
+  EmbeddingResult,
+  EmbeddingUsage,
   EncodingFormat,
   MultimodalInput,
-} from '../protocol/embedding-request.ts';
-export type { Embedding, EmbeddingResult, EmbeddingUsage } from '../protocol/embedding-result.ts';
+} from '../protocol/embedding.ts';
 export type {
   AudioPart,
   CacheControl,

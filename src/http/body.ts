@@ -152,7 +152,7 @@ function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): MaybePro
  */
 export function checkContentType({ header }: HttpCall): void {
   const type = header('content-type');
-  if (type === undefined && header('origin') === undefined) return;
+  if (type === 'application/json' || (type === undefined && header('origin') === undefined)) return;
   const [isJson, charset] =
     /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;.*?\bcharset\s*=\s*"?([^";\s]*)|;|$)/i.exec(type ?? '') ?? [];
   if (isJson === undefined) {

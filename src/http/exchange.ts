@@ -1,5 +1,3 @@
-import { Pollable, pollable } from '../platform/poll.ts';
-
 /** Reads the bytes of a body that nobody has read yet. */
 export interface UnreadBody {
   readonly type: 'unread';
@@ -61,15 +59,6 @@ export type HttpHeaders = Readonly<Record<string, string>>;
 export interface Frames extends AsyncIterableIterator<string, undefined, undefined> {
   /** True once the last frame was handed out, so that it can be written together with the end. */
   readonly ended: boolean;
-}
-
-/**
- * Frames for a mount that writes as fast as it can: each is asked for by a poll, which makes no promise where it is
- * there, and gives undefined at the end.
- */
-export function polledFrames(frames: Frames): Pollable<string | undefined> {
-  if (frames instanceof Pollable) return frames as Pollable<string | undefined>;
-  return pollable({ read: async () => (await frames.next()).value });
 }
 
 /** An answer that is sent at once. */

@@ -33,7 +33,7 @@ import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
+import { notingRefusal } from '../runtime/chat/beside.ts';
 import type { RefusedRequest } from '../core/ledger/draft.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
@@ -266,12 +266,13 @@ function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {
 
 /** What a call says about the response cache, in either spelling (gaps 9.3). */
 export function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
-  const said = (name: string): string | undefined => header(`x-router-${name}`) ?? header(`x-openrouter-${name}`);
-  const seconds = Number.parseInt(said('cache-ttl') ?? '', 10);
+  // Names in full: one that is put together for each request is looked up slowly.
+  const ttl = header('x-router-cache-ttl') ?? header('x-openrouter-cache-ttl');
+  const seconds = ttl === undefined ? undefined : Number.parseInt(ttl, 10);
   return {
-    enabled: truthOf(said('cache')),
+    enabled: truthOf(header('x-router-cache') ?? header('x-openrouter-cache')),
     ttlSeconds: Number.isNaN(seconds) ? undefined : seconds,
-    clear: truthOf(said('cache-clear')),
+    clear: truthOf(header('x-router-cache-clear') ?? header('x-openrouter-cache-clear')),
   };
 }
 

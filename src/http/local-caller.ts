@@ -29,7 +29,7 @@ function isForwarded({ header, headerNames }: CallOrigin): boolean {
  */
 function isModern({ httpVersion, header }: CallOrigin): boolean {
   if (httpVersion === undefined) return header('connection')?.toLowerCase() !== 'close';
-  return Number.parseFloat(httpVersion) >= 1.1;
+  return httpVersion === '1.1' || Number.parseFloat(httpVersion) >= 1.1;
 }
 
 /**
@@ -43,7 +43,7 @@ function namesLoopback(host: string | undefined): boolean {
 }
 
 function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address);
+  return address === '127.0.0.1' || address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(address);
 }
 
 /** Pages of any site can make a browser on this machine call; only its own pages may, and those of named sites. */

@@ -1,16 +1,24 @@
 import type { Account } from '../core/account.ts';
-import type { Dialect, DialectContext, DialectErrors } from '../core/dialects/dialect.ts';
+import type {
+  Dialect,
+  DialectContext,
+  DialectError,
+  DialectErrors,
+  DialectStreamWriter,
+} from '../core/dialects/dialect.ts';
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
-import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
+import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, Router } from '../router/router.ts';
-import { loadDialect } from '../runtime/chat/load-dialect.ts';
-import { spell } from './body.ts';
+import { loadDialect } from '../router/incoming.ts';
+import { spell, type Spelling } from './body.ts';
 import { cacheHeaders, cacheWish } from './handle.ts';
-import { dialectContext, dialectError, DialectFrameWriter } from './dialect-reply.ts';
-import type { ErrorReplyContext } from './error-reply.ts';
+import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
+import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 
 /** A request that a model is to answer. */
 export interface ModelRequest {
@@ -186,5 +194,72 @@ export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
     status: 200,
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
+  };
+}
+
+/** Wraps an error as a dialect does. */
+function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {
+  const error = errorOfUnknown(thrown);
+  const { error: detail, router_metadata: metadata } = errorBody(error, wantsMetadata);
+  return { status: error.status, detail, metadata, requestId };
+}
+
+/** The frames of a stream in a dialect. */
+class DialectFrameWriter implements FrameWriter {
+  readonly #source: ChatStreamSource;
+  readonly #writer: DialectStreamWriter;
+  readonly #wantsMetadata: boolean;
+  readonly #requestId: string | undefined;
+
+  constructor(
+    dialect: Dialect,
+    context: DialectContext,
+    source: ChatStreamSource,
+    asked: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
+  ) {
+    this.#source = source;
+    this.#writer = dialect.streamWriter(context);
+    this.#wantsMetadata = asked.wantsMetadata;
+    this.#requestId = asked.requestId;
+  }
+
+  items(items: readonly StreamItem[]): string {
+    let frames = '';
+    for (const item of items) {
+      if (typeof item !== 'string') frames += this.#writer.write(item);
+      else frames += this.#writer.text?.(item) ?? this.#writer.write(this.#source.envelope.text(item));
+    }
+    return frames;
+  }
+
+  keepAlive(): string {
+    return this.#writer.keepAlive();
+  }
+
+  end(): string {
+    return this.#writer.end();
+  }
+
+  fail(thrown: unknown): string {
+    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata, this.#requestId));
+  }
+}
+
+/** What answers to one call are made with. */
+function dialectContext(
+  body: unknown,
+  generationId: string,
+  environment: { wallClock(): number; randomText(length: number): string },
+  spelling: Spelling,
+  promptTokens?: () => number,
+): DialectContext {
+  return {
+    // A request that was understood is an object.
+    body: body as JsonObject,
+    generationId,
+    created: Math.floor(environment.wallClock() / 1_000),
+    randomText: (length) => environment.randomText(length),
+    promptTokens,
+    spelling,
   };
 }

@@ -1,7 +1,7 @@
 import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
-import { PENDING, Pollable, type Polled, whenThere } from '../platform/poll.ts';
+import { PENDING, Pollable, pollable, type Polled, whenThere } from '../platform/wait.ts';
 import type { Frames } from './exchange.ts';
 import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
@@ -231,4 +231,13 @@ export class ChatFrameWriter implements FrameWriter {
     const chunk = source.envelope.error(error, metadata);
     return dataFrame(JSON.stringify(spell(chunk, spelling))) + DONE_FRAME;
   }
+}
+
+/**
+ * Frames for a mount that writes as fast as it can: each is asked for by a poll, which makes no promise where it is
+ * there, and gives undefined at the end.
+ */
+export function polledFrames(frames: Frames): Pollable<string | undefined> {
+  if (frames instanceof Pollable) return frames as Pollable<string | undefined>;
+  return pollable({ read: async () => (await frames.next()).value });
 }

@@ -8,7 +8,7 @@ import type { AnswerFacts } from '../runtime/chat/attempt-call.ts';
 import type { RequestFollower } from '../runtime/chat/request-follower.ts';
 import type { Recorded } from '../runtime/chat/settle.ts';
 import { nanoFromUsd } from '../catalog/cost.ts';
-import { tagsOf } from './tags.ts';
+import { tagsOf } from './live-row.ts';
 import type { LiveAttempt, LiveRow, LiveTotals } from './wire.ts';
 
 /** Milliseconds between two updates of a page. */

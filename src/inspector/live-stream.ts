@@ -1,5 +1,5 @@
 import type { LiveHub } from './live-hub.ts';
-import type { RowFilter } from './row-filter.ts';
+import type { RowFilter } from './live-row.ts';
 import type { LiveRow, LiveUpdate } from './wire.ts';
 
 /** Requests that ended which one update shows at most … */

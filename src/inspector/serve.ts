@@ -3,15 +3,17 @@ import { invalid } from '../http/body.ts';
 import { errorReply } from '../http/error-reply.ts';
 import { percentDecoded } from '../platform/data-url.ts';
 import { RouterError } from '../protocol/router-error.ts';
-import { admit, refuseForeignPages } from './access.ts';
 import { batchErrors, cancelBatch, listBatches } from './batches.ts';
 import { endpointList, planNow } from './endpoints.ts';
 import type { InspectorOptions } from './inspector.ts';
 import { LiveHub } from './live-hub.ts';
 import { LiveStream } from './live-stream.ts';
 import { costList, ledgerPage, recordPage, requestPage } from './requests.ts';
-import { filterOf, rowFilter } from './row-filter.ts';
+import { filterOf, rowFilter } from './live-row.ts';
 import type { InspectorFacts } from './wire.ts';
+import { authorize } from '../http/authorize.ts';
+import { isLocalCaller } from '../http/local-caller.ts';
+import { warn } from '../runtime/chat/events.ts';
 
 /** Headers of everything that is answered here: nothing may be embedded, guessed, kept or told to other sites. */
 const HEADERS = {
@@ -149,4 +151,57 @@ function unescape(text: string): string {
 
 function nothingHere(): RouterError {
   return new RouterError({ status: 404, errorType: 'not_found', message: 'The inspector has nothing at this path' });
+}
+
+/**
+ * Lets in whoever may see requests of all accounts: by the host's own check, from this machine where the router has no
+ * authentication (`allowAnonymous` is about models, and does not open this), or by a key with the scope `management`.
+ *
+ * @throws {@link RouterError} 401 or 403 for everybody else.
+ */
+async function admit(
+  { internals }: InspectedRouter,
+  call: InspectorCall,
+  allow: InspectorOptions['allow'],
+): Promise<void> {
+  if (allow !== undefined && (await isAllowed(internals, call, allow))) return;
+  const { authenticate, anonymous, cors } = internals.config;
+  if (authenticate !== undefined) {
+    await authorize(call, 'management', internals);
+    return;
+  }
+  if (anonymous !== 'nobody' && isLocalCaller(call, cors)) return;
+  throw new RouterError({
+    status: 401,
+    errorType: 'authentication',
+    message:
+      'The inspector answers this machine only, and none behind a proxy. For others, give createRouter authenticate, ' +
+      'and use a key with the scope management; or give inspector() a check of your own: allow.',
+  });
+}
+
+async function isAllowed(
+  { services }: InspectedRouter['internals'],
+  { header }: InspectorCall,
+  allow: NonNullable<InspectorOptions['allow']>,
+): Promise<boolean> {
+  try {
+    // Programs in JavaScript may give anything; only a plain yes lets somebody in.
+    const allowed: unknown = await allow({ header });
+    return allowed === true;
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : typeof error;
+    warn(services.events, { code: 'inspector_allow', message: `allow of inspector() failed (${reason})` });
+    return false;
+  }
+}
+
+/** Set by the page on everything that changes something; no other site can make a browser send it. */
+const PAGE_HEADER = 'x-signalbox-inspector';
+
+/** @throws {@link RouterError} 403 when a change was not asked for by the page itself. */
+function refuseForeignPages({ header }: InspectorCall): void {
+  if (header(PAGE_HEADER) !== undefined) return;
+  const message = `Changes need the header ${PAGE_HEADER}, which only the inspector's own page sends`;
+  throw new RouterError({ status: 403, errorType: 'permission_denied', message });
 }

@@ -1,5 +1,5 @@
 import { fill } from '../config/option.ts';
-import { OUTBOUND, type OutboundOptions } from '../config/tables/outbound.ts';
+import { OUTBOUND, type OutboundOptions } from '../config/tables/http.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
 import type { Environment } from '../platform/environment.ts';
 import { wait } from '../platform/wait.ts';
@@ -73,7 +73,7 @@ export interface Outbound {
   close(): Promise<void>;
 }
 
-export type { OutboundOptions } from '../config/tables/outbound.ts';
+export type { OutboundOptions } from '../config/tables/http.ts';
 
 /** Makes the transport behind the entry point. */
 export type GuardedTransportFactory = (guard: AddressGuard) => Promise<Transport>;

@@ -12,7 +12,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { decodeContent } from './content-decoding.ts';
 import { failure } from '../core/fallback/failure.ts';
-import { PENDING, Pollable, type Polled, soon } from '../platform/poll.ts';
+import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
@@ -50,7 +50,7 @@ function transportOver(connector: buildConnector.connector): Transport {
   const others = new Agent(options);
   const pools = new Map<string, Dispatcher>();
   const fresh = new Agent({ ...options, pipelining: 0 });
-  const again: SendAgain = (call, request) => dispatch(fresh, request.url.origin, request, call);
+  const again: SendAgain = (call, request) => dispatch(fresh, placeOf(request.url), request, call);
 
   function poolOf(origin: string): Dispatcher {
     const known = pools.get(origin);
@@ -66,8 +66,8 @@ function transportOver(connector: buildConnector.connector): Transport {
       if (request.signal.aborted) return Promise.reject(cancelled());
       const before = opened;
       const call = new UndiciCall(request, () => opened === before, again);
-      const { origin } = request.url;
-      dispatch(poolOf(origin), origin, request, call);
+      const place = placeOf(request.url);
+      dispatch(poolOf(place.origin), place, request, call);
       return call.response;
     },
     async close() {
@@ -92,13 +92,24 @@ function joinedBytes(texts: readonly string[]): Buffer {
   return bytes;
 }
 
-function dispatch(dispatcher: Dispatcher, origin: string, request: TransportRequest, call: UndiciCall): void {
-  const { url, method, headers, body, bodyParts } = request;
+type Place = Pick<Dispatcher.DispatchOptions, 'path'> & { readonly origin: string };
+
+/** A URL puts its parts together anew each time; those of providers are asked for with every call. */
+const places = new WeakMap<URL, Place>();
+
+function placeOf(url: URL): Place {
+  let place = places.get(url);
+  if (place === undefined) places.set(url, (place = { origin: url.origin, path: url.pathname + url.search }));
+  return place;
+}
+
+function dispatch(dispatcher: Dispatcher, place: Place, request: TransportRequest, call: UndiciCall): void {
+  const { method, headers, body, bodyParts } = request;
   request.connecting?.();
   dispatcher.dispatch(
     {
-      origin,
-      path: url.pathname + url.search,
+      origin: place.origin,
+      path: place.path,
       method,
       headers: headers as string[],
       // As bytes: undici would convert a text itself, and hold on to both.

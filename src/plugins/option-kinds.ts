@@ -1,4 +1,4 @@
-import { OUTBOUND } from '../config/tables/outbound.ts';
+import { OUTBOUND } from '../config/tables/http.ts';
 import { groupOf } from '../platform/kind-of.ts';
 import { listOf, oneOf, type OptionKind, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
 

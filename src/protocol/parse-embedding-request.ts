@@ -4,7 +4,7 @@ import {
   type EmbeddingRequest,
   embeddingRequestSchema,
   multimodalInputSchema,
-} from './embedding-request.ts';
+} from './embedding.ts';
 import { type Checked, failed, faultAt, passed, type RequestFault } from './fault.ts';
 import { nameOf } from './issues.ts';
 import { inspectJson, isJsonObject } from './json.ts';

@@ -6,9 +6,15 @@ import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import { checkProviderOptions } from './check-options.ts';
-import { type Codec, EncodeError } from './codec.ts';
+import {
+  type BatchesOnFirstUse,
+  batchesOnFirstUse,
+  type Codec,
+  type CodecOnFirstUse,
+  codecSource,
+  EncodeError,
+} from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
-import { type BatchesOnFirstUse, batchesOnFirstUse, type CodecOnFirstUse, codecSource } from './first-use.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
 import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';

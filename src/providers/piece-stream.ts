@@ -3,7 +3,7 @@ import type { StreamPiece } from '../core/stream/pieces.ts';
 import { PlainBody } from './upstream-failure.ts';
 import type { PieceStream } from '../contracts/provider.ts';
 import { type SseEvent, SseReader } from './sse.ts';
-import { PENDING, Pollable, pollable, type Polled } from '../platform/poll.ts';
+import { PENDING, Pollable, pollable, type Polled } from '../platform/wait.ts';
 import { TransportError, type TransportResponse } from '../net/transport.ts';
 import { ResultCollector } from '../core/stream/collect.ts';
 import type { DecodedResult } from './codec.ts';

@@ -11,16 +11,13 @@ import { parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
-import type { Execution } from '../runtime/chat/execution.ts';
-import { type ChatBody, chatBodyOf } from '../runtime/chat/load-dialect.ts';
+import { type Execution, firstProvider } from '../runtime/chat/execution.ts';
+import { type CallerSignal, type ChatBody, chatBodyOf, clientSignal, contextOf, streamSignal } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { firstProvider } from '../runtime/chat/world.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
-import { withContent } from '../runtime/ledger/content.ts';
-import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
-import { type CallerSignal, clientSignal, contextOf, streamSignal } from './caller.ts';
+import { notingRefusal, withContent } from '../runtime/chat/beside.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 
 /** A request whose answer only has to be read. */

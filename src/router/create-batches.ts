@@ -12,7 +12,7 @@ import { SharedPaces } from '../runtime/batches/shared-paces.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/ports.ts';
 import type { Concurrency } from '../runtime/chat/concurrency.ts';
-import { worldOf, endpointsNow } from '../runtime/chat/world.ts';
+import { worldOf, endpointsNow } from '../runtime/chat/execution.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/chat/events.ts';

@@ -2,14 +2,12 @@ import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
-import { noteCopy } from '../config/loaded-copies.ts';
 import type { Alias } from '../config/tables/rules.ts';
-import type { AliasOf, ModelOf, RequestModel } from './model-names.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
-import type { ConfigurationVersion, Router } from './router.ts';
+import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
@@ -173,3 +171,19 @@ const LOADED_TWICE = {
     'This process has loaded Signalbox more than once. The copies share no sessions, cooldowns or limits; see ' +
     '"npm ls signalbox", and keep one.',
 } as const;
+
+/** Where the copies of this package that a process has loaded leave their names. */
+const COPIES = Symbol.for('signalbox.copies');
+
+/**
+ * Notes that this copy of the package is in use, and gives the number of copies that are. More than one, say two
+ * versions below different packages, share no state: sessions, cooldowns and limits are then counted apart.
+ *
+ * @param copy - Name of the copy. Default: where its code was loaded from.
+ */
+export function noteCopy(copy: string = import.meta.url): number {
+  const place = globalThis as { [COPIES]?: Set<string> };
+  place[COPIES] ??= new Set();
+  place[COPIES].add(copy);
+  return place[COPIES].size;
+}

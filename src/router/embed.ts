@@ -1,17 +1,16 @@
 import { ANONYMOUS } from '../core/account.ts';
 import { type NormalizedEmbeddingRequest, normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
-import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
-import type { EmbeddingResult } from '../protocol/embedding-result.ts';
+import type { EmbeddingRequest, EmbeddingResult } from '../protocol/embedding.ts';
 import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
-import { firstProvider } from '../runtime/chat/world.ts';
+import { firstProvider } from '../runtime/chat/execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { notingRefusal } from '../runtime/ledger/note-refusal.ts';
-import { clientSignal, contextOf } from './caller.ts';
+import { notingRefusal } from '../runtime/chat/beside.ts';
+import { clientSignal, contextOf } from './incoming.ts';
 
 /**
  * The way of a request for embeddings: that of a chat request, without what belongs to chats. It is settled by

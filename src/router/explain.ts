@@ -1,5 +1,5 @@
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
-import { worldOf } from '../runtime/chat/world.ts';
+import { worldOf } from '../runtime/chat/execution.ts';
 import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
 import type { PreparedRequest } from '../runtime/pipeline/start.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';

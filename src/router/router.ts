@@ -1,3 +1,4 @@
+import type { Provider } from '../contracts/provider.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { Account } from '../core/account.ts';
@@ -7,8 +8,7 @@ import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
-import type { EmbeddingRequest } from '../protocol/embedding-request.ts';
-import type { EmbeddingResult } from '../protocol/embedding-result.ts';
+import type { EmbeddingRequest, EmbeddingResult } from '../protocol/embedding.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
@@ -160,3 +160,27 @@ export interface RouterInternals {
   /** Room for the bodies of requests. */
   readonly bytesInHand: ByteBudget;
 }
+
+/** Ids of the models that a list of providers serves. */
+export type ModelOf<Providers extends readonly Provider[]> =
+  Providers[number] extends Provider<infer Model> ? Model : never;
+
+/** Names of the aliases of a configuration. */
+export type AliasOf<Aliases> = Extract<keyof Aliases, string>;
+
+/** Endings that change how endpoints are chosen. */
+type RoutingVariant = 'nitro' | 'floor' | 'exacto' | 'online' | 'free' | 'extended' | 'thinking';
+
+/**
+ * What `model` may be for a TypeScript caller: a declared id with or without a variant, an alias, a router model, the
+ * latest of a family, or a preset. Any text, as soon as one provider takes any model.
+ */
+export type RequestModel<Model extends string, Alias extends string = never> = string extends Model
+  ? string
+  :
+      | Model
+      | `${Model}:${RoutingVariant}`
+      | Alias
+      | `router/${string}`
+      | `~${string}/${string}-latest`
+      | `@preset/${string}`;

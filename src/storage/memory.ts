@@ -37,8 +37,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     return typeof known === 'number' ? known : undefined;
   };
   function count(key: string, value: number, ttlMs: number): void {
-    const holder = counters?.has(key) === true ? counters : entries;
-    const ttl = countOf(key) === undefined ? undefined : holder?.getRemainingTTL(key);
+    const known = counters?.get(key);
+    if (known !== undefined) {
+      // In place: it keeps its time.
+      known.value = value;
+      return;
+    }
+    const ttl = countOf(key) === undefined ? undefined : entries?.getRemainingTTL(key);
     entries?.delete(key);
     (counters ??= made()).set(key, { value }, { ttl: ttl ?? Math.max(1, ttlMs) });
   }

@@ -1,4 +1,10 @@
-import { MINUTE_SLOT_MS, type RateShare, sharesOf } from '../core/limits/rate-limits.ts';
+import {
+  MINUTE_SLOT_MS,
+  type LimitedTag,
+  type RateLimitName,
+  type RateShare,
+  sharesOf,
+} from '../core/limits/rate-limits.ts';
 import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 import type { RateDecision, RateLimiter } from '../contracts/rate-limiter.ts';
@@ -8,8 +14,8 @@ import type { BudgetDecision, BudgetKeeper } from '../contracts/budget-keeper.ts
 
 /** Time that a counter lives after its window: clocks of instances differ. */
 const SLACK_MS = 5_000;
-/** Limits of accounts whose keys are kept until the next slot begins. */
-const MAX_WINDOWS = 4_096;
+/** Accounts, and tags of them, whose keys are kept until the next slot begins: putting them together takes longer than counting. */
+const MAX_OWNERS = 4_096;
 
 /** The keys of the counters of one limit, which are the same for all requests of a slot. */
 interface Window {
@@ -18,6 +24,8 @@ interface Window {
   readonly beside: readonly string[];
 }
 
+type Windows = Partial<Record<RateLimitName, Window>>;
+
 /**
  * Limits by counters in a state store, one for each account, limit and slot of time: one change for a request, which
  * takes from all its limits or from none. The slots of a window are held under the limit together.
@@ -25,15 +33,24 @@ interface Window {
  * @param wallClock - Epoch milliseconds.
  */
 export function stateRateLimiter(state: StateStore, wallClock: () => number): RateLimiter {
-  const windows = boundedMap<Window>(MAX_WINDOWS);
+  const ofAccounts = boundedMap<Windows>(MAX_OWNERS);
+  const ofTags = boundedMap<Windows>(MAX_OWNERS);
   function windowOf(account: string, share: RateShare): Window {
-    const limit = accountKey('rate', account, limitKey(share));
-    const known = windows.get(limit);
+    const { tag } = share;
+    const [owners, owner] = tag === undefined ? [ofAccounts, account] : [ofTags, tagKey(account, tag)];
+    const windows = owners.get(owner) ?? {};
+    const known = windows[share.name];
     if (known?.slot === share.slot) return known;
+    const limit = accountKey('rate', account, limitKey(share));
     const beside = slotsBefore(share).map((slot) => `${limit}\n${slot}`);
     const window = { slot: share.slot, key: `${limit}\n${share.slot}`, beside };
-    windows.set(limit, window);
+    windows[share.name] = window;
+    owners.set(owner, windows);
     return window;
+  }
+  function keyAt(account: string, limit: LimitOfAccount, slot: number): string {
+    const known = limit.tag === undefined ? ofAccounts.get(account)?.[limit.name] : undefined;
+    return known?.slot === slot ? known.key : keyOf(account, limit, slot);
   }
 
   return {
@@ -59,7 +76,7 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
         const by = Math.ceil(tokens) - taken;
         // What a request gives back belongs to the slot in which it was taken; what it used on top is used now.
         const share = { name: 'tokens-per-min', tag } as const;
-        return by === 0 ? [] : [{ key: keyOf(account, share, by < 0 ? takenIn : slot), by, ttlMs }];
+        return by === 0 ? [] : [{ key: keyAt(account, share, by < 0 ? takenIn : slot), by, ttlMs }];
       });
       if (changes.length === 0) return undefined;
       const changed = state.change(changes);
@@ -72,6 +89,10 @@ type LimitOfAccount = Pick<RateShare, 'name' | 'tag'>;
 
 function keyOf(account: string, limit: LimitOfAccount, slot: number): string {
   return accountKey('rate', account, `${limitKey(limit)}\n${slot}`);
+}
+
+function tagKey(account: string, { key, value }: LimitedTag): string {
+  return JSON.stringify([account, key ?? null, value]);
 }
 
 function limitKey({ name, tag }: LimitOfAccount): string {

@@ -1,7 +1,7 @@
 /** Runs in a process of its own: it says that another copy of the package is loaded, which stays said. */
 import { ConfigError, type ConfigProblem, type RouterConfig, createRouter, localQueue, memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { noteCopy } from '../../src/config/loaded-copies.ts';
+import { noteCopy } from '../../src/router/create-router.ts';
 import { nodeProblems } from '../../src/config/problems.ts';
 import { instant } from '../support/simulated.ts';
 

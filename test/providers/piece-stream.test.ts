@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { failure } from '../../src/core/fallback/failure.ts';
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
-import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
+import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { ResponsePieceStream } from '../../src/providers/piece-stream.ts';
 import { TransportError, type TransportResponse } from '../../src/net/transport.ts';
 import { contextOf, cutAt, decodeStream, fixture, piecesOf, responseOf } from '../support/wire.ts';

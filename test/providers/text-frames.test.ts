@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type StreamPiece, unescapeText } from '../../src/core/stream/pieces.ts';
-import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
+import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { TextFrames } from '../../src/providers/text-frames.ts';
 import { inProportion, runs } from '../support/properties.ts';
 import { contextOf } from '../support/wire.ts';

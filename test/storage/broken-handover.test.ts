@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openPool } from '../../src/storage/postgres/driver.ts';
+import { Pool } from 'pg';
+import { openPool, type PostgresPool } from '../../src/storage/postgres/driver.ts';
+import { postgresKeys } from '../../src/storage/postgres/postgres-keys.ts';
 
 /** A message of PostgreSQL's wire protocol, version 3. */
 function message(type: string, body: Buffer): Buffer {
@@ -37,17 +39,31 @@ async function startServer(): Promise<string> {
   return `postgres://somebody@127.0.0.1:${port}/batches`;
 }
 
+/** Asks such a server something, and gives what nobody heard. */
+async function unheardBy(pool: PostgresPool): Promise<readonly unknown[]> {
+  const unheard: unknown[] = [];
+  const hear = (error: unknown): void => void unheard.push(error);
+  process.on('uncaughtException', hear);
+  closing.push(async () => void process.off('uncaughtException', hear));
+  const client = await pool.connect();
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  client.release(true);
+  return unheard;
+}
+
 describe('a connection that breaks while it is handed out', () => {
   it('fails what is asked of it and does not end the process', async () => {
     const pool = await openPool({ connectionString: await startServer(), connections: 1, connectTimeoutMs: 5_000 });
     closing.push(async () => pool.end?.());
-    const unheard: unknown[] = [];
-    const hear = (error: unknown): void => void unheard.push(error);
-    process.on('uncaughtException', hear);
-    closing.push(async () => void process.off('uncaughtException', hear));
-    const client = await pool.connect();
-    await expect(client.query('SELECT 1')).rejects.toThrow();
-    client.release(true);
-    expect(unheard).toEqual([]);
+    expect(await unheardBy(pool)).toEqual([]);
+  });
+
+  it('does not end the process either where the host gives the pool', async () => {
+    const pool = new Pool({ connectionString: await startServer(), max: 1 });
+    closing.push(async () => pool.end());
+    const keys = [postgresKeys({ pool }), postgresKeys({ pool })];
+    for (const store of keys) await expect(store.find('0'.repeat(64))).rejects.toThrow('PostgreSQL');
+    expect(pool.listenerCount('acquire')).toBe(1);
+    expect(await unheardBy(pool)).toEqual([]);
   });
 });

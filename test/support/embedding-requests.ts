@@ -5,7 +5,7 @@ import {
   type NormalizedEmbeddingRequest,
   normalizeEmbeddingRequest,
 } from '../../src/core/normalize/normalize-embedding.ts';
-import type { EmbeddingRequest } from '../../src/protocol/embedding-request.ts';
+import type { EmbeddingRequest } from '../../src/protocol/embedding.ts';
 import type { Checked } from '../../src/protocol/fault.ts';
 
 /** Models by provider, all of whom know how to embed unless they are called `silent`. */

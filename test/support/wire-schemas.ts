@@ -2,7 +2,7 @@ import type { AnySchema } from '../../src/protocol/accept/form.ts';
 import { lockSchema } from '../../src/protocol/catalog-lock.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import { batchFieldsSchema, customIdSchema } from '../../src/protocol/create-batch.ts';
-import { embeddingRequestSchema, multimodalInputSchema } from '../../src/protocol/embedding-request.ts';
+import { embeddingRequestSchema, multimodalInputSchema } from '../../src/protocol/embedding.ts';
 import { fileParserSchema, webFetchSchema, webSchema, webSearchSchema } from '../../src/protocol/web-options.ts';
 import {
   advisorSchema,

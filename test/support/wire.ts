@@ -4,7 +4,7 @@ import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
 import { type DecodeContext, decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
 import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
-import { ChatStreamDecoder } from '../../src/providers/openai-compatible/stream-decoder.ts';
+import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { ResponsePieceStream, type StreamDecoder } from '../../src/providers/piece-stream.ts';
 import type { TransportResponse } from '../../src/net/transport.ts';
 

@@ -205,15 +205,16 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const probe = call.generation === health.breaker.generation && health.breaker.state === 'open';
   if (call.ok) {
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation: call.generation }, now);
-    const { lastResort, cooldown, ...rest } = counted(health, now, true);
+    const { lastResort, cooldown } = health;
     const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
     return {
-      ...rest,
+      ...counted(health, now, true),
       breaker,
       condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
       consecutiveFailures: 0,
       doubt: undefined,
-      ...(isBack || cooldown === undefined ? {} : { cooldown }),
+      lastResort: undefined,
+      cooldown: isBack ? undefined : cooldown,
     };
   }
   const rule = FAILURE_RULES[call.failure.kind];

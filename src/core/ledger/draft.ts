@@ -1,13 +1,13 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
-import type { Attempt } from '../fallback/failure.ts';
+import type { Attempt, AttemptFailure } from '../fallback/failure.ts';
 import type { NormalizedRequest, RoutedRequest } from '../normalize/normalized-request.ts';
 import { normalizePreferences } from '../normalize/preset.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Account } from '../account.ts';
-import type { RoutePlan } from '../selection/route-plan.ts';
+import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import type { DecisionContext } from './write-decision.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
@@ -48,6 +48,29 @@ interface WorkTimes {
   readonly endedAt: number;
 }
 
+/** What a record needs of an upstream call. */
+export interface DraftedAttempt extends Pick<
+  Attempt,
+  'startedAt' | 'endedAt' | 'hedge' | 'firstTokenAt' | 'chargedNanoUsd'
+> {
+  readonly step: Pick<PlanStep, 'endpoint'>;
+  readonly usage?: DraftedUsage | undefined;
+  readonly outcome:
+    | { readonly ok: true }
+    | { readonly ok: false; readonly failure: Pick<AttemptFailure, 'kind' | 'status'> };
+}
+
+/** What a record needs of what was used. */
+export type DraftedUsage = Pick<
+  Usage,
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'prompt_tokens_details'
+  | 'completion_tokens_details'
+  | 'estimated'
+  | 'cost_details'
+>;
+
 /** What is known of a request when it is over, by reference. {@link writeRecord} makes a record of it. */
 export interface RequestDraft {
   /** When it began, milliseconds since 1970. */
@@ -59,7 +82,7 @@ export interface RequestDraft {
   readonly facts: DecisionContext;
   readonly request: DraftedRequest;
   readonly plan: RoutePlan;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly DraftedAttempt[];
   readonly works: readonly DraftedWork[];
   readonly cache?: 'hit' | 'miss' | undefined;
   /** True when nothing was planned, because the request was refused before that. */
@@ -73,7 +96,7 @@ export interface DraftedAnswer {
   readonly endpoint: Endpoint;
   /** Monotonic milliseconds. */
   readonly firstTokenAt: number;
-  readonly usage: Usage;
+  readonly usage: DraftedUsage;
   readonly finishReason: string | null;
   readonly nativeFinishReason?: string | undefined;
 }

@@ -54,17 +54,9 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
-  // Kept for long: lists that were grown have room for more, and copies have not.
-  const seen = {
-    now,
-    roll,
-    served,
-    usualAnswerTokens,
-    promptRatio,
-    states: states.slice(),
-    admissions: admissions ?? NONE,
-  };
-  return { ...plan, seen };
+  const seen = { now, roll, served, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
+  const { requested, applied, steps, rejected, origins } = plan;
+  return { requested, applied, steps, rejected, origins, seen };
 }
 
 const NONE: readonly SeenAnswer[] = [];

@@ -9,10 +9,9 @@ import type {
   LedgerTool,
   LedgerUsage,
 } from '../../contracts/ledger.ts';
-import type { Usage } from '../../protocol/chunk.ts';
-import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
+import { FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
-import type { DraftedWork, RequestDraft } from './draft.ts';
+import type { DraftedAttempt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 
 /** What a record depends on besides its draft. */
@@ -123,7 +122,7 @@ function addUsage(left: LedgerUsage, right: LedgerUsage): LedgerUsage {
   };
 }
 
-function writeUsage(usage: Usage): LedgerUsage {
+function writeUsage(usage: DraftedUsage): LedgerUsage {
   const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage.prompt_tokens_details ?? {};
   const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
   return {
@@ -137,7 +136,7 @@ function writeUsage(usage: Usage): LedgerUsage {
 }
 
 /** What its provider charges the account itself. */
-function ownKeyCost({ step, usage }: Attempt): number {
+function ownKeyCost({ step, usage }: DraftedAttempt): number {
   const usd = step.endpoint.byok === undefined ? undefined : usage?.cost_details?.upstream_inference_cost;
   return typeof usd === 'number' ? nanoFromUsd(usd) : 0;
 }
@@ -184,7 +183,7 @@ function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNote
   };
 }
 
-function writeAttempt(attempt: Attempt, index: number, startedAt: number): LedgerAttempt {
+function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number): LedgerAttempt {
   const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0 } = attempt;
   return {
     number: index + 1,

@@ -135,7 +135,7 @@ export function normalizeChatRequest(
     targets: resolved.value.targets,
     serverTools: server,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
-    stopConditions: [request.stop_server_tools_when ?? []].flat(),
+    stopConditions: request.stop_server_tools_when == null ? NOTHING : [request.stop_server_tools_when].flat(),
     audio: objectIfGiven(request.audio),
     imageConfig: objectIfGiven(request.image_config),
     cache: cacheOptions(request),

@@ -57,5 +57,5 @@ function hashText(text: string): string {
     low = Math.imul(low ^ code, 0x01000193);
     high = Math.imul(high ^ (code + index), 0x85ebca6b);
   }
-  return (low >>> 0).toString(36) + (high >>> 0).toString(36);
+  return `${low | 0}.${high | 0}`;
 }

@@ -1,7 +1,7 @@
 import type { Modality } from '../../catalog/model.ts';
 import type { Message } from '../../protocol/message.ts';
 import { likelyTextTokens } from './likely-tokens.ts';
-import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
+import type { EmbeddingItem } from '../../protocol/embedding.ts';
 
 /**
  * Tokens that a prompt of this many characters has at least. English text has four to five characters a token and

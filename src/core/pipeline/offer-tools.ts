@@ -2,7 +2,7 @@ import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { checkOptions, foreign, pathBelow } from './check-options.ts';
+import { checkOptions, foreign, pathBelow } from './choose-plugins.ts';
 import type { PluginRegistry } from './registry.ts';
 import { functionNameFor, replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';

@@ -37,27 +37,26 @@ export interface Estimate {
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
   const counted = reported ?? estimated(estimate);
-  const { reportedCost, reportedCostDetails, ...usage } = counted;
+  const { reportedCost, reportedCostDetails } = counted;
+  const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
   const priced = reportedCost === undefined ? costOf(endpoint, usage, estimate) : undefined;
   const upstream = reportedCost === undefined ? priced?.totalNanoUsd : nanoFromUsd(reportedCost);
   const byok = endpoint.byok !== undefined;
-  const base = { ...withSearchDetails(usage), ...(reported === undefined ? { estimated: true } : {}), is_byok: byok };
-  if (upstream === undefined) return { usage: base };
+  // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
+  const settled: Writable<Usage> = { ...withSearchDetails(usage) };
+  if (reported === undefined) settled.estimated = true;
+  settled.is_byok = byok;
+  if (upstream === undefined) return { usage: settled };
   const charged = byok ? 0 : upstream;
-  const split: CostDetails = isJsonObject(reportedCostDetails)
-    ? reportedCostDetails
-    : priced === undefined
-      ? {}
-      : splitOf(priced);
-  return {
-    usage: {
-      ...base,
-      cost: usdFromNano(charged),
-      cost_details: { ...split, upstream_inference_cost: usdFromNano(upstream) },
-    },
-    costNanoUsd: charged,
-    costParts: priced?.parts,
-  };
+  settled.cost = usdFromNano(charged);
+  const split: Writable<CostDetails> = isJsonObject(reportedCostDetails) ? { ...reportedCostDetails } : splitOf(priced);
+  split.upstream_inference_cost = usdFromNano(upstream);
+  settled.cost_details = split;
+  return { usage: settled, costNanoUsd: charged, costParts: priced?.parts };
+}
+
+function withoutCost({ reportedCost: _, reportedCostDetails: __, ...usage }: ReportedUsage): Usage {
+  return usage;
 }
 
 /** A settlement that also has what calls may have cost which were given up for this one. */
@@ -85,13 +84,17 @@ function costOf(endpoint: Endpoint, usage: Usage, estimate: Estimate): Cost | un
   return rates && priceUsage(rates, usage, { input: estimate.images, output: estimate.outputImages ?? 0 });
 }
 
-function splitOf({ promptNanoUsd, completionNanoUsd, toolsNanoUsd }: Cost): CostDetails {
-  return {
-    upstream_inference_prompt_cost: usdFromNano(promptNanoUsd),
-    upstream_inference_completions_cost: usdFromNano(completionNanoUsd),
-    ...(toolsNanoUsd > 0 ? { server_tool_cost: usdFromNano(toolsNanoUsd) } : {}),
+function splitOf(cost: Cost | undefined): CostDetails {
+  if (cost === undefined) return {};
+  const split: Writable<CostDetails> = {
+    upstream_inference_prompt_cost: usdFromNano(cost.promptNanoUsd),
+    upstream_inference_completions_cost: usdFromNano(cost.completionNanoUsd),
   };
+  if (cost.toolsNanoUsd > 0) split.server_tool_cost = usdFromNano(cost.toolsNanoUsd);
+  return split;
 }
+
+type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 function estimated({ promptTokens, completionTokens }: Estimate): ReportedUsage {
   return {

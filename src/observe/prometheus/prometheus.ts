@@ -1,5 +1,12 @@
 import type { RouterEventSource } from '../../runtime/chat/events.ts';
-import { type Labels, measure, type Measurement, MEASUREMENTS, type Recorder } from '../measurements.ts';
+import {
+  type LabelName,
+  type Labels,
+  measure,
+  type Measurement,
+  MEASUREMENTS,
+  type Recorder,
+} from '../measurements.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Options of {@link prometheus}. */
@@ -109,13 +116,33 @@ function metricsIn(registry: Registry): Recorder {
 function recorderOf(registry: Registry, measurement: Measurement): (value: number, labels: Labels) => void {
   const { prometheus: name, labels: labelNames } = measurement;
   const metric = (registry.getSingleMetric(name) as Metric | undefined) ?? create(registry, measurement);
-  const labelled = (labels: Labels): Record<string, string> => {
-    const record: Record<string, string> = {};
-    for (const label of labelNames) record[label] = labels[label] ?? '';
-    return record;
-  };
+  const labelled = labelsFor(labelNames);
   if (metric instanceof Histogram) return (value, labels) => metric.observe(labelled(labels), value);
   return (value, labels) => metric.inc(labelled(labels), value);
+}
+
+/** All labels with a value and one order: the same object for the same values, because most requests bring those again. */
+function labelsFor(names: readonly LabelName[]): (labels: Labels) => Record<string, string> {
+  const made: Known = { next: new Map() };
+  return (labels) => {
+    let known = made;
+    for (const name of names) {
+      const value = labels[name] ?? '';
+      let next = known.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map() };
+        known.next.set(value, next);
+      }
+      known = next;
+    }
+    return (known.labels ??= Object.fromEntries(names.map((name) => [name, labels[name] ?? ''])));
+  };
+}
+
+/** What was made for the values of the first labels. Labels have few values, so all of it may be kept. */
+interface Known {
+  readonly next: Map<string, Known>;
+  labels?: Record<string, string>;
 }
 
 function create(registry: Registry, measurement: Measurement): Metric {

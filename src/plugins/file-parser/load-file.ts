@@ -1,6 +1,6 @@
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Outbound } from '../../net/outbound.ts';
-import { parseDataUrl } from '../../platform/data-url.ts';
+import { parseDataUrl, percentDecoded } from '../../platform/data-url.ts';
 import type { FileStore } from '../../contracts/file-store.ts';
 import { fileProblem, type FoundFile } from './file-parts.ts';
 
@@ -97,12 +97,7 @@ function typeOf(header: string | undefined): string | undefined {
 /** The last part of an address, if it looks like the name of a file. */
 function nameIn({ pathname }: URL): string | undefined {
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);
-  if (!/^[\w%.~-]{1,200}\.\w{1,8}$/.test(last)) return undefined;
-  try {
-    return decodeURIComponent(last);
-  } catch {
-    return last;
-  }
+  return /^[\w%.~-]{1,200}\.\w{1,8}$/.test(last) ? (percentDecoded(last) ?? last) : undefined;
 }
 
 function fromBase64(text: string): Uint8Array | undefined {

@@ -7,7 +7,7 @@ import { jsonObject } from '../accept/record.ts';
 import { integer, text } from '../accept/scalars.ts';
 import { chatRequestSchema } from '../chat-request.ts';
 import { batchFields, customIdSchema } from '../create-batch.ts';
-import { embeddingRequestFields, multimodalItemSchema } from '../embedding-request.ts';
+import { embeddingRequestFields, multimodalItemSchema } from '../embedding.ts';
 import { closed } from '../fields.ts';
 import { messageSchema } from '../message.ts';
 import { messagesRequestSchema } from '../messages/messages-request.ts';

@@ -18,7 +18,7 @@ import type { ReasoningDetail } from '../reasoning.ts';
 import { errorDetailSchema, routerMetadataSchema } from './error.ts';
 import { usageSchema, embeddingUsageSchema } from './usage.ts';
 import { anyJson, anyObject, count, seconds, wireObject, words } from './wire-object.ts';
-import type { Embedding, EmbeddingResult } from '../embedding-result.ts';
+import type { Embedding, EmbeddingResult } from '../embedding.ts';
 
 const finishReason = words<FinishReason>({
   stop: true,

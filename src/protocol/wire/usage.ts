@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { EmbeddingUsage } from '../embedding-result.ts';
+import type { EmbeddingUsage } from '../embedding.ts';
 import type {
   CompletionTokensDetails,
   CostDetails,

@@ -7,7 +7,7 @@ import type { AiSdkEmbeddingModel, ProviderOptions } from './model.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
+import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import { EncodeError } from '../codec.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 

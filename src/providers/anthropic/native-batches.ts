@@ -10,7 +10,7 @@ import type {
   NativeResult,
   NativeState,
 } from '../../contracts/native-batches.ts';
-import type { LoadedBatches } from '../first-use.ts';
+import type { LoadedBatches } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

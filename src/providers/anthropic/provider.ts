@@ -1,7 +1,7 @@
 import { anyText, checkProviderShape } from '../check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
-import type { BatchesOnFirstUse } from '../first-use.ts';
+import type { BatchesOnFirstUse } from '../codec.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';

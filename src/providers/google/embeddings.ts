@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
-import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
+import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import {
   badEmbeddings,

@@ -10,7 +10,7 @@ import type {
 import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, unreadable } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
-import type { LoadedBatches } from '../first-use.ts';
+import type { LoadedBatches } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { modelPath } from './wire.ts';

@@ -1,7 +1,7 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { anyText, checkProviderShape } from '../check-options.ts';
-import type { BatchesOnFirstUse } from '../first-use.ts';
+import type { BatchesOnFirstUse } from '../codec.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';

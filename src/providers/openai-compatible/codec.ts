@@ -1,13 +1,29 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec } from '../codec.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import type { ErrorContext } from '../upstream-failure.ts';
-import { type DecodeContext, decodeResult } from './decode-result.ts';
+import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
+import {
+  decodeCitations,
+  decodeContent,
+  type DecodeContext,
+  decodeLogprobs,
+  decodeResult,
+  errorInside,
+  mapFinishReason,
+} from './decode-result.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest } from './encode-request.ts';
-import { ChatStreamDecoder } from './stream-decoder.ts';
+import { failure } from '../../core/fallback/failure.ts';
+import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { StreamDecoder } from '../piece-stream.ts';
+import type { SseEvent } from '../sse.ts';
+import { TextFrames } from '../text-frames.ts';
+import { decodeUsage, findUsage } from './decode-usage.ts';
+import { ToolCallIndexer } from './tool-call-indexer.ts';
+import * as read from '../../platform/json.ts';
 
 /** The chat completions wire in one dialect. */
 export function chatCompletionsCodec(dialect: Dialect): Codec {
@@ -26,4 +42,176 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
   };
+}
+
+/** Choices beyond this are no answer to any request we send. */
+const MAX_CHOICES = 128;
+
+/**
+ * Decodes the chunks of the chat completions wire, with all the ways in which servers deviate from it.
+ * A frame that is alike to an earlier one except for its text is not parsed; see {@link TextFrames}.
+ */
+export class ChatStreamDecoder implements StreamDecoder {
+  readonly #context: DecodeContext;
+  readonly #tools = new Map<number, ToolCallIndexer>();
+  readonly #frames = new TextFrames('content', plainText);
+  /** Choices of which some delta came. */
+  readonly #streamed = new Set<number>();
+  #facts = '';
+  #ended = false;
+  #closing = false;
+
+  constructor(context: DecodeContext) {
+    this.#context = context;
+  }
+
+  event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
+    const known = this.#frames.recognize(data);
+    if (known !== undefined) pieces.push(known);
+    else this.#parse(data, event, pieces);
+  }
+
+  closing(): void {
+    this.#closing = true;
+  }
+
+  body(text: string, pieces: StreamPiece[]): void {
+    const decoded = decodeResult(text, this.#context);
+    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    else pieces.push({ type: 'failure', failure: decoded.failure });
+  }
+
+  end(pieces: StreamPiece[]): void {
+    if (this.#ended) return;
+    for (const index of this.#tools.keys()) this.#finishTools(index, pieces);
+  }
+
+  #parse(data: string, event: string | undefined, pieces: StreamPiece[]): void {
+    const text = data.trim();
+    if (this.#ended || text === '') return;
+    if (text === '[DONE]') return this.#done(pieces);
+    const chunks = parseObjects(text);
+    if (chunks === undefined) return this.#malformed(event, pieces);
+    const before = pieces.length;
+    for (const chunk of chunks) {
+      const error = event === 'error' ? chunk : errorInside(chunk);
+      if (error === undefined) this.#chunk(chunk, pieces);
+      else pieces.push({ type: 'failure', failure: failureInBand(error, this.#context) });
+    }
+    if (pieces.length === before + 1 && typeof pieces[before] === 'string') this.#frames.learn(data);
+  }
+
+  /** Nothing that follows the end mark counts, also if it looks like the text before it. */
+  #done(pieces: StreamPiece[]): void {
+    this.end(pieces);
+    this.#ended = true;
+    this.#frames.forget();
+    pieces.push({ type: 'end' });
+  }
+
+  /**
+   * A broken event means a broken stream. Two are not what they seem: an event cut off by the end of the body, where
+   * what came before tells whether the response is complete, and an event of a kind that this wire does not know.
+   */
+  #malformed(event: string | undefined, pieces: StreamPiece[]): void {
+    if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
+    pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
+  }
+
+  #chunk(chunk: JsonObject, pieces: StreamPiece[]): void {
+    this.#readFacts(chunk, pieces);
+    const choices = read.list(chunk['choices']);
+    for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
+    const citations = decodeCitations(chunk['citations']);
+    if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
+    const usage = decodeUsage(findUsage(chunk, choices), this.#context.dialect);
+    if (usage !== undefined) pieces.push({ type: 'usage', usage });
+  }
+
+  #choice(choice: JsonObject, pieces: StreamPiece[]): void {
+    const index = choice['index'] ?? 0;
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) {
+      pieces.push({
+        type: 'failure',
+        failure: failure('bad_response', 'The provider sent a choice with an impossible index'),
+      });
+      return;
+    }
+    const source = this.#sourceOf(index, choice);
+    if (isJsonObject(source)) this.#delta(index, source, choice['logprobs'], pieces);
+    const native = choice['finish_reason'];
+    if (typeof native !== 'string' || native === '') return;
+    this.#finishTools(index, pieces);
+    pieces.push({ type: 'finish', index, reason: mapFinishReason(native), native });
+  }
+
+  /** A whole message in place of a delta is only read if it is all there is: some servers repeat everything at the end. */
+  #sourceOf(index: number, { delta, message }: JsonObject): unknown {
+    if (!isJsonObject(delta)) return this.#streamed.has(index) ? undefined : message;
+    this.#streamed.add(index);
+    return delta;
+  }
+
+  #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
+    const calls = this.#indexer(index).read(source['tool_calls'] ?? legacyCall(source['function_call']));
+    if (calls === undefined) {
+      pieces.push({
+        type: 'failure',
+        failure: failure('bad_response', 'The provider sent an impossible number of tool calls'),
+      });
+      return;
+    }
+    const content = decodeContent(source);
+    const logprobs = decodeLogprobs(rawLogprobs);
+    const onlyText = content.content !== undefined && Object.keys(content).length === 1 && calls.length === 0;
+    if (onlyText && index === 0 && logprobs === undefined) {
+      pieces.push(escapeText(content.content ?? ''));
+      return;
+    }
+    const delta = calls.length > 0 ? { ...content, tool_calls: calls } : content;
+    if (Object.keys(delta).length > 0 || logprobs !== undefined) pieces.push({ type: 'delta', index, delta, logprobs });
+  }
+
+  #readFacts(chunk: JsonObject, pieces: StreamPiece[]): void {
+    const { id, system_fingerprint: fingerprint, service_tier: tier } = chunk;
+    const key = `${read.text(id) ?? ''} ${read.text(fingerprint) ?? ''} ${read.text(tier) ?? ''}`;
+    if (key === this.#facts || key === '  ') return;
+    this.#facts = key;
+    // A known frame with the facts of before would now be news.
+    this.#frames.forget();
+    pieces.push({
+      type: 'facts',
+      upstreamId: read.text(id),
+      systemFingerprint: read.text(fingerprint),
+      serviceTier: read.text(tier),
+    });
+  }
+
+  #indexer(choice: number): ToolCallIndexer {
+    let indexer = this.#tools.get(choice);
+    if (indexer === undefined) {
+      const { idPrefix, originalId } = this.#context;
+      indexer = new ToolCallIndexer((index) => `${idPrefix}_${choice}_${index}`, originalId);
+      this.#tools.set(choice, indexer);
+    }
+    return indexer;
+  }
+
+  #finishTools(index: number, pieces: StreamPiece[]): void {
+    const owed = this.#tools.get(index)?.finish() ?? [];
+    if (owed.length > 0) pieces.push({ type: 'delta', index, delta: { tool_calls: owed } });
+  }
+}
+
+/** The text of a frame that is nothing but text, for {@link TextFrames}. */
+function plainText(data: string): string | undefined {
+  const choices = parseObjects(data)?.[0]?.['choices'];
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const delta = isJsonObject(choice) ? choice['delta'] : undefined;
+  return isJsonObject(delta) ? read.text(delta['content']) : undefined;
+}
+
+/** The deprecated single call, as a list of one. */
+function legacyCall(call: unknown): unknown {
+  return isJsonObject(call) ? [{ index: 0, function: call }] : undefined;
 }

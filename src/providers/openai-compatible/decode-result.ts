@@ -146,7 +146,7 @@ export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_ca
   const { text, thinking } = readText(source['content']);
   const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? thinking;
   const refusal = read.text(source['refusal']);
-  const images = read.list(source['images']).flatMap(readImage);
+  const images = source['images'] == null ? NO_IMAGES : read.list(source['images']).flatMap(readImage);
   const annotations = read.objects(source['annotations']) as unknown as Annotation[];
   const details = read.objects(source['reasoning_details']) as unknown as ReasoningDetail[];
   const audio = readAudio(source['audio']);
@@ -160,6 +160,8 @@ export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_ca
     ...(audio === undefined ? {} : { audio }),
   };
 }
+
+const NO_IMAGES: readonly OutputImage[] = [];
 
 /** Reads log probabilities; a token without `bytes` gets null, because clients insist on the member. */
 export function decodeLogprobs(value: unknown): Logprobs | undefined {

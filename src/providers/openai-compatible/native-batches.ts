@@ -10,7 +10,7 @@ import type {
   NativeSubmission,
 } from '../../contracts/native-batches.ts';
 import type { BatchWire } from './batch-wires.ts';
-import type { LoadedBatches } from '../first-use.ts';
+import type { LoadedBatches } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { serialize } from '../serialize.ts';

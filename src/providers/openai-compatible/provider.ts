@@ -1,11 +1,10 @@
 import type { BatchPath } from './native-batches.ts';
-import type { BatchesOnFirstUse, CodecOnFirstUse } from '../first-use.ts';
+import type { BatchesOnFirstUse, Codec, CodecOnFirstUse } from '../codec.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
-import type { Codec } from '../codec.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 

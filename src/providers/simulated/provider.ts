@@ -1,6 +1,6 @@
 import { systemEnvironment } from '../../platform/environment.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { onFirstUse } from '../first-use.ts';
+import { onFirstUse } from '../codec.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 import { checkOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOptions } from './options.ts';
 import type { Simulation } from './simulation.ts';

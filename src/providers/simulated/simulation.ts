@@ -9,7 +9,7 @@ import type { SimulatedOptions } from './options.ts';
 import { type Outcome, Outcomes } from './outcomes.ts';
 import { Pace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
 import { messageTokens, Responder } from './responder.ts';
-import type { EmbeddingItem } from '../../protocol/embedding-request.ts';
+import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { likelyTokens } from '../../core/normalize/token-estimate.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';

@@ -12,7 +12,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { RouterError } from '../../protocol/router-error.ts';
 import type { BatchEndpoint } from '../../protocol/batch.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { EmbeddingResult } from '../../protocol/embedding-result.ts';
+import type { EmbeddingResult } from '../../protocol/embedding.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';

@@ -3,6 +3,8 @@ import { GENAI_PRICES, parseGenaiPrices } from '../../catalog/genai-prices.ts';
 import { VENDOR_IDS, vendorIdOf } from '../../catalog/vendor-ids.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import { importGenaiPrices } from './genai-package.ts';
+import { LOCK_FILE } from '../chat/known-models.ts';
+import { readLockIfThere } from './lock-file.ts';
 
 /** Options of {@link genaiPrices}. */
 export interface GenaiPricesOptions {
@@ -39,4 +41,22 @@ async function load(): Promise<NonNullable<Awaited<ReturnType<typeof importGenai
 
 function today(): string {
   return new Date().toISOString().slice(0, 10);
+}
+
+/**
+ * What can be known without asking anybody: the lock file, or else the package `@pydantic/genai-prices`, or, where
+ * neither is there, nothing.
+ *
+ * @param path - Lock file. Default `signalbox.catalog.json` in the working directory.
+ * @throws {@link ConfigError} when the lock file is there and cannot be used.
+ */
+export async function findCatalog(path: string = LOCK_FILE): Promise<CatalogFacts | undefined> {
+  const lock = readLockIfThere(path);
+  if (lock !== undefined) return lock;
+  try {
+    return await genaiPrices();
+  } catch (error) {
+    if (ConfigError.isInstance(error)) return undefined;
+    throw error;
+  }
 }

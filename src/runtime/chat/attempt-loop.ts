@@ -28,7 +28,7 @@ import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, givenUpUsd, learnFrom, lostOnHedge, settleAttempt } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /**
@@ -156,8 +156,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts } = this;
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
+    return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
   /** The answer of a call: what its reader needs of it, and what ends it. */
@@ -189,21 +188,21 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
-    const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
+    const used = accountOf(this.#services, this.request, made, end, reserved);
     const ended: Attempt = {
       ...attempt,
       endedAt: this.#services.environment.now(),
-      outcome,
+      outcome: 'failure' in end ? { ok: false, failure: end.failure } : OK,
       costUsd: lostOnHedge(made, this.request, end),
-      ...accountOf(this.#services, this.request, made, end, reserved),
+      firstTokenAt: used?.firstTokenAt,
+      usage: used?.usage,
+      chargedNanoUsd: used?.chargedNanoUsd,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    settleAttempt(this.#services, this, ended, made, facts);
-    const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
-    if (facts !== undefined) learnFrom(this.#services, sent, made.endpoint, facts.usage);
+    settleAttempt(this.#services, this, ended, made, facts, this.#prepared?.get(made.endpoint.id));
     return ended;
   }
 

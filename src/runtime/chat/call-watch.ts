@@ -1,6 +1,6 @@
 import { type AttemptFailure, failure, TOOK_TOO_LONG } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import { soon } from '../../platform/poll.ts';
+import { soon } from '../../platform/wait.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
 import type { Timeouts } from '../../config/tables/fallback.ts';
 

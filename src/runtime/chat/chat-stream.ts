@@ -1,4 +1,4 @@
-import { namedTier } from '../../catalog/price-at.ts';
+import { namedTier } from '../../protocol/chat-result.ts';
 import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
@@ -7,7 +7,7 @@ import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { PENDING, Pollable, pollable, type Polled } from '../../platform/poll.ts';
+import { PENDING, Pollable, pollable, type Polled } from '../../platform/wait.ts';
 import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';

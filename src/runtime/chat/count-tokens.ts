@@ -10,8 +10,7 @@ import { isJsonObject } from '../../protocol/json.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { PreparedRequest } from '../pipeline/start.ts';
 import { pdfContent } from './pdf-text.ts';
-import { planRequest } from './execution.ts';
-import { endpointsNow } from './world.ts';
+import { endpointsNow, planRequest } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 
 /** How many tokens a prompt has, and who says so. */

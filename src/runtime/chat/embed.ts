@@ -4,13 +4,12 @@ import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts, timeoutsOf } from './call-watch.ts';
 import { settleUsage } from '../../core/stream/usage.ts';
-import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding-result.ts';
+import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { planOn, worldOf } from './world.ts';
-import type { Answer } from './execution.ts';
+import { type Answer, planOn, worldOf } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { type ReasoningOrigins, withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
@@ -11,16 +11,17 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { AnswerFacts } from './attempt-call.ts';
+import type { AnswerFacts, AttemptKind, AttemptLoopOptions } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
-import type { AttemptKind, AttemptLoopOptions } from './attempt-call.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { planOn, worldOf } from './world.ts';
 import { billAnswer } from './settle.ts';
 import type { RuntimeServices } from './services.ts';
 import { timeoutsOf } from './call-watch.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
+import type { World } from '../../core/selection/performance.ts';
+import { planSeen } from '../../core/ledger/plan-seen.ts';
+import { planRoute } from '../../core/selection/plan-route.ts';
 
 /** The stream of an answer, as its reader needs it. */
 export interface AnswerCall {
@@ -175,3 +176,47 @@ export function servedBefore(
 
 /** A store that takes longer than this many milliseconds is not worth waiting for: stickiness only saves cost. */
 const STICKY_WAIT_MS = 250;
+
+/** What is known of a request besides itself when it is planned. */
+interface KnownOfRequest {
+  readonly request?: RoutedRequest | undefined;
+  readonly served?: ServedBy | undefined;
+  readonly roll?: number | undefined;
+  readonly origins?: ReasoningOrigins | undefined;
+}
+
+/** The world as it is now, for planning. */
+export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
+  const { environment, records, selection, strategy, adaptive, usualTokens } = services;
+  const now = environment.now();
+  return {
+    record: records.record,
+    sticky: served?.[0]?.endpoint,
+    served,
+    origins,
+    admission: records.admissionAt(now),
+    ...(request && usualTokens.of(request.account.id, request.targets[0]?.model)),
+    now,
+    roll: roll ?? environment.random(),
+    policy: selection,
+    strategy,
+    adaptive,
+  };
+}
+
+/** Plans a request on a world, and keeps what the plan depended on where a ledger wants it. */
+export function planOn({ ledger }: RuntimeServices, request: RoutedRequest, world: World): RoutePlan {
+  return ledger === undefined ? planRoute(request, world) : planSeen(request, world);
+}
+
+/** Endpoints in the order of a plan; those that are asked nothing at the moment come last. */
+export function endpointsNow({ records }: Pick<RuntimeServices, 'records'>, plan: RoutePlan): readonly Endpoint[] {
+  const endpoints = plan.steps.map(({ endpoint }) => endpoint);
+  const open = endpoints.filter((endpoint) => records.admission(endpoint).ok);
+  return [...open, ...endpoints.filter((endpoint) => !open.includes(endpoint))];
+}
+
+/** Slug of the provider that is asked first by a plan as things are; empty when there is none. */
+export function firstProvider(services: Pick<RuntimeServices, 'records'>, plan: RoutePlan): string {
+  return endpointsNow(services, plan)[0]?.provider ?? '';
+}

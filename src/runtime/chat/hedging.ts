@@ -50,6 +50,8 @@ export interface HedgedRequest<Call, Result> {
 const LOOK_AGAIN_MS = 200;
 /** Logarithm of the likelihood of an endpoint's silence above which nothing is suspected of it. */
 const UNSUSPICIOUS = -3;
+/** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
+const SUSPECT = 0.5;
 const SILENT = failure('timeout', 'The provider has fallen silent');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
@@ -145,7 +147,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
       const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
-      const isSuspect = services.records.isSuspect(first.step.endpoint, first.startedAt);
+      const isSuspect = services.records.isSilent(first.step.endpoint, SUSPECT);
       const lateMs = this.#delay(first, hedge, isSuspect) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;

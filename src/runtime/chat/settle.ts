@@ -33,16 +33,22 @@ export interface Recorded {
   readonly report?: CacheReport | undefined;
 }
 
-/** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
+/**
+ * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.
+ *
+ * @param sent - The request as it went to this endpoint, where that is another one.
+ */
 export function settleAttempt(
   services: RuntimeServices,
   execution: Pick<Recorded, 'request'>,
   attempt: Attempt,
   answer: AttemptedCall,
   facts?: AnswerFacts,
+  sent: RoutedRequest = execution.request,
 ): void {
   const { outcome, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
+  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage);
   services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
@@ -81,7 +87,7 @@ export function settleAttempt(
  *
  * @param sent - The request as it went to this endpoint.
  */
-export function learnFrom(
+function learnFrom(
   { records, pacing }: RuntimeServices,
   sent: RoutedRequest,
   endpoint: Endpoint,

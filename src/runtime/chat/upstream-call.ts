@@ -7,8 +7,7 @@ import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/poll.ts';
-import type { MaybePromise } from '../../platform/wait.ts';
+import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
 import type { CallResult, Reported } from './attempt-call.ts';
 
 /** What one upstream call needs. */

@@ -7,6 +7,7 @@ import {
   type RefusedRequest,
   type RequestDraft,
 } from '../../core/ledger/draft.ts';
+import { DraftList, type PackedDrafts } from '../../core/ledger/draft-list.ts';
 import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -45,8 +46,6 @@ export type ReadableLedger = {
   ) => Promise<Awaited<ReturnType<Ledger[Name]>>>;
 };
 
-/** Records that are written together. */
-const BATCH = 500;
 /** Milliseconds after which a store that does not answer counts as one that failed. */
 const STORE_WAIT_MS = 10_000;
 /** Milliseconds between two tries to write to a store that failed; they double up to the second. */
@@ -58,15 +57,14 @@ const MOST_OPEN = 10_000;
 const NO_WORKS: readonly DraftedWork[] = [];
 
 /**
- * Notes what became of requests, and hands it to a store later. Noting copies some references and nothing else; records
- * are written out when nobody waits for it: in batches, or, where a store only keeps them in memory, when somebody reads.
+ * Notes what became of requests, and hands it to a store later. Noting copies numbers and references and nothing else;
+ * records are written out when nobody waits for it: in batches, or, where a store only keeps them in memory, when somebody
+ * reads.
  */
 export class RequestLedger implements ReadableLedger {
   readonly #options: RequestLedgerOptions;
-  /** Notes that are not written out yet, the oldest first; a ring where the store keeps only so many. */
-  #drafts: RequestDraft[] = [];
-  /** Where the oldest is in a ring that is full. */
-  #oldest = 0;
+  /** What is not written out yet. */
+  readonly #drafts: DraftList;
   /** Hooks and tool calls of requests under way. */
   readonly #works = new Map<string, DraftedWork[]>();
   /** Written out, and refused by the store: they come again. */
@@ -79,6 +77,8 @@ export class RequestLedger implements ReadableLedger {
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
+    // Such a store would forget the oldest itself.
+    this.#drafts = new DraftList(options.store.keeps);
   }
 
   /** Who keeps prompts and answers, if anybody does. */
@@ -192,8 +192,7 @@ export class RequestLedger implements ReadableLedger {
       facts,
       request: drafted(request, knownLength(request)),
       plan,
-      // The list of the request has room for more; this one is kept.
-      attempts: attempts.slice(),
+      attempts,
       works: works ?? NO_WORKS,
       cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
       answer: end.answer,
@@ -203,17 +202,9 @@ export class RequestLedger implements ReadableLedger {
 
   #keep(draft: RequestDraft): void {
     const { store, bufferRecords, flushMs } = this.#options;
-    if (store.keeps !== undefined) {
-      // The store would forget the oldest itself.
-      if (this.#drafts.length < store.keeps) this.#drafts.push(draft);
-      else {
-        this.#drafts[this.#oldest] = draft;
-        this.#oldest = (this.#oldest + 1) % this.#drafts.length;
-      }
-      return;
-    }
+    if (store.keeps !== undefined) return this.#drafts.add(draft);
     if (this.#drafts.length >= bufferRecords) return this.#drop(1);
-    this.#drafts.push(draft);
+    this.#drafts.add(draft);
     if (!this.#isClosed) this.#schedule(flushMs);
   }
 
@@ -229,17 +220,9 @@ export class RequestLedger implements ReadableLedger {
     this.#timer = undefined;
   }
 
-  #take(): readonly RequestDraft[] {
-    const drafts =
-      this.#oldest === 0 ? this.#drafts : [...this.#drafts.slice(this.#oldest), ...this.#drafts.slice(0, this.#oldest)];
-    this.#oldest = 0;
-    this.#drafts = drafts.slice(BATCH);
-    return drafts.length <= BATCH ? drafts : drafts.slice(0, BATCH);
-  }
-
   async #writeBatch(): Promise<boolean> {
     const { store, environment, events } = this.#options;
-    const records = this.#pending.length > 0 ? this.#pending : await this.#written(this.#take());
+    const records = this.#pending.length > 0 ? this.#pending : await this.#written(this.#drafts.take());
     this.#pending = records;
     try {
       const kept = await valueWithin(
@@ -267,11 +250,15 @@ export class RequestLedger implements ReadableLedger {
   }
 
   /** What writes records is loaded by the first of them. */
-  async #written(drafts: readonly RequestDraft[]): Promise<readonly LedgerRecord[]> {
+  async #written(packed: PackedDrafts | undefined): Promise<readonly LedgerRecord[]> {
+    if (packed === undefined) return [];
     const { tags } = this.#options;
-    const { writeRecord } = await import('../../core/ledger/write-record.ts');
+    const [{ unpackDrafts }, { writeRecord }] = await Promise.all([
+      import('../../core/ledger/unpack-drafts.ts'),
+      import('../../core/ledger/write-record.ts'),
+    ]);
     const records: LedgerRecord[] = [];
-    for (const draft of drafts) {
+    for (const draft of unpackDrafts(packed)) {
       const found = this.#session(draft);
       const session = found instanceof Promise ? await found : found;
       records.push(writeRecord(draft, { tags, session }));

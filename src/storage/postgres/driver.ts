@@ -92,6 +92,8 @@ export interface PostgresClient {
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end?(): Promise<void>;
+  on?(event: 'acquire', listener: (client: PostgresClient) => void): unknown;
+  off?(event: 'acquire', listener: (client: PostgresClient) => void): unknown;
 }
 
 /** What a pool of our own is made of. */
@@ -122,11 +124,26 @@ export async function openPool({
     allowExitOnIdle: true,
   });
   // A connection that breaks while nobody uses it is replaced by the next that is needed; nothing is lost.
-  pool.on('error', () => undefined);
-  // Nor is it when one breaks in the moment in which it is handed out, when neither the pool nor we listen to it yet.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', ignore);
+  return heard(pool);
+}
+
+/**
+ * Hears connections that break in the moment in which they are handed out, when neither the pool nor we listen to them
+ * yet: unheard, that would end the process. What is asked of them fails. May be called again for the same pool.
+ */
+export function heard<Pool extends PostgresPool>(pool: Pool): Pool {
+  pool.off?.('acquire', hear);
+  pool.on?.('acquire', hear);
   return pool;
 }
+
+function hear(client: PostgresClient): void {
+  client.off?.('error', ignore);
+  client.on?.('error', ignore);
+}
+
+function ignore(): void {}
 
 async function importPg(): Promise<typeof Pg> {
   try {

@@ -2,7 +2,7 @@ import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
 import { anything, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import { openPool, type PostgresPool } from './driver.ts';
+import { heard, openPool, type PostgresPool } from './driver.ts';
 import type { Statement } from './statements.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
@@ -62,7 +62,7 @@ export function databaseAt<Name extends string>(
 ): PostgresDatabase<Name> {
   return new PostgresDatabase<Name>({
     openPool: () =>
-      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(pool),
+      pool === undefined ? openPool({ connectionString, connections, connectTimeoutMs }) : Promise.resolve(heard(pool)),
     statements,
     statementTimeoutMs,
     connectTimeoutMs,

@@ -15,7 +15,7 @@ import { NONSENSE, STATUS_KINDS } from './failure-checks.ts';
 import type { ProviderHarness } from './harness.ts';
 import { buildCatalog } from '../../catalog/catalog.ts';
 import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { EmbeddingRequest } from '../../protocol/embedding-request.ts';
+import type { EmbeddingRequest } from '../../protocol/embedding.ts';
 import type { EmbeddingReply } from '../../contracts/provider.ts';
 
 const TEXTS = ['Grüße', '線路 🚦👩‍🚒', ' "a\\b"\n', 'Which line is free?'];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { REFUSED } from '../../../src/protocol/accept/schema.ts';
 import { chatRequestSchema } from '../../../src/protocol/chat-request.ts';
 import { batchFieldsSchema } from '../../../src/protocol/create-batch.ts';
-import { embeddingRequestSchema } from '../../../src/protocol/embedding-request.ts';
+import { embeddingRequestSchema } from '../../../src/protocol/embedding.ts';
 import { messagesRequestSchema } from '../../../src/protocol/messages/messages-request.ts';
 import { responsesRequestSchema } from '../../../src/protocol/responses/responses-request.ts';
 import { fullBody } from '../../support/chat-bodies.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EmbeddingRequest } from '../../../src/protocol/embedding-request.ts';
+import type { EmbeddingRequest } from '../../../src/protocol/embedding.ts';
 import type { EncodedEmbeddingRequest } from '../../../src/providers/embedding-codec.ts';
 import { EncodeError } from '../../../src/providers/codec.ts';
 import { googleEmbeddings } from '../../../src/providers/google/embeddings.ts';

@@ -3,7 +3,7 @@ import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import { embeddingsCodec } from '../../../src/providers/openai-compatible/embeddings.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
-import type { EmbeddingRequest } from '../../../src/protocol/embedding-request.ts';
+import type { EmbeddingRequest } from '../../../src/protocol/embedding.ts';
 import { base64Of } from '../../support/embedding-upstream.ts';
 import { embeddingScene } from '../../support/embedding-requests.ts';
 

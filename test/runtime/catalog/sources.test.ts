@@ -83,7 +83,7 @@ describe('what can be found', () => {
   it('is nothing where there is neither', async () => {
     using folder = temporaryFolder();
     withoutThePackage();
-    const sources = await import('../../../src/runtime/catalog/find-catalog.ts');
+    const sources = await import('../../../src/runtime/catalog/genai-prices.ts');
     expect(await sources.findCatalog(folder.file('lock.json'))).toBeUndefined();
   });
 

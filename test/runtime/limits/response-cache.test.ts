@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../../src/config/resolve-config.ts';
 import type { RouterConfig } from '../../../src/config/router.ts';
 import { memoryResponseCache } from '../../../src/storage/response-caches.ts';
-import { loadDialect } from '../../../src/runtime/chat/load-dialect.ts';
+import { loadDialect } from '../../../src/router/incoming.ts';
 import { simulated } from '../../../src/providers/simulated/provider.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../../support/driving.ts';
 import { type Answered, type CallInit, chatBody, send } from '../../support/http-call.ts';

@@ -134,9 +134,12 @@ function folded(
   const before = speed.lateness * fading(now - speed.at, forgetMs);
   const isFar = isGivenUp || isFarAbove(usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
+  const next = usualAfter(usual, time, policy, mostGain);
   return {
     ...speed,
-    [kind]: usualAfter(usual, time, policy, mostGain),
+    // Not by a computed name: that costs more than everything else here.
+    streaming: kind === 'streaming' ? next : speed.streaming,
+    whole: kind === 'whole' ? next : speed.whole,
     lateness: before + policy.fastGain * (late - before),
     at: now,
   };

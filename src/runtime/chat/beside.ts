@@ -3,6 +3,38 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { Execution } from './execution.ts';
 import type { Mirrors } from './mirrors.ts';
 import type { RuntimeServices } from './services.ts';
+import type { RefusedRequest } from '../../core/ledger/draft.ts';
+import { type MaybePromise, orElse } from '../../platform/wait.ts';
+import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
+
+/**
+ * Begins a request. Where that fails the ledger notes that it was refused; without a ledger, nothing is done.
+ *
+ * @param signal - Of the client: one that has disconnected was not refused.
+ * @param refused - What is known of the request; undefined where somebody else notes it.
+ */
+export function notingRefusal<Begun>(
+  { ledger, environment, facts }: Pick<RuntimeServices, 'ledger' | 'environment' | 'facts'>,
+  signal: AbortSignal | undefined,
+  begin: () => MaybePromise<Begun>,
+  refused: () => RefusedRequest | undefined,
+): MaybePromise<Begun> {
+  if (ledger === undefined) return begin();
+  const startedAt = environment.now();
+  return orElse(begin, (error) => {
+    const request = refused();
+    const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
+    if (request !== undefined) ledger.refused(facts, startedAt, request, told);
+    throw error;
+  });
+}
+
+/** Lets a program keep prompts and answers that asked for it. What does that is loaded by the first request of such a router. */
+export function withContent({ ledger, events }: RuntimeServices, execution: Execution): MaybePromise<Execution> {
+  const content = ledger?.content;
+  if (content === undefined) return execution;
+  return import('../ledger/kept-content.ts').then(({ keepContent }) => keepContent(execution, content, events));
+}
 
 /** Copies of requests, for aliases that have a mirror. What makes them is loaded by the first one. */
 export class MirrorsOnUse {

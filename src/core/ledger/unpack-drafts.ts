@@ -1,0 +1,210 @@
+import type { RequestDraft, DraftedAnswer, DraftedAttempt, DraftedRequest, DraftedUsage } from './draft.ts';
+import type { PackedDrafts } from './draft-list.ts';
+import type { SeenWorld } from './plan-seen.ts';
+import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
+
+/** Drafts that write the same records as those that were packed, the oldest first. */
+export function unpackDrafts(packed: PackedDrafts): readonly RequestDraft[] {
+  const reader = new Reader(packed);
+  return times(packed.count, () => readDraft(reader)).slice(packed.skipped);
+}
+
+/** Reads in the order in which {@link PackedDrafts} writes. */
+class Reader {
+  readonly #numbers: Float64Array;
+  readonly #things: readonly unknown[];
+  #number = 0;
+  #thing = 0;
+
+  constructor({ numbers, things }: PackedDrafts) {
+    this.#numbers = numbers;
+    this.#things = things;
+  }
+
+  number(): number {
+    const value = this.#numbers[this.#number] ?? Number.NaN;
+    this.#number += 1;
+    return value;
+  }
+
+  /** A number that may be missing. */
+  known(): number | undefined {
+    const value = this.number();
+    return Number.isNaN(value) ? undefined : value;
+  }
+
+  /** Of the type that was written in this place. */
+  thing<Thing>(): Thing {
+    const value = this.#things[this.#thing] as Thing;
+    this.#thing += 1;
+    return value;
+  }
+}
+
+/** So many, one after the other. */
+function times<Item>(count: number, read: () => Item): Item[] {
+  return Array.from({ length: count }, read);
+}
+
+function readDraft(from: Reader): RequestDraft {
+  const [at, startedAt, endedAt, attempts] = [from.number(), from.number(), from.number(), from.number()];
+  const facts = from.thing<RequestDraft['facts']>();
+  const cache = from.thing<RequestDraft['cache']>();
+  const refused = from.thing<RequestDraft['refused']>();
+  const error = from.thing<RequestDraft['error']>();
+  const works = from.thing<RequestDraft['works']>();
+  const endpoint = from.thing<DraftedAnswer['endpoint'] | undefined>();
+  return {
+    at,
+    startedAt,
+    endedAt,
+    facts,
+    cache,
+    refused,
+    error,
+    works,
+    request: readRequest(from),
+    plan: readPlan(from),
+    attempts: times(attempts, () => readAttempt(from)),
+    answer: endpoint && readAnswer(from, endpoint),
+  };
+}
+
+function readRequest(from: Reader): DraftedRequest {
+  const [created, likelyTokens, draw] = [from.number(), from.known(), from.known()];
+  const [promptTokens, outputTokens, images] = [from.number(), from.known(), from.number()];
+  return {
+    created,
+    likelyTokens,
+    id: from.thing(),
+    operation: from.thing(),
+    stream: from.thing(),
+    requested: from.thing(),
+    targets: from.thing(),
+    serviceTier: from.thing(),
+    preferences: from.thing(),
+    account: from.thing(),
+    metadata: from.thing(),
+    format: from.thing(),
+    applied: from.thing(),
+    parent: from.thing(),
+    mirror: from.thing(),
+    noReasoning: from.thing(),
+    pro: from.thing(),
+    native: from.thing(),
+    session: { id: from.thing(), key: from.thing(), draw },
+    needs: {
+      inputModalities: from.thing(),
+      outputModalities: from.thing(),
+      tools: from.thing(),
+      toolChoice: from.thing(),
+      parameters: from.thing(),
+      promptTokens,
+      outputTokens,
+      images,
+    },
+  };
+}
+
+function readPlan(from: Reader): RoutePlan {
+  return {
+    requested: from.thing(),
+    applied: from.thing(),
+    origins: from.thing(),
+    steps: times(from.number(), () => readStep(from)),
+    rejected: times(from.number(), (): Rejection => ({
+      endpoint: from.thing(),
+      reason: from.thing(),
+      detail: from.thing(),
+    })),
+    seen: from.thing<boolean>() ? readSeen(from) : undefined,
+  };
+}
+
+function readStep(from: Reader): PlanStep {
+  return {
+    endpoint: from.thing(),
+    target: from.number(),
+    strategy: from.thing(),
+    why: from.thing(),
+    figures: from.thing<boolean>() ? readFigures(from) : undefined,
+  };
+}
+
+function readFigures(from: Reader): DecisionFigures {
+  return {
+    share: from.number(),
+    expectedCostUsd: from.known(),
+    laterCostUsd: from.known(),
+    warmth: from.number(),
+    health: from.number(),
+    slowness: from.number(),
+    headroom: from.number(),
+  };
+}
+
+function readSeen(from: Reader): SeenWorld {
+  return {
+    now: from.number(),
+    roll: from.number(),
+    usualAnswerTokens: from.known(),
+    promptRatio: from.known(),
+    served: from.thing(),
+    admissions: from.thing(),
+    states: times(from.number(), () => {
+      const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
+      const [value, at] = [from.known(), from.number()];
+      return {
+        endpoint,
+        condition: value === undefined ? undefined : { value, at },
+        lateness: from.number(),
+        lateAt: from.number(),
+        measures: from.thing(),
+        tools: from.thing(),
+        tokens: from.known(),
+      };
+    }),
+  };
+}
+
+function readAttempt(from: Reader): DraftedAttempt {
+  const step: DraftedAttempt['step'] = { endpoint: from.thing() };
+  const [startedAt, endedAt] = [from.number(), from.number()];
+  const [firstTokenAt, chargedNanoUsd] = [from.known(), from.known()];
+  const hedge = from.thing<boolean | undefined>();
+  const kind = from.thing<Extract<DraftedAttempt['outcome'], { ok: false }>['failure']['kind'] | undefined>();
+  const status = from.known();
+  const outcome = kind === undefined ? { ok: true as const } : { ok: false as const, failure: { kind, status } };
+  return { step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage: readUsage(from) };
+}
+
+function readAnswer(from: Reader, endpoint: DraftedAnswer['endpoint']): DraftedAnswer {
+  return {
+    endpoint,
+    firstTokenAt: from.number(),
+    finishReason: from.thing(),
+    nativeFinishReason: from.thing(),
+    usage: from.thing<DraftedUsage | undefined>() ?? NOTHING_USED,
+  };
+}
+
+/** Stands for what is told of the attempts. */
+const NOTHING_USED: DraftedUsage = { prompt_tokens: 0, completion_tokens: 0 };
+
+function readUsage(from: Reader): DraftedUsage | undefined {
+  const estimated = from.thing<boolean | undefined>();
+  if (estimated === undefined) return undefined;
+  return {
+    estimated,
+    prompt_tokens: from.number(),
+    completion_tokens: from.number(),
+    prompt_tokens_details: { ...given('cached_tokens', from.known()), ...given('cache_write_tokens', from.known()) },
+    completion_tokens_details: given('reasoning_tokens', from.known()),
+    cost_details: given('upstream_inference_cost', from.known()),
+  };
+}
+
+/** A member that is absent where its value is. */
+function given<Name extends string>(name: Name, value: number | undefined): { readonly [One in Name]?: number } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [One in Name]?: number });
+}
