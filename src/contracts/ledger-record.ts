@@ -316,6 +316,8 @@ export interface LedgerDecision {
   /** Endpoints that served the session, the latest first: how many milliseconds ago, and the tokens of the prompt. */
   readonly served?: readonly (readonly [endpoint: string, ageMs: number, tokens: number])[] | undefined;
   readonly usual_answer_tokens?: number | undefined;
+  /** Tokens that providers had reported for one of the rough count of the account's prompts. */
+  readonly prompt_ratio?: number | undefined;
   readonly input_modalities?: readonly string[] | undefined;
   readonly output_modalities?: readonly string[] | undefined;
   readonly tools?: true | undefined;

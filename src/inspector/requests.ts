@@ -197,8 +197,8 @@ function explainAgain({ internals }: InspectedRouter, record: LedgerRecord): Pic
   const { services } = internals;
   if (record.decision === undefined) return {};
   const [target] = record.decision.targets;
-  const usualAnswerTokens = services.answerLengths.usual(record.account, target?.model ?? target?.requested);
-  const world = { ...worldOf(services), usualAnswerTokens };
+  const usual = services.usualTokens.of(record.account, target?.model ?? target?.requested);
+  const world = { ...worldOf(services), ...usual };
   const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, world);
   if (plan === undefined) return { refused: 'a rule refuses it, or its model is not there any more' };
   if (plan.steps.length === 0)

@@ -1,7 +1,7 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
 import { compileRules } from '../core/normalize/rules.ts';
-import { AnswerLengths } from '../runtime/chat/usual-times.ts';
+import { UsualTokens } from '../runtime/chat/usual-times.ts';
 import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
@@ -75,7 +75,7 @@ export function buildServices(
     pacer: config.pacer,
     hedge: config.hedge,
     pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
-    answerLengths: before?.answerLengths ?? new AnswerLengths(boundedMap(MAX_RECORDS)),
+    usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,

@@ -8,6 +8,7 @@ import {
   type RouterConfig,
   RouterError,
 } from 'signalbox';
+import { askAndWait, benchOf } from '../support/driving.ts';
 import { fakeEnvironment } from 'signalbox/testing';
 import { type LedgerRecord, replay } from 'signalbox/replay';
 import { batchScene, chatBatch } from '../support/batches.ts';
@@ -297,6 +298,23 @@ describe('a request that its provider runs in a batch of its own', () => {
 });
 
 describe('a session that goes on', () => {
+  it('expects what providers have reported of the length of prompts, says so in explain, and has it in its record', async () => {
+    const usage = { prompt_tokens: 2_000, completion_tokens: 10, total_tokens: 2_010 };
+    const models = { 'acme/one': { price: { prompt: 1, completion: 1 } } };
+    const bench = benchOf({ east: { models, behaves: () => ({ does: 'answer', usage }) } }, { ledger: true });
+    const body = ask('Tell me more. '.repeat(300), { model: 'acme/one' });
+    const expectedUsd = async () => (await bench.router.explain(body)).steps[0]?.decision?.expectedCostUsd ?? 0;
+    const before = await expectedUsd();
+    await askAndWait(bench, { body });
+    expect(before).toBeLessThan(0.0016);
+    expect(await expectedUsd()).toBeCloseTo(0.00201, 5);
+    await askAndWait(bench, { body });
+    const [first, second] = await recordsOf(bench.router);
+    expect(first?.decision?.prompt_ratio).toBeUndefined();
+    expect(second?.decision?.prompt_ratio).toBeCloseTo(2_000 / ((300 * 14) / 4), 1);
+    await bench.router.close();
+  });
+
   it('has in its record what further requests were expected to cost, which decided too', async () => {
     const models = (prompt: number) => ({ 'acme/one': { price: { prompt, completion: 2, cacheRead: prompt / 10 } } });
     const router = createRouter({

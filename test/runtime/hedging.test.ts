@@ -12,7 +12,8 @@ import type { Behaviour } from '../support/stub-provider.ts';
 
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };
-const LATE: Behaviour = { ...ANSWER, afterMs: 850 };
+const LATE: Behaviour = { ...ANSWER, afterMs: 950 };
+const SOON: Behaviour = { ...ANSWER, afterMs: 100 };
 /** Long enough for its tokens to be counted. */
 const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
 const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
@@ -25,7 +26,7 @@ function twoEndpoints(config: Partial<RouterConfig> = {}, then: Behaviour = LATE
   return benchOf(
     {
       cheap: { models: costing(1), behaves: (call) => (call < BEFORE ? ANSWER : then) },
-      dear: { models: costing(3), behaves: ANSWER },
+      dear: { models: costing(3), behaves: SOON },
     },
     { ...config },
   );
@@ -62,7 +63,8 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
     const { outcome, tookMs, calls } = await late(bench, stream);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
     expect(calls[0]?.signal.aborted).toBe(true);
-    expect(tookMs).toBeLessThan(800);
+    // Twice what 95 % of the calls take are 0.77 s.
+    expect(tookMs).toBeLessThan(930);
     expect(metadataOf(outcome)?.attempts).toMatchObject([
       { provider: 'CHEAP', status: 499, given_up: true, cost: expect.any(Number) as number },
       { provider: 'DEAR', status: 200, hedge: true },
@@ -89,7 +91,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   ])('is waited for when %s', async (_name, config, body) => {
     const { tookMs, calls } = await late(twoEndpoints(config), stream, body);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap']);
-    expect(tookMs).toBeGreaterThanOrEqual(850);
+    expect(tookMs).toBeGreaterThanOrEqual(950);
   });
 
   it('gets it later where its endpoint answers others meanwhile', async () => {
@@ -109,7 +111,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
   });
 
   it('is the answer when it is faster than the one beside it', async () => {
-    const bench = twoEndpoints({}, { ...ANSWER, afterMs: 450 });
+    const bench = twoEndpoints({}, { ...ANSWER, afterMs: 850 });
     const { outcome, calls } = await late(bench, stream);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap', 'dear']);
     expect(metadataOf(outcome)?.attempts).toMatchObject([
@@ -168,6 +170,20 @@ describe('an endpoint that nobody has ever heard of', () => {
   });
 });
 
+describe('an endpoint that may hang', () => {
+  it.each([
+    [1, ['cheap']],
+    [2, ['cheap', 'cheap', 'dear', 'dear']],
+  ])('is not waited for as long: %i late calls at a time', async (count, providers) => {
+    const bench = twoEndpoints({ hedge: { answeringLateAfter: 10, share: 1 } }, { ...ANSWER, afterMs: 1_900 });
+    await warmedUp(bench, false);
+    const running = Array.from({ length: count }, () => ask(bench, { stream: false, body: { messages } }));
+    await bench.environment.advance(2_000);
+    for (const { settled } of running) expect((await settled).status).toBe('ok');
+    expect(bench.stubs.calls.slice(BEFORE).map(({ provider }) => provider)).toEqual(providers);
+  });
+});
+
 describe('a budget', () => {
   it('reserves for both calls, and pays for the cancelled one', async () => {
     const open = new Set<number>();
@@ -219,7 +235,6 @@ describe('in a simulated world', () => {
     expect(hedges.size).toBeGreaterThan(5);
     expect(Math.max(...hedges.values())).toBe(1);
     expect(report.success).toBe(1);
-    // Either call may be the one that is cancelled, and either cost at most about what the hedge was expected to.
-    expect(report.cancelledUsd / report.costUsd).toBeLessThan(0.013);
+    expect(report.cancelledUsd / report.costUsd).toBeLessThan(0.012);
   });
 });

@@ -84,7 +84,10 @@ export const PACER = {
   refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
-  /** Seconds' worth of the rate that may be sent at once, after a while in which less was sent. Default 2. */
+  /**
+   * Seconds' worth of the rate that may be sent at once, after a while in which less was sent; at least eight calls, unless
+   * it is 0. Default 2.
+   */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
   /** Share of that which requests may take whose prompt is not in the endpoint's cache. Default 0.75. */
   coldShare: option.share({ default: 0.75 }),
@@ -132,15 +135,15 @@ export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
 
 /** When a second endpoint is called because the first is late. */
 export const HEDGE = {
-  /** Times the 95th percentile of the usual time after which a call is late. Default 1.1. */
+  /** Times the 95th percentile of the usual time after which a call is late whose endpoint may hang. Default 1.1. */
   lateAfter: option.number(aboveNothing, { default: 1.1 }),
-  /** The same where the endpoint has answered another call meanwhile, so it does not hang. Default 2. */
+  /** The same where no more than this call suggests that the endpoint hangs. Default 2. */
   answeringLateAfter: option.number(aboveNothing, { default: 2 }),
   /** No call is late before this time. Default 300. */
   minimumMs: option.ms({ default: 300 }),
   /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
   probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
-  /** Share of the expected cost of all requests that hedges may cost. Those of silent endpoints are free. Default 0.012. */
+  /** Share of the cost of all answers that hedges may cost. Those beside silent endpoints are free. Default 0.012. */
   share: option.share({ default: 0.012 }),
   /** Requests' worth of that share that may be saved up, which are 24 hedges. Default 2,000. */
   savedRequests: option.whole(1, { default: 2_000 }),

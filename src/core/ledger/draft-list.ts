@@ -174,6 +174,7 @@ export class PackedDrafts {
       numbers[number++] = seen.now;
       numbers[number++] = seen.roll;
       numbers[number++] = seen.usualAnswerTokens ?? Number.NaN;
+      numbers[number++] = seen.promptRatio ?? Number.NaN;
       things[thing++] = seen.served;
       things[thing++] = seen.admissions;
       numbers[number++] = seen.states.length;

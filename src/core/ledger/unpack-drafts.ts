@@ -148,6 +148,7 @@ function readSeen(from: Reader): SeenWorld {
     now: from.number(),
     roll: from.number(),
     usualAnswerTokens: from.known(),
+    promptRatio: from.known(),
     served: from.thing(),
     admissions: from.thing(),
     states: times(from.number(), () => {

@@ -52,6 +52,7 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
     ...(draw === undefined ? {} : { session_draw: draw }),
     ...(served.length === 0 ? {} : { served }),
     ...(world.usualAnswerTokens === undefined ? {} : { usual_answer_tokens: world.usualAnswerTokens }),
+    ...(world.promptRatio === undefined ? {} : { prompt_ratio: world.promptRatio }),
     ...(needs.inputModalities.length === 0 ? {} : { input_modalities: needs.inputModalities }),
     ...(needs.outputModalities.length === 0 ? {} : { output_modalities: needs.outputModalities }),
     ...(needs.tools ? { tools: true } : {}),

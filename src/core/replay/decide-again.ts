@@ -153,6 +153,7 @@ export class DecideAgain {
       origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
       admission: this.#admission,
       usualAnswerTokens: decision.usual_answer_tokens,
+      promptRatio: decision.prompt_ratio,
       now: 0,
       roll: decision.roll,
       policy: selection,

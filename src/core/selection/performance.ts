@@ -239,6 +239,8 @@ export interface World {
   readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
   /** Tokens that answers of this account and model usually have; undefined where nothing is known. */
   readonly usualAnswerTokens?: number | undefined;
+  /** Tokens that providers report for one of the rough count of this account's prompts; undefined where none has. */
+  readonly promptRatio?: number | undefined;
   /** Default `balanced`. */
   readonly strategy?: SelectionStrategy | undefined;
   /** Left out: neither costs nor health decide, only prices and uptime. */

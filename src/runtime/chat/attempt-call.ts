@@ -1,6 +1,7 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { TokenCalibration } from '../../core/normalize/likely-tokens.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
@@ -58,6 +59,8 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
   readonly hedge: boolean;
   /** Absent for a stream. */
   readonly result?: Result | undefined;
+  /** How its endpoint counts tokens, where that matters: for calls that have failed. */
+  readonly tokens?: TokenCalibration | undefined;
 }
 
 /** How a call ended: well, or badly. */

@@ -6,14 +6,13 @@ import type {
   CallEnd,
   CallResult,
 } from './attempt-call.ts';
-import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { coolingError, finalError } from '../../core/fallback/final-error.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { type Move, nextMove } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { calibrated } from '../../core/normalize/likely-tokens.ts';
+import { calibrated, type TokenCalibration } from '../../core/normalize/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
 import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
@@ -29,7 +28,7 @@ import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, learnTokens, settleAttempt, spentOnFailed } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 
 /**
@@ -54,6 +53,8 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   readonly #reservation: Reservation | undefined;
   /** What a call costs that is made beside another one. */
   #hedgeReservations: Map<Call, Reservation> | undefined;
+  /** How endpoints count tokens whose calls may have to be paid without an answer. */
+  #calibrations: Map<string, TokenCalibration | undefined> | undefined;
   /** Places of calls at endpoints with declared limits. */
   readonly #places: RequestPlaces<Call>;
   /** Endpoint at which a place was promised. */
@@ -86,6 +87,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       signal,
       attempts: this.#attempts,
       admission: this.#admission,
+      givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
       conclude: (flight, opened) => this.#conclude(flight, opened),
     });
@@ -107,7 +109,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
    */
   async run(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
-    this.#services.pacing.request(this.plan.steps[0]?.figures?.expectedCostUsd);
+    this.#services.pacing.request();
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
@@ -154,8 +156,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts } = this;
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
+    return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
   /** The answer of a call: what its reader needs of it, and what ends it. */
@@ -183,32 +184,38 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  #ended(made: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
+  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
+    const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
-    const outcome = 'failure' in end ? { ok: false as const, failure: end.failure } : OK;
-    const costUsd =
-      'failure' in end && end.failure.kind === 'superseded' ? this.#givenUpCost(made, end.failure) : undefined;
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
-    const endedAt = this.#services.environment.now();
     const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.#services, this.request, made, end, reserved);
-    const ended: Attempt = { ...attempt, endedAt, outcome, costUsd, firstTokenAt, usage, chargedNanoUsd };
+    const ended: Attempt = {
+      ...attempt,
+      endedAt: this.#services.environment.now(),
+      outcome: 'failure' in end ? { ok: false, failure: end.failure } : OK,
+      costUsd: lostOnHedge(made, this.request, end),
+      firstTokenAt,
+      usage,
+      chargedNanoUsd,
+    };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    settleAttempt(this.#services, this, ended, made, facts);
-    const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
-    if (facts !== undefined) learnTokens(this.#services, sent, made.endpoint, facts.usage);
+    settleAttempt(this.#services, this, ended, made, facts, this.#prepared?.get(made.endpoint.id));
     return ended;
+  }
+
+  /** How an endpoint counts tokens: asked once, so that what is set aside for a call is what it costs in the end. */
+  #tokensOf(endpoint: Endpoint): TokenCalibration | undefined {
+    const known = (this.#calibrations ??= new Map());
+    if (!known.has(endpoint.id)) known.set(endpoint.id, this.#services.records.record(endpoint)?.tokens);
+    return known.get(endpoint.id);
   }
 
   /** What calls may have cost that were given up so far. */
   #givenUpUsd(): number {
     return this.#attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
-  }
-
-  #givenUpCost(made: AttemptedCall<Call, Result>, reason: AttemptFailure): number | undefined {
-    return made.endpoint.price === undefined ? undefined : usdFromNano(spentOnFailed(made, this.request, reason));
   }
 
   #isPrepared({ endpoint }: PlanStep): boolean {
@@ -354,7 +361,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
       call.close();
-      this.#ended(made, { failure: failure('content_policy', 'A content filter kept the entire response back') });
+      this.#ended(made, { failure: WITHHELD });
       return undefined;
     }
     if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
@@ -389,3 +396,4 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
 }
 
 const OK = { ok: true } as const;
+const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');

@@ -275,9 +275,9 @@ export class EndpointRecords {
     return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * longer;
   }
 
-  /** Whether an endpoint hangs by what is usual there, and not only because nobody has ever heard of it. */
-  isSilent(endpoint: Endpoint): boolean {
-    return this.#silence !== undefined && this.silence(endpoint) < this.#silence.threshold;
+  /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
+  isSilent(endpoint: Endpoint, part = 1): boolean {
+    return this.#silence !== undefined && this.silence(endpoint) < part * this.#silence.threshold;
   }
 
   /** Whether it is known how long calls take. */

@@ -187,7 +187,7 @@ interface KnownOfRequest {
 
 /** The world as it is now, for planning. */
 export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
-  const { environment, records, selection, strategy, adaptive, answerLengths } = services;
+  const { environment, records, selection, strategy, adaptive, usualTokens } = services;
   const now = environment.now();
   return {
     record: records.record,
@@ -195,7 +195,7 @@ export function worldOf(services: RuntimeServices, { request, served, roll, orig
     served,
     origins,
     admission: records.admissionAt(now),
-    usualAnswerTokens: request && answerLengths.usual(request.account.id, request.targets[0]?.model),
+    ...(request && usualTokens.of(request.account.id, request.targets[0]?.model)),
     now,
     roll: roll ?? environment.random(),
     policy: selection,

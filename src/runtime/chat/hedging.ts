@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, failure } from '../../core/fallback/failure.ts';
+import { type Attempt, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { hedgeDelay, type HedgePolicy, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
@@ -9,6 +9,8 @@ import type { AttemptCall, CallResult } from './attempt-call.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
+import type { UnansweredCall } from './settle.ts';
+import type { SettleHedge } from './shared-pacing.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 
 /** A call under way. */
@@ -38,6 +40,8 @@ export interface HedgedRequest<Call, Result> {
   readonly admission: (endpoint: Endpoint) => Admission;
   /** Does what must come before a second call and launches it, if `isWanted` still; undefined when it cannot be made. */
   readonly launchBeside: (step: PlanStep, isWanted: () => boolean) => Promise<Flight<Call, Result> | undefined>;
+  /** What a provider charges for a call that is given up, as far as it has come; undefined without a price. */
+  readonly givenUpUsd: (call: Pick<UnansweredCall, 'endpoint' | 'call'>) => number | undefined;
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   readonly conclude: (flight: Flight<Call, Result>, opened: CallResult<Result>) => Answer<Call, Result> | undefined;
 }
@@ -46,6 +50,8 @@ export interface HedgedRequest<Call, Result> {
 const LOOK_AGAIN_MS = 200;
 /** Logarithm of the likelihood of an endpoint's silence above which nothing is suspected of it. */
 const UNSUSPICIOUS = -3;
+/** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
+const SUSPECT = 0.5;
 const SILENT = failure('timeout', 'The provider has fallen silent');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
@@ -56,6 +62,8 @@ const SUPERSEDED = failure('superseded', 'Another call of the same request answe
 export class Hedging<Call extends AttemptCall<Result>, Result> {
   readonly #own: HedgedRequest<Call, Result>;
   #isUsed = false;
+  /** Settles what was set aside for the second call; undefined where that is free. */
+  #settle: SettleHedge | undefined;
 
   constructor(own: HedgedRequest<Call, Result>) {
     this.#own = own;
@@ -92,15 +100,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { hedge, environment } = services;
     if (hedge === false || this.#isUsed || !request.preferences.allowFallbacks) return undefined;
     if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
-    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge));
+    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge, true));
   }
 
-  /** Milliseconds after its start from which a call is late. */
-  #delay({ step, isProbe: probe, startedAt }: Flight<Call, Result>, hedge: HedgePolicy): number | undefined {
+  /**
+   * Milliseconds after its start from which a call is late.
+   *
+   * @param isSuspect - Whether its endpoint may be one that hangs.
+   */
+  #delay({ step, isProbe }: Flight<Call, Result>, hedge: HedgePolicy, isSuspect: boolean): number | undefined {
     const { records, adaptive } = this.#own.services;
     const usual = records.usual(step.endpoint, this.kind);
-    const answering = records.answeredSince(step.endpoint, startedAt);
-    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { probe, answering });
+    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect });
     return delayMs ?? this.unheardMs(step.endpoint);
   }
 
@@ -136,16 +147,27 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const isWanted = (): boolean => !late.isOver && !signal.aborted;
     while (isWanted()) {
       const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
-      const isLate = isOut || environment.now() - first.startedAt >= (this.#delay(first, hedge) ?? Infinity);
+      const isSuspect = services.records.isSilent(first.step.endpoint, SUSPECT);
+      const lateMs = this.#delay(first, hedge, isSuspect) ?? Infinity;
+      const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
-      if (step !== undefined && (isOut || services.pacing.payHedge(dearerOf(first.step, step)))) {
+      if (step !== undefined && (isOut || this.#pay(first.step, step))) {
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
+        if (second === undefined) this.#settle?.(undefined);
         return second;
       }
       await late.again(LOOK_AGAIN_MS);
     }
     return undefined;
+  }
+
+  /** Sets aside what a second call may cost: either of the two may be the one that is given up. */
+  #pay(first: PlanStep, second: PlanStep): boolean {
+    const { services, givenUpUsd } = this.#own;
+    const [one, other] = [first, second].map(({ endpoint }) => givenUpUsd({ endpoint, call: UNANSWERED }));
+    this.#settle = services.pacing.payHedge(one, other);
+    return this.#settle !== undefined;
   }
 
   /** The endpoint that would be asked if the calls under way failed: one that is well, and not itself waited for. */
@@ -164,19 +186,21 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { services, conclude } = this.#own;
+    const { services, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
     const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival.wait() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
     if (soonest.result.type === 'failed') {
+      if (hasFailed(soonest.result)) this.#settle?.(undefined);
       conclude(soonest.flight, soonest.result);
       return this.#alone(other);
     }
     other.call.giveUp(SUPERSEDED);
     const left = await other.arrival.wait();
     if (left.type !== 'failed') other.call.close();
+    this.#settle?.(hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }) });
     services.records.gaveUp(other.step.endpoint, this.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
     return conclude(soonest.flight, soonest.result);
@@ -226,11 +250,13 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 }
 
-/** What a hedge is expected to cost: either of the two calls may be the one that is given up. */
-function dearerOf(first: PlanStep, second: PlanStep): number | undefined {
-  const [one, other] = [first.figures?.expectedCostUsd, second.figures?.expectedCostUsd];
-  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+/** Whether a call has failed by itself: a provider may go on with one that was ended from here, and charge for it. */
+function hasFailed(result: CallResult<unknown>): boolean {
+  return result.type === 'failed' && !ENDED_HERE.has(result.failure.kind) && result.failure !== SILENT;
 }
+
+const UNANSWERED = { reported: { usage: undefined } };
+const ENDED_HERE: ReadonlySet<FailureKind> = new Set(['aborted', 'superseded']);
 
 /** Something that happens at most once, and that others wait for. */
 export class Signal {

@@ -11,7 +11,7 @@ import type { Within } from '../../core/normalize/normalized-request.ts';
 import type { HedgePolicy } from '../../core/selection/adaptive/hedge.ts';
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
-import type { AnswerLengths } from './usual-times.ts';
+import type { UsualTokens } from './usual-times.ts';
 import type { CheckAccount, EndUsers, Rates } from '../limits/accounts.ts';
 import type { EndpointRecords } from './endpoint-records.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -41,7 +41,7 @@ export interface RuntimeServices {
   readonly pacer: PacerPolicy | false;
   readonly hedge: HedgePolicy | false;
   readonly pacing: SharedPacing;
-  readonly answerLengths: AnswerLengths;
+  readonly usualTokens: UsualTokens;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly records: EndpointRecords;
   /** Absent where state is not shared. */

@@ -1,10 +1,12 @@
 import { type ReportedUsage, scatter } from '../../core/stream/pieces.ts';
-import { nanoFromUsd } from '../../catalog/cost.ts';
+import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { calibrated } from '../../core/normalize/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -13,7 +15,7 @@ import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { warn } from './events.ts';
 import { factsOf, isListed } from './announce.ts';
-import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
+import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { Answer, Execution, AnswerCall } from './execution.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -31,16 +33,22 @@ export interface Recorded {
   readonly report?: CacheReport | undefined;
 }
 
-/** Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait. */
+/**
+ * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.
+ *
+ * @param sent - The request as it went to this endpoint, where that is another one.
+ */
 export function settleAttempt(
   services: RuntimeServices,
   execution: Pick<Recorded, 'request'>,
   attempt: Attempt,
   answer: AttemptedCall,
   facts?: AnswerFacts,
+  sent: RoutedRequest = execution.request,
 ): void {
   const { outcome, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
+  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage);
   services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
@@ -74,16 +82,18 @@ export function settleAttempt(
 }
 
 /**
- * Compares what a provider counted in a prompt of nothing but text with what was estimated for it.
+ * Learns from the usage of an answer: what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
+ * but text, beside what was estimated for it.
  *
  * @param sent - The request as it went to this endpoint.
  */
-export function learnTokens(
-  { records }: RuntimeServices,
+function learnFrom(
+  { records, pacing }: RuntimeServices,
   sent: RoutedRequest,
   endpoint: Endpoint,
-  { estimated, prompt_tokens: reported }: Usage,
+  { estimated, prompt_tokens: reported, cost_details: details }: Usage,
 ): void {
+  pacing.answered(details?.upstream_inference_cost ?? undefined);
   const { needs, operation } = sent;
   if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return;
   if (records.wantsTokens(endpoint)) records.reported(endpoint, likelyPromptTokens(sent), reported);
@@ -128,11 +138,36 @@ function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endp
  * What a failed call cost, in whole nano-dollars: what its provider reported, and nothing beyond that when it failed
  * (gaps 4.7). Only where the client disconnected is it guessed what will be billed: that must not make an answer free.
  */
-export function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
-  const { usage: reported, serviceTier, outputImages, likelyTokens = 0 } = answer.call.reported;
-  if (reported === undefined && !ABANDONED.has(failed.kind)) return 0;
-  const billed = { ...billingOf(request, serviceTier, reported), completionTokens: likelyTokens, outputImages };
-  return settleUsage(answer.endpoint, reported, billed).costNanoUsd ?? 0;
+function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
+  if (answer.call.reported.usage === undefined && !ABANDONED.has(failed.kind)) return 0;
+  return settleUnanswered(answer, request).costNanoUsd ?? 0;
+}
+
+/** What the loser of a hedge may have cost, in US dollars; undefined for other calls, and without a price. */
+export function lostOnHedge(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
+  if (!('failure' in end) || end.failure.kind !== 'superseded' || made.endpoint.price === undefined) return undefined;
+  return usdFromNano(spentOnFailed(made, request, end.failure));
+}
+
+/** What a provider charges for a call that is given up, in US dollars; undefined without a price. */
+export function givenUpUsd(answer: UnansweredCall, request: RoutedRequest): number | undefined {
+  return settleUnanswered(answer, request).usage.cost_details?.upstream_inference_cost ?? undefined;
+}
+
+/** What the cost of a call without an answer depends on. */
+export type UnansweredCall = Pick<AttemptedCall, 'endpoint' | 'tokens'> & {
+  readonly call: Pick<AttemptCall<unknown>, 'reported'>;
+};
+
+function settleUnanswered({ endpoint, tokens, call }: UnansweredCall, request: RoutedRequest): Settlement {
+  const { usage, serviceTier, outputImages, likelyTokens = 0 } = call.reported;
+  const billed = billingOf(request, serviceTier, usage);
+  return settleUsage(endpoint, usage, {
+    ...billed,
+    promptTokens: calibrated(billed.promptTokens, tokens),
+    completionTokens: likelyTokens,
+    outputImages,
+  });
 }
 
 /** What a call used and cost, where anybody wants to know. */
@@ -215,7 +250,12 @@ export function announceResult(
 ): void {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
-  services.answerLengths.note(account.id, answer.endpoint.model, facts.usage.completion_tokens);
+  services.usualTokens.note(
+    account.id,
+    answer.endpoint.model,
+    facts.usage.completion_tokens,
+    promptOf(execution.request, facts.usage),
+  );
   const { usage, finishReason, nativeFinishReason } = facts;
   const { endpoint, firstTokenAt } = answer;
   services.ledger?.answered(services.facts, execution, {
@@ -239,6 +279,15 @@ export function announceResult(
     costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
+}
+
+/** What a provider reported of a prompt of nothing but text; undefined of others, which are longer than their text. */
+function promptOf(
+  { needs, operation }: RoutedRequest,
+  { estimated, prompt_tokens: reported }: Usage,
+): { readonly reported: number; readonly rough: number } | undefined {
+  if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return undefined;
+  return { reported, rough: roughPromptTokens(needs) };
 }
 
 /** Records that a request failed, or that its client disconnected. */

@@ -2,10 +2,14 @@ import {
   EMPTY_PURSE,
   type HedgePolicy,
   type HedgePurse,
+  purseAfterAnswer,
   purseAfterHedge,
-  purseAfterRequest,
+  purseAfterLoser,
 } from '../../core/selection/adaptive/hedge.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
+
+/** Notes what the call cost that was given up for the other of a hedge; undefined when none was. */
+export type SettleHedge = (loser: { readonly usd: number | undefined } | undefined) => void;
 
 /** What requests of one process share among each other: places to wait in, retries after refusals, the budget for hedges. */
 export class SharedPacing {
@@ -36,10 +40,14 @@ export class SharedPacing {
     return () => void (this.#waiting -= 1);
   }
 
-  /** Notes a request and what it is expected to cost; `undefined` where that is unknown. */
-  request(expectedUsd: number | undefined): void {
+  /** Notes a request. */
+  request(): void {
     if (this.#pacer !== false) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
-    if (this.#hedge !== false) this.#purse = purseAfterRequest(this.#purse, this.#hedge, countable(expectedUsd));
+  }
+
+  /** Notes an answer and what its provider charges for it; `undefined` where that is unknown. */
+  answered(usd: number | undefined): void {
+    if (this.#hedge !== false) this.#purse = purseAfterAnswer(this.#purse, this.#hedge, countable(usd));
   }
 
   /** Whether another endpoint may be asked after one that refused. */
@@ -51,12 +59,20 @@ export class SharedPacing {
     this.#bucket = { retries: this.#bucket.retries - 1 };
   }
 
-  /** Pays for a hedge, if there is enough. */
-  payHedge(expectedUsd: number | undefined): boolean {
-    const purse = purseAfterHedge(this.#purse, countable(expectedUsd));
-    if (purse === undefined) return false;
+  /**
+   * Sets aside what a hedge may cost, if there is enough.
+   *
+   * @param callsUsd - What each of its two calls costs when it is given up.
+   * @returns What puts back in the end what was not needed; undefined when there is not enough.
+   */
+  payHedge(...callsUsd: readonly (number | undefined)[]): SettleHedge | undefined {
+    const setAsideUsd = Math.max(...callsUsd.map(countable));
+    const purse = purseAfterHedge(this.#purse, setAsideUsd);
+    if (purse === undefined) return undefined;
     this.#purse = purse;
-    return true;
+    return (loser) => {
+      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, loser === undefined ? 0 : countable(loser.usd));
+    };
   }
 }
 

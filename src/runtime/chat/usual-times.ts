@@ -9,7 +9,8 @@ import {
   usualAmongPeers,
   type UsualTime,
 } from '../../core/selection/adaptive/wellness.ts';
-import type { EndpointRecord, Measurement } from '../../core/selection/performance.ts';
+import { promptRatio } from '../../core/selection/adaptive/expected-cost.ts';
+import type { EndpointRecord, Measurement, World } from '../../core/selection/performance.ts';
 import type { RecordMap } from './endpoint-records.ts';
 
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */
@@ -70,25 +71,52 @@ export class UsualTimes {
   }
 }
 
-/** Weight of a new answer in the mean. */
+/** Weight of a new answer in the means. */
 const GAIN = 0.05;
 
-/** How long the answers usually are that an account gets from a model. */
-export class AnswerLengths {
-  readonly #means: RecordMap<{ readonly tokens: number }>;
+/** How long the prompts of an account and the answers that it gets from a model usually are. */
+interface UsualLengths {
+  readonly answer: number;
+  /** Tokens that prompts were reported to have, and those of the rough count of the same prompts. */
+  readonly reported?: number | undefined;
+  readonly rough?: number | undefined;
+}
 
-  constructor(means: RecordMap<{ readonly tokens: number }>) {
+/** What a provider reported of the prompt of a request that is nothing but text, so that its length can be compared. */
+interface ReportedPrompt {
+  readonly reported: number;
+  readonly rough: number;
+}
+
+/** What is usual of the lengths of prompts and answers, learned from answers. */
+export class UsualTokens {
+  readonly #means: RecordMap<UsualLengths>;
+
+  constructor(means: RecordMap<UsualLengths>) {
     this.#means = means;
   }
 
-  /** Mean tokens of an answer; undefined where there was none yet. */
-  usual(account: string, model: string | undefined): number | undefined {
-    return model === undefined ? undefined : this.#means.get(`${account}\n${model}`)?.tokens;
+  /** What plans look at; nothing where there was no answer yet. */
+  of(account: string, model: string | undefined): Pick<World, 'usualAnswerTokens' | 'promptRatio'> {
+    const known = model === undefined ? undefined : this.#means.get(`${account}\n${model}`);
+    if (known === undefined) return NOTHING_USUAL;
+    const { answer, reported, rough } = known;
+    return { usualAnswerTokens: answer, promptRatio: promptRatio(reported, rough) };
   }
 
-  note(account: string, model: string, tokens: number): void {
+  note(account: string, model: string, answer: number, prompt: ReportedPrompt | undefined): void {
     const key = `${account}\n${model}`;
-    const mean = this.#means.get(key)?.tokens;
-    this.#means.set(key, { tokens: mean === undefined ? tokens : mean + GAIN * (tokens - mean) });
+    const known = this.#means.get(key);
+    this.#means.set(key, {
+      answer: meanAfter(known?.answer, answer),
+      reported: prompt === undefined ? known?.reported : meanAfter(known?.reported, prompt.reported),
+      rough: prompt === undefined ? known?.rough : meanAfter(known?.rough, prompt.rough),
+    });
   }
+}
+
+const NOTHING_USUAL = {};
+
+function meanAfter(mean: number | undefined, value: number): number {
+  return mean === undefined ? value : mean + GAIN * (value - mean);
 }

@@ -20,8 +20,9 @@ import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
   hedgeDelay,
+  purseAfterAnswer,
   purseAfterHedge,
-  purseAfterRequest,
+  purseAfterLoser,
   runsProviderTools,
 } from '../../../src/core/selection/adaptive/hedge.ts';
 import {
@@ -33,6 +34,7 @@ import {
   paceAfterSuccess,
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
+import { promptRatio } from '../../../src/core/selection/adaptive/expected-cost.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
 import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
@@ -73,6 +75,22 @@ describe('the strategy adaptive', () => {
     const { steps } = scene.plan({}, { ...ADAPTIVE, usualAnswerTokens: 200 });
     const shares = steps.map(({ figures }) => figures?.share ?? 0);
     expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 24, 6);
+  });
+
+  it('expects prompts to be as long as providers report them', () => {
+    const costOf = (ratio: number | undefined) =>
+      scene.plan(LONG, { ...ADAPTIVE, promptRatio: ratio }).steps.find(({ endpoint }) => endpoint.tag === 'a')?.figures
+        ?.expectedCostUsd ?? 0;
+    const answerUsd = 2 * costOf(1) - costOf(2);
+    expect(costOf(undefined)).toBe(costOf(1));
+    expect(costOf(1) / answerUsd).toBeCloseTo(101, 6);
+    expect((costOf(1.5) - answerUsd) / (costOf(1) - answerUsd)).toBeCloseTo(1.5, 9);
+    expect([promptRatio(undefined, undefined), promptRatio(150, 100), promptRatio(9e9, 1), promptRatio(0, 9)]).toEqual([
+      undefined,
+      1.5,
+      3,
+      undefined,
+    ]);
   });
 
   it('puts the others behind the drawn one from the best to the worst', () => {
@@ -339,13 +357,13 @@ describe('what is usual at an endpoint that was hardly called', () => {
 });
 
 describe('a call', () => {
-  it('is late later where its endpoint has answered another meanwhile', () => {
+  it('is late sooner where its endpoint may hang', () => {
     const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
-    const delay = (answering: boolean, probe = false) =>
-      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { probe, answering }) ?? 0;
+    const delay = (isSuspect: boolean, isProbe = false) =>
+      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { isProbe, isSuspect }) ?? 0;
     const p95 = 500 * Math.exp(1.645 * 0.35);
-    expect(delay(false)).toBeCloseTo(1.1 * p95, 6);
-    expect(delay(true)).toBeCloseTo(2 * p95, 6);
+    expect(delay(true)).toBeCloseTo(1.1 * p95, 6);
+    expect(delay(false)).toBeCloseTo(2 * p95, 6);
     expect(delay(true, true)).toBeCloseTo(600, 6);
   });
 });
@@ -441,7 +459,8 @@ describe('the pacer', () => {
             pace = paceAfterSending(pace, now);
             sent.push(now);
             for (const [index, at] of sent.entries()) {
-              const most = rate * (policy.burstSeconds + (now - at) / 1_000);
+              // A burst holds eight calls, or two seconds' worth where those are more.
+              const most = Math.max(8, rate * policy.burstSeconds) + (rate * (now - at)) / 1_000;
               expect(sent.length - index).toBeLessThanOrEqual(Math.max(1, most + 1e-3));
             }
           }
@@ -476,25 +495,37 @@ describe('declared limits', () => {
 });
 
 describe('the purse of hedges', () => {
-  it('never pays more than its share of what all requests were expected to cost', () => {
+  it('never pays more than its share of what all answers cost, and puts back what a hedge did not need', () => {
     const cost = fc.double({ min: 1e-6, max: 10, noNaN: true });
+    const step = fc.record({
+      does: fc.constantFrom('answer', 'hedge', 'end'),
+      usd: cost,
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.boolean(), cost), { maxLength: 300 }), (list) => {
+      fc.property(fc.array(step, { maxLength: 300 }), (list) => {
         let purse = EMPTY_PURSE;
-        let expected = 0;
-        let spent = 0;
-        for (const [isRequest, usd] of list) {
-          if (isRequest) {
-            purse = purseAfterRequest(purse, DEFAULT_HEDGE_POLICY, usd);
-            expected += usd;
-            continue;
+        let answers = 0;
+        let lost = 0;
+        const open: number[] = [];
+        for (const { does, usd, share } of list) {
+          if (does === 'answer') {
+            purse = purseAfterAnswer(purse, DEFAULT_HEDGE_POLICY, usd);
+            answers += usd;
+          } else if (does === 'hedge') {
+            const paid = purseAfterHedge(purse, usd / 100);
+            if (paid === undefined) continue;
+            purse = paid;
+            open.push(usd / 100);
+          } else {
+            const setAside = open.pop();
+            if (setAside === undefined) continue;
+            purse = purseAfterLoser(purse, setAside, share * setAside);
+            lost += share * setAside;
           }
-          const paid = purseAfterHedge(purse, usd / 100);
-          if (paid === undefined) continue;
-          purse = paid;
-          spent += usd / 100;
+          const underWay = open.reduce((sum, one) => sum + one, 0);
+          expect(lost + underWay).toBeLessThanOrEqual(DEFAULT_HEDGE_POLICY.share * answers * (1 + 1e-9));
         }
-        expect(spent).toBeLessThanOrEqual(DEFAULT_HEDGE_POLICY.share * expected * (1 + 1e-9));
       }),
       runs(500),
     );

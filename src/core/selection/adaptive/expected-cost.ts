@@ -25,6 +25,23 @@ export interface ExpectedTokens {
   readonly answer: number;
 }
 
+/** Ratios beyond this are about something else than how text is counted. */
+const FARTHEST_RATIO = 3;
+
+/** Tokens that providers report for one of the rough count, from the means of both; undefined where nothing is known. */
+export function promptRatio(reported: number | undefined, rough: number | undefined): number | undefined {
+  if (reported === undefined || rough === undefined || reported <= 0 || rough <= 0) return undefined;
+  return Math.min(FARTHEST_RATIO, Math.max(1 / FARTHEST_RATIO, reported / rough));
+}
+
+/**
+ * Tokens that a prompt is roughly counted to have: twice the floor. The text is not looked at, because plans must not
+ * take long.
+ */
+export function roughPromptTokens({ promptTokens }: { readonly promptTokens: number }): number {
+  return Math.max(1, promptTokens * 2);
+}
+
 /**
  * US dollars that a request is expected to cost: what is in the endpoint's cache at the cached rate, the rest of the
  * prompt and the answer at the full one. Undefined where no price is known.

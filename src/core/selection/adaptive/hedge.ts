@@ -12,46 +12,56 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
  *
- * @param call - Whether it finds out if an endpoint is back, and whether the endpoint has answered another since it began.
+ * @param call - Whether it finds out if an endpoint is back, and whether its endpoint may be one that hangs.
  */
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
   speed: SpeedPolicy,
-  { probe, answering }: { readonly probe: boolean; readonly answering: boolean },
+  { isProbe, isSuspect }: { readonly isProbe: boolean; readonly isSuspect: boolean },
 ): number | undefined {
   const median = usualMedian(usual, speed);
   const p95 = usualP95(usual, speed);
   if (median === undefined || p95 === undefined) return undefined;
   return Math.max(
     policy.minimumMs,
-    probe ? policy.probeLateAfter * median : (answering ? policy.answeringLateAfter : policy.lateAfter) * p95,
+    isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95,
   );
 }
 
-/** What hedges may cost: every request pays in a share of what it is expected to cost. */
+/** What hedges may cost: every answer pays in a share of what it cost. */
 export interface HedgePurse {
   readonly usd: number;
-  /** Mean expected cost of a request, for the bound of what is saved. */
+  /** Mean cost of an answer, for the bound of what is saved. */
   readonly meanUsd: number;
 }
 
 /** A purse that nobody has paid into. */
 export const EMPTY_PURSE: HedgePurse = { usd: 0, meanUsd: 0 };
 
-/** Weight of a request in the mean cost. */
+/** Weight of an answer in the mean cost. */
 const MEAN_GAIN = 0.01;
 
-/** Pays in for a request. */
-export function purseAfterRequest(purse: HedgePurse, policy: HedgePolicy, expectedUsd: number): HedgePurse {
-  const meanUsd = purse.meanUsd === 0 ? expectedUsd : purse.meanUsd + MEAN_GAIN * (expectedUsd - purse.meanUsd);
+/** Pays in for an answer. */
+export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: number): HedgePurse {
+  const meanUsd = purse.meanUsd === 0 ? usd : purse.meanUsd + MEAN_GAIN * (usd - purse.meanUsd);
   const most = policy.share * policy.savedRequests * meanUsd;
-  return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * expectedUsd), meanUsd };
+  return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * usd), meanUsd };
 }
 
-/** Takes out what a hedge costs; undefined when there is not enough. Where nothing costs anything, hedges do not either. */
-export function purseAfterHedge(purse: HedgePurse, usd: number): HedgePurse | undefined {
-  return purse.usd < usd ? undefined : { ...purse, usd: purse.usd - usd };
+/**
+ * Sets aside what a hedge may cost, before it begins; undefined when there is not enough. So hedges never cost more than
+ * was paid in, however many are under way.
+ *
+ * @param mostUsd - What the dearer of its two calls costs when it is given up.
+ */
+export function purseAfterHedge(purse: HedgePurse, mostUsd: number): HedgePurse | undefined {
+  return purse.usd < mostUsd ? undefined : { ...purse, usd: purse.usd - mostUsd };
+}
+
+/** Puts back what a hedge did not cost of what was set aside for it. */
+export function purseAfterLoser(purse: HedgePurse, setAsideUsd: number, lostUsd: number): HedgePurse {
+  return { ...purse, usd: purse.usd + setAsideUsd - lostUsd };
 }
 
 /** Tools that a caller runs itself: asking twice does nothing twice. */

@@ -1,6 +1,13 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
-import { requestRates, cachedTokens, expectedCost, type ExpectedTokens, warmthOf } from './expected-cost.ts';
+import {
+  cachedTokens,
+  expectedCost,
+  type ExpectedTokens,
+  requestRates,
+  roughPromptTokens,
+  warmthOf,
+} from './expected-cost.ts';
 import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../performance.ts';
 import type { AdaptivePolicy } from './policy.ts';
@@ -35,8 +42,7 @@ export function rankAdaptively(
   policy: AdaptivePolicy,
 ): readonly AdaptivelyRanked[] {
   const expected = {
-    // Twice the floor: endpoints are compared with each other, so a rough length does, and the text is not looked at.
-    prompt: Math.max(1, request.needs.promptTokens * 2),
+    prompt: roughPromptTokens(request.needs) * (world.promptRatio ?? 1),
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
