@@ -37,6 +37,14 @@ function isModern({ httpVersion, header }: CallOrigin): boolean {
  * (DNS rebinding).
  */
 function namesLoopback(host: string | undefined): boolean {
+  // Nearly every request comes to the name of the one before.
+  if (host !== latest.host) latest = { host, isLocal: isLoopbackName(host) };
+  return latest.isLocal;
+}
+
+let latest: { readonly host: string | undefined; readonly isLocal: boolean } = { host: undefined, isLocal: false };
+
+function isLoopbackName(host: string | undefined): boolean {
   const name = /^(?:(\[::1\])|([^:]*))(?::\d{0,5})?$/.exec(host ?? '');
   if (name === null) return false;
   return name[1] !== undefined || name[2]?.toLowerCase() === 'localhost' || isLoopback(name[2] ?? '');

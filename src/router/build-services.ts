@@ -25,6 +25,8 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 
 /** Endpoints, accounts' users and so on that are remembered at a time. */
 const MAX_RECORDS = 10_000;
+/** Models that are remembered of one account. */
+const MAX_MODELS = 20;
 
 /** A configuration in force, and what works by it. */
 export interface RunningServices {
@@ -75,7 +77,7 @@ export function buildServices(
     pacer: config.pacer,
     hedge: config.hedge,
     pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
-    usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS)),
+    usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS), () => boundedMap(MAX_MODELS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,

@@ -189,13 +189,15 @@ interface KnownOfRequest {
 export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
   const { environment, records, selection, strategy, adaptive, usualTokens } = services;
   const now = environment.now();
+  const usual = request && usualTokens.of(request.account.id, request.targets[0]?.model);
   return {
     record: records.record,
     sticky: served?.[0]?.endpoint,
     served,
     origins,
     admission: records.admissionAt(now),
-    ...(request && usualTokens.of(request.account.id, request.targets[0]?.model)),
+    usualAnswerTokens: usual?.usualAnswerTokens,
+    promptRatio: usual?.promptRatio,
     now,
     roll: roll ?? environment.random(),
     policy: selection,

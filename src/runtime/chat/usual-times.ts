@@ -90,24 +90,29 @@ interface ReportedPrompt {
 
 /** What is usual of the lengths of prompts and answers, learned from answers. */
 export class UsualTokens {
-  readonly #means: RecordMap<UsualLengths>;
+  // Not one map by both names: putting them together for each request takes longer than looking twice.
+  readonly #accounts: RecordMap<RecordMap<UsualLengths>>;
+  readonly #newMap: () => RecordMap<UsualLengths>;
 
-  constructor(means: RecordMap<UsualLengths>) {
-    this.#means = means;
+  /** @param newMap - Makes what is kept of the models of one account. */
+  constructor(accounts: RecordMap<RecordMap<UsualLengths>>, newMap: () => RecordMap<UsualLengths>) {
+    this.#accounts = accounts;
+    this.#newMap = newMap;
   }
 
   /** What plans look at; nothing where there was no answer yet. */
   of(account: string, model: string | undefined): Pick<World, 'usualAnswerTokens' | 'promptRatio'> {
-    const known = model === undefined ? undefined : this.#means.get(`${account}\n${model}`);
+    const known = model === undefined ? undefined : this.#accounts.get(account)?.get(model);
     if (known === undefined) return NOTHING_USUAL;
     const { answer, reported, rough } = known;
     return { usualAnswerTokens: answer, promptRatio: promptRatio(reported, rough) };
   }
 
   note(account: string, model: string, answer: number, prompt: ReportedPrompt | undefined): void {
-    const key = `${account}\n${model}`;
-    const known = this.#means.get(key);
-    this.#means.set(key, {
+    const models = this.#accounts.get(account) ?? this.#newMap();
+    this.#accounts.set(account, models);
+    const known = models.get(model);
+    models.set(model, {
       answer: meanAfter(known?.answer, answer),
       reported: prompt === undefined ? known?.reported : meanAfter(known?.reported, prompt.reported),
       rough: prompt === undefined ? known?.rough : meanAfter(known?.rough, prompt.rough),
