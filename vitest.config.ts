@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -53,8 +52,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    // One more than there are cores: tests wait for programs, browsers and timers a quarter of their time.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: '100%',
     sequence: { sequencer: LongFilesFirst },
     setupFiles: ['test/support/environment-stays.ts'],
     // Long, so that a busy machine does not fail what would come true.
