@@ -39,6 +39,8 @@ const VIEWS = [
     address: '/try',
     ready: async (page: Page) => {
       await page.getByLabel('model').fill('acme/writer');
+      // Leaving the field shows the page anew; a click just then may be lost on a busy machine.
+      await page.getByLabel('model').blur();
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('link', { name: 'Everything about this request' }).waitFor();
     },
