@@ -1,6 +1,6 @@
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { read, valueOf, REFUSED } from './accept/schema.ts';
+import { readRefused, valueOf, REFUSED } from './accept/schema.ts';
 import { inspectJson, isJsonObject, type JsonObject } from './json.ts';
 import { nameOf } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
@@ -27,7 +27,7 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
 
 /** The request if the whole schema accepts it after all, or the problem that helps most. */
 function explainFields(body: JsonObject): ChatRequest | RequestFault {
-  const parsed = read(chatRequestSchema, body);
+  const parsed = readRefused(chatRequestSchema, body);
   return parsed.ok ? (parsed.value as ChatRequest) : faultAt(parsed.path, parsed.problem);
 }
 

@@ -44,7 +44,11 @@ export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output 
  */
 export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
   const accepted = schema.accept(value);
-  if (accepted !== REFUSED) return { ok: true, value: accepted };
+  return accepted === REFUSED ? readRefused(schema, value, shown) : { ok: true, value: accepted };
+}
+
+/** Reads a value that was refused without reasons, to say what is wrong with it. */
+export function readRefused<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
   const issues: Issue[] = [];
   const parsed = schema.parse(value, issues);
   return issues.length === 0 ? { ok: true, value: parsed } : { ok: false, ...describeIssues(issues, shown) };

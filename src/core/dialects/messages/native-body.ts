@@ -114,9 +114,8 @@ export function nativeOnly(request: MessagesRequest): string | undefined {
   const tool = request.tools?.findIndex((one) => !isTranslatable(one)) ?? -1;
   if (tool >= 0) return `tools[${tool}].type`;
   for (const [turn, { content }] of request.messages.entries()) {
-    if (typeof content === 'string') continue;
-    const path = strangeBlock(content, `messages[${turn}].content`);
-    if (path !== undefined) return path;
+    const path = typeof content === 'string' ? undefined : strangeBlock(content);
+    if (path !== undefined) return `messages[${turn}].content${path}`;
   }
   return undefined;
 }
@@ -133,27 +132,29 @@ const TRANSLATED = new Set<string>([
   ...SERVER_TOOL_RESULTS,
 ]);
 
-function strangeBlock(blocks: readonly MessagesBlock[], path: string): string | undefined {
-  for (const [index, block] of blocks.entries()) {
-    const place = `${path}[${index}]`;
-    const found = strangePart(block, place);
-    if (found !== undefined) return found;
+/** The path is put together only where something is found: a message may have many thousands of blocks. */
+function strangeBlock(blocks: readonly MessagesBlock[]): string | undefined {
+  for (let index = 0; index < blocks.length; index += 1) {
+    const found = strangePart(blocks[index] as MessagesBlock);
+    if (found !== undefined) return `[${index}]${found}`;
   }
   return undefined;
 }
 
-function strangePart(block: MessagesBlock, path: string): string | undefined {
-  if (block.type === 'image') return block.source.type === 'file' ? `${path}.source` : undefined;
+function strangePart(block: MessagesBlock): string | undefined {
+  if (block.type === 'image') return block.source.type === 'file' ? '.source' : undefined;
   if (block.type === 'document') {
     const { source } = block;
-    if (source.type === 'file') return `${path}.source`;
+    if (source.type === 'file') return '.source';
     if (source.type !== 'content' || typeof source.content === 'string') return undefined;
-    return strangeBlock(source.content, `${path}.source.content`);
+    const found = strangeBlock(source.content);
+    return found && `.source.content${found}`;
   }
   if (block.type === 'tool_result') {
-    return typeof block.content === 'string' ? undefined : strangeBlock(block.content ?? [], `${path}.content`);
+    const found = typeof block.content === 'string' ? undefined : strangeBlock(block.content ?? []);
+    return found && `.content${found}`;
   }
-  return TRANSLATED.has(block.type) ? undefined : `${path}.type`;
+  return TRANSLATED.has(block.type) ? undefined : '.type';
 }
 
 /** Ids of calls as Anthropic accepts them. */
