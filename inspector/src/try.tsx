@@ -34,7 +34,9 @@ export function TryIt(): JSX.Element {
   const [sent, setSent] = useState<Sent>();
   const controller = useRef<AbortController | undefined>(undefined);
   const models = facts.answer?.models ?? [];
-  const model = query.get('model') ?? models.find((id) => id === 'simulated/small') ?? models[0] ?? '';
+  // What is being typed; it must outlast the answer about the models.
+  const [typed, setTyped] = useState<string>();
+  const model = typed ?? query.get('model') ?? models.find((id) => id === 'simulated/small') ?? models[0] ?? '';
   const busy = sent !== undefined && sent.state !== 'done';
   const send = async (form: HTMLFormElement): Promise<void> => {
     const body = bodyOf(new FormData(form));
@@ -44,22 +46,21 @@ export function TryIt(): JSX.Element {
     const show = (change: Partial<Sent>): void => setSent((state = { ...state, ...change }));
     show({});
     try {
-      const response = await checked(
-        await fetch(`${BASE}/chat/completions`, {
-          method: 'POST',
-          signal: controller.current.signal,
-          headers: { ...headers(), 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        }),
-      );
-      const id = response.headers.get('x-generation-id') ?? undefined;
-      for await (const { data } of eventsOf(response)) {
+      const response = await fetch(`${BASE}/chat/completions`, {
+        method: 'POST',
+        signal: controller.current.signal,
+        headers: { ...headers(), 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      // A request that failed was decided as well.
+      show({ id: response.headers.get('x-generation-id') ?? undefined });
+      for await (const { data } of eventsOf(await checked(response))) {
         if (data === '[DONE]') break;
         const chunk = JSON.parse(data) as Chunk;
         if (chunk.error !== undefined) throw new Error(chunk.error.message ?? 'The stream failed');
         const text = chunk.choices?.[0]?.delta?.content ?? '';
         const firstMs = state.firstMs ?? (text === '' ? undefined : performance.now() - beganAt);
-        show({ text: state.text + text, id: chunk.id ?? id, state: 'streaming', firstMs });
+        show({ text: state.text + text, id: chunk.id ?? state.id, state: 'streaming', firstMs });
       }
       show({ state: 'done' });
     } catch (error) {
@@ -85,7 +86,11 @@ export function TryIt(): JSX.Element {
               required
               value={model}
               spellcheck={false}
-              onChange={(event) => setQuery({ model: event.currentTarget.value.trim() })}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+              onChange={(event) => {
+                setTyped(undefined);
+                setQuery({ model: event.currentTarget.value.trim() });
+              }}
             />
             <datalist id="models">
               {models.slice(0, 500).map((id) => (

@@ -39,8 +39,6 @@ const VIEWS = [
     address: '/try',
     ready: async (page: Page) => {
       await page.getByLabel('model').fill('acme/writer');
-      // Leaving the field shows the page anew; a click just then may be lost on a busy machine.
-      await page.getByLabel('model').blur();
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('link', { name: 'Everything about this request' }).waitFor();
     },
@@ -195,6 +193,38 @@ describe('the page', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'What happened, and when' }).waitFor();
     expect(await page.locator('.summary').textContent()).toMatch(/^✓ answered by /);
+    await local.close();
+  });
+
+  it('keeps the model that was typed before the list of models was there', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    let answer: (() => Promise<void>) | undefined;
+    await page.route('**/api/facts', (route) => {
+      answer = () => route.continue();
+    });
+    await page.goto(`${mounted.baseURL}/inspector/try`);
+    await page.getByLabel('model').fill('acme/quick');
+    await vi.waitFor(() => answer?.() ?? Promise.reject(new Error('Nobody asked for the models')));
+    await page.locator('#models option').first().waitFor({ state: 'attached' });
+    expect(await page.getByLabel('model').inputValue()).toBe('acme/quick');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('.summary').waitFor();
+    expect(await page.locator('.summary').textContent()).toMatch(/^✓ answered by alpha/);
+    await local.close();
+  });
+
+  it('shows the decision on a request that nobody answered', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/try?model=acme/broken`);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('link', { name: 'Everything about this request' }).waitFor();
+    expect(await page.locator('.summary').textContent()).toMatch(/^✕ 502/);
     await local.close();
   });
 
