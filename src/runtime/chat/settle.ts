@@ -87,16 +87,15 @@ export function settleAttempt(
  *
  * @param sent - The request as it went to this endpoint.
  */
-function learnFrom(
-  { records, pacing }: RuntimeServices,
-  sent: RoutedRequest,
-  endpoint: Endpoint,
-  { estimated, prompt_tokens: reported, cost_details: details }: Usage,
-): void {
-  pacing.answered(details?.upstream_inference_cost ?? undefined);
-  const { needs, operation } = sent;
-  if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return;
-  if (records.wantsTokens(endpoint)) records.reported(endpoint, likelyPromptTokens(sent), reported);
+function learnFrom({ records, pacing }: RuntimeServices, sent: RoutedRequest, endpoint: Endpoint, usage: Usage): void {
+  pacing.answered(usage.cost_details?.upstream_inference_cost ?? undefined);
+  if (!isTextCounted(sent, usage) || !records.wantsTokens(endpoint)) return;
+  records.reported(endpoint, likelyPromptTokens(sent), usage.prompt_tokens);
+}
+
+/** Whether a provider has counted a prompt of nothing but text, so that its length tells how it counts text. */
+function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage): boolean {
+  return operation === 'chat' && !needs.tools && needs.inputModalities.length === 0 && estimated !== true;
 }
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
@@ -254,7 +253,9 @@ export function announceResult(
     account.id,
     answer.endpoint.model,
     facts.usage.completion_tokens,
-    promptOf(execution.request, facts.usage),
+    isTextCounted(execution.request, facts.usage)
+      ? { reported: facts.usage.prompt_tokens, rough: roughPromptTokens(execution.request.needs) }
+      : undefined,
   );
   const { usage, finishReason, nativeFinishReason } = facts;
   const { endpoint, firstTokenAt } = answer;
@@ -279,15 +280,6 @@ export function announceResult(
     costParts: facts.costParts,
     finishReason: facts.finishReason,
   });
-}
-
-/** What a provider reported of a prompt of nothing but text; undefined of others, which are longer than their text. */
-function promptOf(
-  { needs, operation }: RoutedRequest,
-  { estimated, prompt_tokens: reported }: Usage,
-): { readonly reported: number; readonly rough: number } | undefined {
-  if (operation !== 'chat' || needs.tools || needs.inputModalities.length > 0 || estimated === true) return undefined;
-  return { reported, rough: roughPromptTokens(needs) };
 }
 
 /** Records that a request failed, or that its client disconnected. */

@@ -78,21 +78,28 @@ export function postgresFailure(error: unknown): unknown {
 
 /** A connection as the package `pg` gives it, with the little that is used of it. */
 export interface PostgresClient {
+  /** Runs one statement; `values` stand for `$1` and so on. Rejects with the driver's error. */
   query(
     text: string,
     values?: unknown[],
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
   /** @param destroy - True when the connection is not fit to be used again. */
   release(destroy?: boolean): void;
+  /** Calls back when the connection breaks while nothing is asked of it. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
+  /** Ends what {@link PostgresClient.on} began. */
   off?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** Connections as the `Pool` of the package `pg` gives them. */
 export interface PostgresPool {
+  /** A connection, which is given back by its `release`. */
   connect(): Promise<PostgresClient>;
+  /** Closes all connections. Not called for a pool that the program has made itself. */
   end?(): Promise<void>;
+  /** Calls back with each connection that is handed out: one that breaks just then must not end the process. */
   on?(event: 'acquire', listener: (client: PostgresClient) => void): unknown;
+  /** Ends what {@link PostgresPool.on} began. */
   off?(event: 'acquire', listener: (client: PostgresClient) => void): unknown;
 }
 
