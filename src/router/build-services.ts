@@ -92,10 +92,10 @@ export function buildServices(
             config.reasoningOriginMs,
             environment,
           ),
-    prefixes:
-      same('cacheMarks', 'adaptive') && before
-        ? before.prefixes
-        : new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.cacheMarks ? config.adaptive.cacheMs : 0, environment),
+    prefixes: marksCaches(config)
+      ? ((same('adaptive') ? before?.prefixes : undefined) ??
+        new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.adaptive.cacheMs, environment))
+      : undefined,
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
       new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
@@ -120,4 +120,9 @@ export function buildServices(
     maxPluginDepth: config.maxPluginDepth,
     callWithin,
   };
+}
+
+/** Whether there is anything to mark: most providers keep prompts in their caches by themselves. */
+function marksCaches({ cacheMarks, adaptive, providers }: ResolvedConfig): boolean {
+  return cacheMarks && adaptive.cacheMs > 0 && providers.some((provider) => provider.cacheMarks === true);
 }

@@ -50,7 +50,7 @@ export interface RuntimeServices {
   readonly sharedLimits: SharedLimits | undefined;
   /** Who made encrypted reasoning. */
   readonly origins: KnownOrigins;
-  readonly prefixes: RepeatedPrefixes;
+  readonly prefixes: RepeatedPrefixes | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;
