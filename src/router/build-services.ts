@@ -8,7 +8,7 @@ import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
-import { MirrorsOnUse } from '../runtime/chat/beside.ts';
+import { MirrorsOnUse } from '../runtime/chat/observers.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';

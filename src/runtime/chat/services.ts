@@ -20,7 +20,7 @@ import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins, StickySessions } from './conversations.ts';
-import type { MirrorsOnUse } from './beside.ts';
+import type { MirrorsOnUse } from './observers.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
