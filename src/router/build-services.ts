@@ -8,7 +8,7 @@ import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
-import { MirrorsOnUse } from '../runtime/chat/beside.ts';
+import { MirrorsOnUse } from '../runtime/chat/observers.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
@@ -92,10 +92,10 @@ export function buildServices(
             config.reasoningOriginMs,
             environment,
           ),
-    prefixes:
-      same('cacheMarks', 'adaptive') && before
-        ? before.prefixes
-        : new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.cacheMarks ? config.adaptive.cacheMs : 0, environment),
+    prefixes: marksCaches(config)
+      ? ((same('adaptive') ? before?.prefixes : undefined) ??
+        new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.adaptive.cacheMs, environment))
+      : undefined,
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
       new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
@@ -120,4 +120,9 @@ export function buildServices(
     maxPluginDepth: config.maxPluginDepth,
     callWithin,
   };
+}
+
+/** Whether there is anything to mark: most providers keep prompts in their caches by themselves. */
+function marksCaches({ cacheMarks, adaptive, providers }: ResolvedConfig): boolean {
+  return cacheMarks && adaptive.cacheMs > 0 && providers.some((provider) => provider.cacheMarks === true);
 }

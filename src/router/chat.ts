@@ -17,7 +17,7 @@ import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
-import { notingRefusal, withContent } from '../runtime/chat/beside.ts';
+import { notingRefusal, withContent } from '../runtime/chat/observers.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 
 /** A request whose answer only has to be read. */

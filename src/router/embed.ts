@@ -9,7 +9,7 @@ import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { firstProvider } from '../runtime/chat/execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { notingRefusal } from '../runtime/chat/beside.ts';
+import { notingRefusal } from '../runtime/chat/observers.ts';
 import { clientSignal, contextOf } from './incoming.ts';
 
 /**

@@ -13,7 +13,7 @@ export const OWN_KEY = 'sk-own+/key=="7781-canary';
 
 /** What a decoder is told in tests: generated ids begin with `call_test`. */
 export function contextOf(dialect: Dialect = {}): DecodeContext {
-  return { secrets: [OWN_KEY], wallClock: Date.UTC(2026, 10, 20, 12), dialect, idPrefix: 'call_test' };
+  return { secrets: [OWN_KEY], wallClock: Date.UTC(2026, 10, 20, 12), dialect, request: { id: 'test', messages: [] } };
 }
 
 /** Bytes of a file in `test/fixtures/openai-compatible`. */

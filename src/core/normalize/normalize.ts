@@ -90,7 +90,7 @@ export function normalizeChatRequest(
     pro: request.reasoning?.mode === 'pro',
   });
   if (!resolved.ok) return resolved;
-  const { functions, server } = sortTools(request.tools);
+  const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
   const asking = {
     messages: normalizeMessages(request.messages),
     parameters: collectParameters(request),
@@ -281,6 +281,7 @@ type Asking = Pick<
 
 /** Shared, because a ledger keeps it with each request. */
 const NOTHING: readonly never[] = Object.freeze([]);
+const NO_TOOLS = { functions: NOTHING, server: NOTHING };
 
 /** Derives what an endpoint must be able to do from what the request uses. */
 export function deriveNeeds(asking: Asking): Needs {

@@ -13,10 +13,10 @@ interface SortedTools {
 }
 
 /** Separates the caller's functions from server tools, and brings the latter to the spelling `router:name`. */
-export function sortTools(tools: readonly Tool[] | null | undefined): SortedTools {
+export function sortTools(tools: readonly Tool[]): SortedTools {
   const functions: FunctionTool[] = [];
   const server: ServerTool[] = [];
-  for (const tool of tools ?? []) {
+  for (const tool of tools) {
     if (isFunctionTool(tool)) functions.push(tool);
     else server.push(normalizeServerTool(tool));
   }

@@ -1,7 +1,5 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Codec } from '../codec.ts';
-import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
+import { failureInBand, parseObjects } from '../upstream-failure.ts';
 import {
   decodeCitations,
   decodeContent,
@@ -9,9 +7,10 @@ import {
   decodeLogprobs,
   decodeResult,
   errorInside,
+  indexerOf,
   mapFinishReason,
 } from './decode-result.ts';
-import { type Dialect, toolIdRule } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -22,25 +21,18 @@ import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
-import { ToolCallIndexer } from './tool-call-indexer.ts';
+import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
 /** The chat completions wire in one dialect. */
 export function chatCompletionsCodec(dialect: Dialect): Codec {
-  const rule = toolIdRule(dialect);
-
-  function contextOf(context: ErrorContext, request: NormalizedRequest): DecodeContext {
-    const originalId = originalIds(request.messages, rule);
-    return { ...context, dialect, idPrefix: callIdPrefix(request), originalId };
-  }
-
   return {
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
+    decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, request }),
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
+    streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, request }),
   };
 }
 
@@ -190,8 +182,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #indexer(choice: number): ToolCallIndexer {
     let indexer = this.#tools.get(choice);
     if (indexer === undefined) {
-      const { idPrefix, originalId } = this.#context;
-      indexer = new ToolCallIndexer((index) => `${idPrefix}_${choice}_${index}`, originalId);
+      indexer = indexerOf(this.#context, choice);
       this.#tools.set(choice, indexer);
     }
     return indexer;

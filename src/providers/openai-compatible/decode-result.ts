@@ -11,12 +11,13 @@ import type {
   TokenLogprob,
 } from '../../protocol/chat-result.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
-import type { OriginalId } from '../tool-ids.ts';
+import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, toolIdRule } from './dialect.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -26,10 +27,8 @@ import * as read from '../../platform/json.ts';
 /** What decoding one answer depends on. */
 export interface DecodeContext extends ErrorContext {
   readonly dialect: Dialect;
-  /** Beginning of ids for tool calls that came without one. */
-  readonly idPrefix: string;
-  /** The caller's id of a tool call. Default: the one that came. */
-  readonly originalId?: OriginalId | undefined;
+  /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
+  readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
 }
 
 /**
@@ -86,7 +85,7 @@ function decodeChoice(
   const native = read.text(choice['finish_reason']) ?? null;
   if (message === undefined) return undefined;
   const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
-  const calls = decodeToolCalls(message, (call) => `${context.idPrefix}_${index}_${call}`, context.originalId);
+  const calls = decodeToolCalls(message, index, context);
   if (calls === undefined) return undefined;
   const { content, refusal, reasoning, ...rest } = decodeContent(message);
   const citations = [...(rest.annotations ?? []), ...decodeCitations(result['citations'])];
@@ -112,12 +111,12 @@ const NO_CALLS: readonly ResultToolCall[] = [];
 /** Every entry of a non-streaming response is a call of its own, whatever its index says. */
 function decodeToolCalls(
   { tool_calls: entries, function_call: legacy }: JsonObject,
-  newId: (index: number) => string,
-  originalId: OriginalId | undefined,
+  choice: number,
+  context: DecodeContext,
 ): readonly ResultToolCall[] | undefined {
   if (entries == null && legacy == null) return NO_CALLS;
   const found: unknown = entries ?? (isJsonObject(legacy) ? [{ function: legacy }] : []);
-  const indexer = new ToolCallIndexer(newId, originalId);
+  const indexer = indexerOf(context, choice);
   const fragments = indexer.read(
     Array.isArray(found) ? found.filter(isJsonObject).map((entry, index) => ({ ...entry, index })) : [],
   );
@@ -126,6 +125,15 @@ function decodeToolCalls(
   collector.add(fragments);
   collector.add(indexer.finish());
   return collector.finish();
+}
+
+/** Reads the tool calls of one choice. Only made where there are some. */
+export function indexerOf({ dialect, request }: DecodeContext, choice: number): ToolCallIndexer {
+  const prefix = callIdPrefix(request);
+  return new ToolCallIndexer(
+    (index) => `${prefix}_${choice}_${index}`,
+    originalIds(request.messages, toolIdRule(dialect)),
+  );
 }
 
 /** Some servers say "stop", or nothing, although the model called tools. */

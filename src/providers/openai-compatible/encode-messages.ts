@@ -9,7 +9,7 @@ import { type Dialect, toolIdRule } from './dialect.ts';
  * strict servers refuse what they do not know. Messages that need no change are passed on as they are.
  */
 export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
-  const rule = toolIdRule(dialect);
+  const rule = dialect.toolCallIds && toolIdRule(dialect);
   const ids = rule && new ToolIds(rule);
   let changed: unknown[] | undefined;
   for (let index = 0; index < messages.length; index += 1) {

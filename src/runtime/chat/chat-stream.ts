@@ -271,7 +271,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const { attempt, facts } = answer.settle({
       finishReason: end.finishes[0]?.reason ?? null,
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
-      toolCalls: judgeToolCalls(this.#tools.finish(), request.tools),
+      toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools.finish(), request.tools),
     });
     settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata

@@ -4,17 +4,15 @@ import {
   allowanceAfterSending,
   allowanceLeft,
   allowanceOf,
-  type ReportedLimits,
-  waitForAllowance,
-} from '../../core/selection/adaptive/allowance.ts';
-import {
   headroomOf,
   isLimited,
   type MinuteUse,
+  type ReportedLimits,
   useAfterAnswer,
   useAfterSending,
+  waitForAllowance,
   waitForLimits,
-} from '../../core/selection/adaptive/declared-limits.ts';
+} from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */

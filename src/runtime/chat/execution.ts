@@ -113,12 +113,12 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     options: AttemptLoopOptions<NormalizedRequest> = {},
   ) {
     const { environment, timeouts } = services;
-    const marked = services.prefixes.markerFor(plan);
+    const marked = services.prefixes?.markerFor(plan);
     const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
       dial: ({ request: prepared, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
         const { origins } = plan;
         const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
-        const request = marked(readable, provider, endpoint);
+        const request = marked === undefined ? readable : marked(readable, provider, endpoint);
         const call = { request, endpoint, apiKey, traceContext };
         const own = timeoutsOf(timeouts, provider, endpoint);
         return new UpstreamCall({

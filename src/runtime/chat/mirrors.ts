@@ -6,7 +6,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { chatTargets } from '../../core/normalize/targets.ts';
 import { generationId } from '../../protocol/chat-result.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import { withContent } from './beside.ts';
+import { withContent } from './observers.ts';
 import { answerWhole } from './answer-whole.ts';
 import { ChatExecution, planRequest } from './execution.ts';
 import type { RuntimeServices } from './services.ts';

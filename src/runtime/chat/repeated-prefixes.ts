@@ -15,13 +15,13 @@ interface Sent {
 const LEAST_TOKENS = 500;
 
 /**
- * Knows which prompts accounts send again and again, for providers that cache nothing without a mark. Not even looked at
- * for other providers.
+ * Knows which prompts accounts send again and again, for providers that cache nothing without a mark. Only made where
+ * there is one.
  */
 export class RepeatedPrefixes {
   readonly #sent: RecordMap<Sent>;
   readonly #environment: Environment;
-  /** Milliseconds after which a cache has forgotten; 0 marks nothing. */
+  /** Milliseconds after which a cache has forgotten. */
   readonly #cacheMs: number;
 
   constructor(sent: RecordMap<Sent>, cacheMs: number, environment: Environment) {
@@ -36,7 +36,7 @@ export class RepeatedPrefixes {
   ): (request: NormalizedRequest, provider: Provider, endpoint: Endpoint) => NormalizedRequest {
     let repeated: RepeatedPrefix | 'nothing' | undefined;
     return (request, provider, { implicitCaching, price }) => {
-      if (provider.cacheMarks !== true || this.#cacheMs === 0 || implicitCaching) return request;
+      if (provider.cacheMarks !== true || implicitCaching) return request;
       const saves = price?.cacheRead === undefined || price.cacheRead < price.prompt;
       if (!saves || request.needs.promptTokens < LEAST_TOKENS || marksItsCache(request)) return request;
       repeated ??= this.#note(request, plan);

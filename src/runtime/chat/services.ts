@@ -20,7 +20,7 @@ import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins, StickySessions } from './conversations.ts';
-import type { MirrorsOnUse } from './beside.ts';
+import type { MirrorsOnUse } from './observers.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
@@ -50,7 +50,7 @@ export interface RuntimeServices {
   readonly sharedLimits: SharedLimits | undefined;
   /** Who made encrypted reasoning. */
   readonly origins: KnownOrigins;
-  readonly prefixes: RepeatedPrefixes;
+  readonly prefixes: RepeatedPrefixes | undefined;
   readonly sticky: StickySessions;
   readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;

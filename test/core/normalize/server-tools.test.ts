@@ -9,7 +9,7 @@ describe('tools', () => {
       functions: [LOOK],
       server: [{ type: 'router:datetime', parameters: {} }],
     });
-    expect(sortTools(null)).toEqual({ functions: [], server: [] });
+    expect(sortTools([])).toEqual({ functions: [], server: [] });
   });
 
   it('of the router have one spelling, whatever the brand or the short form', () => {
