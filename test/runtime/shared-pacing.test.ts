@@ -10,14 +10,14 @@ describe('a wait for a place where the prompt is cached', () => {
     const leave = shared.enter();
     expect(shared.warmWaitMs(0)).toBe(0);
     leave();
-    expect(shared.warmWaitMs(0)).toBe(800);
+    expect(shared.warmWaitMs(0)).toBe(600);
   });
 
   it('leaves half of the retries to those who have nowhere else to go', () => {
     const shared = pacing();
     shared.retryRefusal();
     shared.retryRefusal();
-    expect(shared.warmWaitMs(0)).toBe(800);
+    expect(shared.warmWaitMs(0)).toBe(600);
     shared.retryRefusal();
     expect(shared.warmWaitMs(0)).toBe(0);
     expect(shared.mayRetryRefusal).toBe(true);
