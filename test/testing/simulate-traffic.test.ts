@@ -60,7 +60,16 @@ describe('simulateTraffic', () => {
     expect(report).toMatchObject({ success: 1, deadTimes: 1 });
     expect(report.victimsPerDeadTime).toBeGreaterThan(0);
     expect(report.recoveryMs).toBeGreaterThan(0);
+    expect(report.missedMs).toEqual([report.recoveryMs]);
     expect(report.attemptsPerRequest).toBeGreaterThan(1);
+  });
+
+  it('does not call an endpoint missed while only cheaper ones answered', async () => {
+    const cheap = endpoint('cheap', 0.5, { rate: { perSecond: 5, burst: 2 } });
+    const failing = endpoint('dear', 1, { outages: [{ kind: 'fail', fromMs: 30_000, toMs: 60_000 }] });
+    const report = await run({ endpoints: [cheap, failing], traffic: { ...traffic, requests: 800 } });
+    expect(report.recoveryMs).toBeGreaterThan(0);
+    expect(report.missedMs).toEqual([]);
   });
 
   it('refuses beyond a rate limit, and more in a surge', async () => {

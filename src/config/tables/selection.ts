@@ -93,6 +93,11 @@ export const PACER = {
   coldShare: option.share({ default: 0.75 }),
   /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 1,600. */
   maxWaitMs: option.ms({ default: 1_600 }),
+  /**
+   * Time that a request waits at most for a place where its prompt is cached, although another endpoint is free; as much
+   * shorter as it saves less than all of the cost there. 0: it never does. Default 600.
+   */
+  warmWaitMs: option.ms({ default: 600 }),
   /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 0.5. */
   queueSeconds: option.amount({ default: 0.5, unit: 'seconds' }),
   /** Further endpoints that may be asked after a 429, per request. Default 0.1. */

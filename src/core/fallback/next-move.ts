@@ -24,6 +24,10 @@ export interface Situation {
   readonly roll: number;
   /** Milliseconds that the request may still wait for a place at an endpoint whose rate is used up. Default 0. */
   readonly placeWaitMs?: number | undefined;
+  /** Milliseconds that it may still wait for a place where its prompt is cached, although another is free. Default 0. */
+  readonly warmWaitMs?: number | undefined;
+  /** Endpoint at which it has waited for a place. */
+  readonly promised?: string | undefined;
   /** Whether the process-wide budget has room for another endpoint after one that refused. Default true. */
   readonly mayRetryRefusal?: boolean | undefined;
 }
@@ -34,15 +38,16 @@ export type Move =
       readonly type: 'attempt';
       readonly step: PlanStep;
       readonly waitMs: number;
-      /** True when the wait is for a place that is promised to this request. */
-      readonly forPlace?: boolean | undefined;
+      /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
+      readonly forPlace?: 'first' | 'warm' | undefined;
     }
   | { readonly type: 'stop'; readonly reason: 'refused' | 'attempts' | 'deadline' | 'exhausted' };
 
 /**
  * Decides what follows the attempts so far (gaps 4.1, 4.2; outcome rules of fallback).
- * First every endpoint of the plan once, in order and without waiting; then the first whose rate has room soon; then,
- * one call at a time, an endpoint that is left alone; and last, if the failures allow it, a repetition.
+ * First every endpoint of the plan once, in order and without waiting, unless the prompt is cached where there will be a
+ * place in a moment; then the first whose rate has room soon; then, one call at a time, an endpoint that is left alone;
+ * and last, if the failures allow it, a repetition.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
   const failures = failedAttempts(attempts);
@@ -54,8 +59,10 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
   const untried = attempts.length === 0 ? open : open.filter((step) => triesOf(step, attempts) === 0);
-  const admitted = untried.find((step) => situation.admission(step.endpoint).ok);
-  if (admitted !== undefined) return { type: 'attempt', step: admitted, waitMs: 0 };
+  const admitted = promisedPlace(open, situation) ?? untried.find((step) => situation.admission(step.endpoint).ok);
+  if (admitted !== undefined) {
+    return warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step: admitted, waitMs: 0 };
+  }
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
   const resort = lastResort(untried, situation);
@@ -76,6 +83,42 @@ function lastResort(steps: readonly PlanStep[], { admission }: Situation): PlanS
   });
 }
 
+/** The endpoint that was waited for, if its place has come. */
+function promisedPlace(open: readonly PlanStep[], { waited, promised, admission }: Situation): PlanStep | undefined {
+  if (!waited || promised === undefined) return undefined;
+  return open.find(({ endpoint }) => endpoint.id === promised && admission(endpoint).ok);
+}
+
+/**
+ * The endpoint of the same model that has the prompt in its cache, where it is only asked too often and that is over
+ * soon: a session that moves pays for all of its prompt again. The more is saved, the longer that is worth a wait, and
+ * the less, the fewer places the free endpoint has left and the less well the warm one is.
+ */
+function warmPlace(
+  free: PlanStep,
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  { policy, admission, warmWaitMs = 0, now, deadlineAt, mayRepeat }: Situation,
+): Move | undefined {
+  const freeUsd = free.figures?.expectedCostUsd;
+  if (warmWaitMs <= 0 || freeUsd === undefined) return undefined;
+  const { headroom = 1 } = admission(free.endpoint);
+  for (const step of open) {
+    const { endpoint, figures } = step;
+    if (figures?.expectedCostUsd === undefined || figures.warmth === 0) continue;
+    if (step === free || endpoint.model !== free.endpoint.model) continue;
+    const mostMs = warmWaitMs * headroom * (figures.health - figures.expectedCostUsd / freeUsd);
+    if (mostMs <= 0) continue;
+    const tries = triesOf(step, attempts);
+    if (tries > 0 && (tries >= policy.triesPerEndpoint || !mayRepeat)) continue;
+    const admitted = admission(endpoint);
+    if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
+    const { waitMs } = admitted;
+    if (waitMs <= mostMs && now + waitMs < deadlineAt) return { type: 'attempt', step, waitMs, forPlace: 'warm' };
+  }
+  return undefined;
+}
+
 /** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough. */
 function firstPlace(
   steps: readonly PlanStep[],
@@ -89,7 +132,7 @@ function firstPlace(
     if (waitMs > placeWaitMs || now + waitMs >= deadlineAt) continue;
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
   }
-  return soonest && { type: 'attempt', ...soonest, forPlace: true };
+  return soonest && { type: 'attempt', ...soonest, forPlace: 'first' };
 }
 
 /**

@@ -144,13 +144,13 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Waits before a call; who waits for a place is promised the next one that is free. */
   async #wait({ step, waitMs, forPlace }: Extract<Move, { type: 'attempt' }>): Promise<void> {
     const { environment, records, pacing } = this.#services;
-    if (forPlace !== true) return wait(environment, waitMs, this.signal);
+    if (forPlace === undefined) return wait(environment, waitMs, this.signal);
     const startedAt = environment.now();
     records.promise(step.endpoint);
     this.#promised = step.endpoint.id;
-    const leave = pacing.enter();
+    const leave = forPlace === 'first' ? pacing.enter() : undefined;
     await wait(environment, waitMs, this.signal);
-    leave();
+    leave?.();
     this.#waitedForPlaceMs += environment.now() - startedAt;
   }
 
@@ -242,8 +242,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   #nextMove(waited: boolean): Move {
-    const { environment, fallback, pacer, budget, pacing } = this.#services;
-    const mostMs = pacer === false ? 0 : pacer.maxWaitMs - this.#waitedForPlaceMs;
+    const { environment, fallback, budget, pacing } = this.#services;
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
@@ -252,7 +251,9 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       mayRepeat: budget.mayRepeat(),
       waited,
       roll: environment.random(),
-      placeWaitMs: mostMs > 0 && pacing.mayWait(this.#perSecond()) ? mostMs : 0,
+      placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, this.#perSecond()),
+      warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
+      promised: this.#promised,
       mayRetryRefusal: pacing.mayRetryRefusal,
     });
   }
@@ -283,8 +284,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
     const { budget, pacing } = this.#services;
-    const { endpoint } = step;
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === endpoint.id)) budget.repetition();
+    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
     return this.#hedging.answer(this.#launch(step, false, this.#places.useNext()));

@@ -26,12 +26,24 @@ export class SharedPacing {
   }
 
   /**
-   * Whether one more request may wait for a place.
+   * Milliseconds that a request may wait for a place because no endpoint is free; 0 when enough others do.
    *
+   * @param waitedMs - What it has waited so far.
    * @param perSecond - Calls that all endpoints of the request together take.
    */
-  mayWait(perSecond: number): boolean {
-    return this.#pacer !== false && this.#waiting < this.#pacer.queueSeconds * perSecond;
+  placeWaitMs(waitedMs: number, perSecond: number): number {
+    if (this.#pacer === false || this.#waiting >= this.#pacer.queueSeconds * perSecond) return 0;
+    return Math.max(0, this.#pacer.maxWaitMs - waitedMs);
+  }
+
+  /**
+   * Milliseconds that a request may wait for a place where its prompt is cached although another endpoint is free: 0 while
+   * others wait because none is, and while refusals use up the retries that those need who have nowhere else to go.
+   */
+  warmWaitMs(waitedMs: number): number {
+    if (this.#pacer === false || this.#waiting > 0) return 0;
+    if (this.#bucket.retries < this.#pacer.mostRetries / 2) return 0;
+    return Math.max(0, this.#pacer.warmWaitMs - waitedMs);
   }
 
   /** Waits inside; the result leaves. */

@@ -47,9 +47,15 @@ export interface TrafficReport extends TrafficFigures {
   readonly victimsPerDeadTime: number;
   /**
    * Median of the milliseconds from the end of a dead time to the first call that was then answered there, for endpoints
-   * that the oracle would have used within the minute after; undefined when there were none.
+   * that the oracle would have used within the minute after; undefined when there were none. Long also where the router
+   * had no use for the endpoint, because a cheaper one took everything.
    */
   readonly recoveryMs: number | undefined;
+  /**
+   * The same times one by one, without those in which no dearer endpoint answered: nobody missed the endpoint then. To be
+   * put together over several runs, of which one may have a single outage.
+   */
+  readonly missedMs: readonly number[];
   /** Share of the answers by endpoint. */
   readonly shares: Readonly<Record<string, number>>;
   /** The same figures for the requests that began during surges; undefined without one. */
@@ -89,13 +95,21 @@ export function reportOf(
   const victims = logs.reduce((sum, { met }) => sum + met.size, 0);
   const inSurge = logs.filter((log) => log.inSurge);
   const answered = logs.filter(({ tookMs }) => tookMs !== undefined);
+  const recoveries = recoveriesOf(servers, oracle, answers, durationMs);
   return {
     ...figuresOf(logs),
     durationMs,
     cancelledUsd: total(logs, ({ cancelledUsd }) => cancelledUsd),
     deadTimes,
     victimsPerDeadTime: deadTimes === 0 ? 0 : victims / deadTimes,
-    recoveryMs: recoveryOf(servers, oracle, answers, durationMs),
+    recoveryMs:
+      recoveries.length === 0
+        ? undefined
+        : quantile(
+            recoveries.map(({ ms }) => ms),
+            0.5,
+          ),
+    missedMs: recoveries.filter(({ isMissed }) => isMissed).map(({ ms }) => ms),
     shares: Object.fromEntries(
       servers.map(({ endpoint: { name } }) => [
         name,
@@ -127,26 +141,40 @@ function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
   };
 }
 
-function recoveryOf(
+/** A time from the end of a dead time to the first answer after it. */
+interface Recovery {
+  readonly ms: number;
+  /** Whether a dearer endpoint answered meanwhile. */
+  readonly isMissed: boolean;
+}
+
+/** The shortest first. */
+function recoveriesOf(
   servers: readonly SimulatedServer[],
   oracle: Oracle,
   answers: ReadonlyMap<string, readonly number[]>,
   durationMs: number,
-): number | undefined {
-  const times: number[] = [];
+): readonly Recovery[] {
+  const recoveries: Recovery[] = [];
   for (const { endpoint, schedule } of servers) {
     const startedMs = [...(answers.get(endpoint.name) ?? [])].sort((left, right) => left - right);
+    const dearer = servers.filter((other) => listPrice(other.endpoint) > listPrice(endpoint));
     for (const [index, { toMs }] of schedule.deadTimes.entries()) {
       const nextMs = schedule.deadTimes[index + 1]?.fromMs ?? durationMs;
       if (toMs >= durationMs || !oracle.chose(endpoint.name, toMs, Math.min(nextMs, toMs + RECOVERY_WINDOW_MS)))
         continue;
-      const first = startedMs.find((ms) => ms >= toMs && ms < nextMs);
-      times.push((first ?? nextMs) - toMs);
+      const firstMs = startedMs.find((ms) => ms >= toMs && ms < nextMs) ?? nextMs;
+      const isMissed = dearer.some((other) =>
+        answers.get(other.endpoint.name)?.some((ms) => ms >= toMs && ms < firstMs),
+      );
+      recoveries.push({ ms: firstMs - toMs, isMissed });
     }
   }
-  if (times.length === 0) return undefined;
-  times.sort((left, right) => left - right);
-  return quantile(times, 0.5);
+  return recoveries.sort((left, right) => left.ms - right.ms);
+}
+
+function listPrice({ price }: SimulatedEndpoint): number {
+  return price.prompt + price.completion;
 }
 
 function percentiles(logs: readonly RequestLog[]): TimePercentiles {

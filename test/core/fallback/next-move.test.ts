@@ -251,3 +251,63 @@ describe('backoff', () => {
     );
   });
 });
+
+describe('a place where the prompt is cached', () => {
+  /** What it costs at each endpoint, and where the prompt is cached. */
+  const priced = (usd: Readonly<Record<string, number>>, warm: string, of: RoutePlan = plan): RoutePlan => ({
+    ...of,
+    steps: of.steps.map((step) => ({
+      ...step,
+      figures: {
+        expectedCostUsd: usd[step.endpoint.provider],
+        warmth: step.endpoint.provider === warm ? 1 : 0,
+        health: 1,
+        slowness: 1,
+        headroom: 1,
+        share: 0,
+      },
+    })),
+  });
+  const cached = priced({ alpha: 4, beta: 1, gamma: 4 }, 'beta');
+  const busy = (waitMs: number): Partial<Situation> => ({
+    ...closed({ beta: waitMs }, 'rate_limited'),
+    warmWaitMs: 800,
+  });
+
+  it('is waited for as long as it is worth', () => {
+    expect(next([], busy(600), cached)).toBe('beta after 600');
+    expect(next([], busy(601), cached)).toBe('alpha after 0');
+    expect(next([], busy(100), priced({ alpha: 4, beta: 3.6, gamma: 4 }, 'beta'))).toBe('alpha after 0');
+    expect(next([], { ...busy(100), warmWaitMs: 0 }, cached)).toBe('alpha after 0');
+  });
+
+  it('is not waited for where it is cold, serves another model, fails or saves nothing', () => {
+    expect(next([], busy(100), priced({ alpha: 4, beta: 1, gamma: 4 }, 'gamma'))).toBe('alpha after 0');
+    expect(next([], busy(100), priced({ alpha: 1, beta: 1, gamma: 4 }, 'beta'))).toBe('alpha after 0');
+    expect(next([], { ...busy(100), ...closed({ beta: 100 }) }, cached)).toBe('alpha after 0');
+    const others = priced({ alpha: 4, beta: 4, gamma: 1 }, 'gamma', twoModels);
+    expect(next([], { ...closed({ gamma: 100 }, 'rate_limited'), warmWaitMs: 800 }, others)).toBe('alpha after 0');
+  });
+
+  it('is waited for less where the free endpoint has few places left', () => {
+    const admission = ({ provider }: { readonly provider: string }): Admission =>
+      provider === 'beta' ? { ok: false, waitMs: 400, cause: 'pace' } : { ok: true, headroom: 0.5 };
+    expect(next([], { admission, warmWaitMs: 800 }, cached)).toBe('alpha after 0');
+    expect(next([], { admission, warmWaitMs: 1_200 }, cached)).toBe('beta after 400');
+  });
+
+  it('is waited for once after it has refused this request, where retries are left', () => {
+    const refused = failedAt(cached, 'beta', 'rate_limited');
+    expect(next([refused], busy(100), cached)).toBe('beta after 100');
+    expect(next([refused], { ...busy(100), mayRepeat: false }, cached)).toBe('alpha after 0');
+    expect(next([refused], { ...busy(100), mayRetryRefusal: false }, cached)).toBe('stop: exhausted');
+    expect(next([refused, refused], busy(100), cached)).toBe('alpha after 0');
+  });
+
+  it('is taken when it has come, and otherwise another', () => {
+    const come = { waited: true, promised: 'beta', warmWaitMs: 200 };
+    const { id } = cached.steps.find(({ endpoint }) => endpoint.provider === 'beta')?.endpoint ?? { id: '' };
+    expect(next([failedAt(cached, 'beta', 'rate_limited')], { ...come, promised: id }, cached)).toBe('beta after 0');
+    expect(next([], { ...busy(300), ...come, promised: id }, cached)).toBe('alpha after 0');
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_PACER_POLICY } from '../../src/core/selection/adaptive/pacer.ts';
+import { SharedPacing } from '../../src/runtime/chat/shared-pacing.ts';
+
+const pacing = (): SharedPacing => new SharedPacing({ ...DEFAULT_PACER_POLICY, mostRetries: 4 }, false);
+
+describe('a wait for a place where the prompt is cached', () => {
+  it('is not for a time in which others wait because no endpoint is free', () => {
+    const shared = pacing();
+    const leave = shared.enter();
+    expect(shared.warmWaitMs(0)).toBe(0);
+    leave();
+    expect(shared.warmWaitMs(0)).toBe(600);
+  });
+
+  it('leaves half of the retries to those who have nowhere else to go', () => {
+    const shared = pacing();
+    shared.retryRefusal();
+    shared.retryRefusal();
+    expect(shared.warmWaitMs(0)).toBe(600);
+    shared.retryRefusal();
+    expect(shared.warmWaitMs(0)).toBe(0);
+    expect(shared.mayRetryRefusal).toBe(true);
+  });
+
+  it('counts what was waited before', () => {
+    expect(pacing().warmWaitMs(300)).toBe(500);
+    expect(pacing().warmWaitMs(900)).toBe(0);
+  });
+
+  it('is not where nothing is paced', () => {
+    expect(new SharedPacing(false, false).warmWaitMs(0)).toBe(0);
+  });
+});
