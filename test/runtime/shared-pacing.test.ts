@@ -24,7 +24,7 @@ describe('a wait for a place where the prompt is cached', () => {
   });
 
   it('counts what was waited before', () => {
-    expect(pacing().warmWaitMs(300)).toBe(500);
+    expect(pacing().warmWaitMs(300)).toBe(300);
     expect(pacing().warmWaitMs(900)).toBe(0);
   });
 
