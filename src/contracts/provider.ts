@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
 import type { UpstreamEmbeddings, UpstreamResult } from '../core/stream/upstream-result.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
-import type { ReportedLimits } from '../core/selection/adaptive/allowance.ts';
+import type { ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
 import type { StreamPiece } from '../core/stream/pieces.ts';
 
 /** One upstream call, as a provider gets it. */
@@ -52,7 +52,7 @@ export interface CallProgress {
   readonly limits?: ((limits: ReportedLimits) => void) | undefined;
 }
 
-export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/allowance.ts';
+export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
 
 /**
  * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the

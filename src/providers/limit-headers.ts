@@ -1,5 +1,5 @@
 import { durationMs, retryAfterMs } from '../core/fallback/http-date.ts';
-import type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/allowance.ts';
+import type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
 
 type Header = (name: string) => string | undefined;
 

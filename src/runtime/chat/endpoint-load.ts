@@ -6,15 +6,13 @@ import {
   allowanceOf,
   type ReportedLimits,
   waitForAllowance,
-} from '../../core/selection/adaptive/allowance.ts';
-import {
   headroomOf,
   isLimited,
   type MinuteUse,
   useAfterAnswer,
   useAfterSending,
   waitForLimits,
-} from '../../core/selection/adaptive/declared-limits.ts';
+} from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */

@@ -11,7 +11,7 @@ import {
   observeStart,
   UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
-import type { ReportedLimits } from '../../core/selection/adaptive/allowance.ts';
+import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,

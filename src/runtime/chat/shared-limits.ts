@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import { changesAfter, claimOf, type EndpointClaim, slicesOf, waitForRoom } from '../../core/limits/endpoint-claim.ts';
-import { isLimited } from '../../core/selection/adaptive/declared-limits.ts';
+import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';

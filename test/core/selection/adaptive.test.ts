@@ -15,7 +15,7 @@ import {
   usualMedian,
   usualP95,
 } from '../../../src/core/selection/adaptive/wellness.ts';
-import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/declared-limits.ts';
+import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/endpoint-limits.ts';
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,

@@ -6,7 +6,7 @@ import {
   allowanceLeft,
   allowanceOf,
   waitForAllowance,
-} from '../../../src/core/selection/adaptive/allowance.ts';
+} from '../../../src/core/selection/adaptive/endpoint-limits.ts';
 
 const MINUTE = 60_000;
 
