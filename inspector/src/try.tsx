@@ -34,7 +34,7 @@ export function TryIt(): JSX.Element {
   const [sent, setSent] = useState<Sent>();
   const controller = useRef<AbortController | undefined>(undefined);
   const models = facts.answer?.models ?? [];
-  // What is being typed; it must outlast the answer about the models.
+  // What somebody is typing, from the moment the field is entered: nothing else may be written into it then.
   const [typed, setTyped] = useState<string>();
   const model = typed ?? query.get('model') ?? models.find((id) => id === 'simulated/small') ?? models[0] ?? '';
   const busy = sent !== undefined && sent.state !== 'done';
@@ -86,11 +86,10 @@ export function TryIt(): JSX.Element {
               required
               value={model}
               spellcheck={false}
+              onFocus={(event) => setTyped(event.currentTarget.value)}
               onInput={(event) => setTyped(event.currentTarget.value)}
-              onChange={(event) => {
-                setTyped(undefined);
-                setQuery({ model: event.currentTarget.value.trim() });
-              }}
+              onChange={(event) => setQuery({ model: event.currentTarget.value.trim() })}
+              onBlur={() => setTyped(undefined)}
             />
             <datalist id="models">
               {models.slice(0, 500).map((id) => (
@@ -170,7 +169,7 @@ function Answer({ sent }: { readonly sent: Sent }): JSX.Element {
               : `first token after ${ms(sent.firstMs)}`}
         </span>
       </h2>
-      <p class="text">{sent.text}</p>
+      {(sent.text !== '' || sent.problem === undefined) && <p class="text">{sent.text}</p>}
       <Problem problem={sent.problem} />
     </>
   );

@@ -36,16 +36,16 @@ export interface TrainingSettings {
 export const SETTINGS: TrainingSettings = {
   seed: 7,
   fromTemplates: 300,
-  fromAssignments: 1_200,
-  fromLexicon: 1_200,
-  naturalWeight: 10,
+  fromAssignments: 1_000,
+  fromLexicon: 600,
+  naturalWeight: 8,
   rounds: 6,
   rate: 0.5,
   decay: 0.0003,
   hidden: 0.6,
   certainty: 0.92,
   fewestPrompts: 6,
-  kept: 41_500,
+  kept: 42_000,
   large: 8,
 };
 

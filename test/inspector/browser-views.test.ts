@@ -75,6 +75,28 @@ async function open(mounted: Mounted, colorScheme: 'light' | 'dark' = 'light'): 
   return opened;
 }
 
+/** Keeps the list of models from a page until the function that it gives is called. */
+async function withoutModels(page: Page): Promise<() => Promise<void>> {
+  let answer: (() => Promise<void>) | undefined;
+  await page.route('**/api/facts', (route) => {
+    answer = () => route.continue();
+  });
+  return async () => {
+    await vi.waitFor(() => answer?.() ?? Promise.reject(new Error('Nobody asked for the models')));
+    await page.locator('#models option').first().waitFor({ state: 'attached' });
+  };
+}
+
+/** Waits for a view. Where it does not come, the error says what there is instead. */
+async function shown({ page, requests, complaints }: WatchedPage, ready: (page: Page) => Promise<void>): Promise<void> {
+  try {
+    await ready(page);
+  } catch (error) {
+    const there = { text: await page.locator('body').innerText(), requests: requests.slice(-10), complaints };
+    throw new Error(`The page is not as expected: ${JSON.stringify(there)}`, { cause: error });
+  }
+}
+
 /** Whether the views on a mount are looked through for accessibility: the page and its answers are the same on all. */
 const isSearched = (mount: string): boolean => STORMS_ARE_FULL || mount === 'node';
 
@@ -97,7 +119,7 @@ describe.each(someOf(Object.entries(MOUNTS), { every: 3 }))('every view on %s', 
     const { page, requests, complaints } = opened;
     for (const { link, address, ready } of VIEWS) {
       await page.getByRole('navigation').getByRole('link', { name: link }).click();
-      await ready(page);
+      await shown(opened, ready);
       expect(new URL(page.url()).pathname).toBe(`/v1/inspector${address}`);
       expect([link, await faults(page)]).toEqual([link, []]);
     }
@@ -118,7 +140,7 @@ describe('the page', () => {
     await using opened = await open(mounted, 'dark');
     for (const { link, ready } of VIEWS) {
       await opened.page.getByRole('navigation').getByRole('link', { name: link }).click();
-      await ready(opened.page);
+      await shown(opened, ready);
       // Nothing but colours differs: without storms, they alone are looked at.
       const faults = await findings(opened.page, STORMS_ARE_FULL ? undefined : 'color-contrast');
       expect([link, faults]).toEqual([link, []]);
@@ -201,18 +223,31 @@ describe('the page', () => {
     await using mounted = await mountNode(local);
     await using opened = await browser.open();
     const { page } = opened;
-    let answer: (() => Promise<void>) | undefined;
-    await page.route('**/api/facts', (route) => {
-      answer = () => route.continue();
-    });
+    const tellModels = await withoutModels(page);
     await page.goto(`${mounted.baseURL}/inspector/try`);
-    await page.getByLabel('model').fill('acme/quick');
-    await vi.waitFor(() => answer?.() ?? Promise.reject(new Error('Nobody asked for the models')));
-    await page.locator('#models option').first().waitFor({ state: 'attached' });
+    await page.getByLabel('model').focus();
+    await page.keyboard.type('acme/');
+    await tellModels();
+    await page.keyboard.type('quick');
     expect(await page.getByLabel('model').inputValue()).toBe('acme/quick');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('.summary').waitFor();
     expect(await page.locator('.summary').textContent()).toMatch(/^✓ answered by alpha/);
+    await local.close();
+  });
+
+  it('writes no model into the field that somebody has entered', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    const tellModels = await withoutModels(page);
+    await page.goto(`${mounted.baseURL}/inspector/try`);
+    await page.getByLabel('model').focus();
+    await tellModels();
+    expect(await page.getByLabel('model').inputValue()).toBe('');
+    await page.getByLabel('message').focus();
+    await expect.poll(() => page.getByLabel('model').inputValue()).toMatch(/^acme\//);
     await local.close();
   });
 

@@ -10,10 +10,10 @@ export interface Features {
 /** The largest hash of a feature. */
 export const MAX_FEATURE = 0xf_ffff;
 
-/** Characters at the beginning and at the end that count fully; what is pasted in between counts less. */
-const HEAD = 240;
-const TAIL = 160;
-const MIDDLE_WEIGHT = 0.35;
+/** Characters at the beginning, and near enough at the end, that count fully. */
+const FULL = 150;
+/** How much words count at least. */
+const LEAST_WEIGHT = 0.3;
 /** Length of the word beginnings that stand for all forms of a word. */
 const STEM = 5;
 /** Words at the beginning, where requests mostly say what they want. */
@@ -56,7 +56,7 @@ function scanWords(text: string, note: (hash: number, weight: number) => void): 
   let begins = true;
   let at = 0;
   while (at < end) {
-    const weight = at < HEAD || at >= end - TAIL ? 1 : MIDDLE_WEIGHT;
+    const weight = weightAt(at, end);
     const code = lower.charCodeAt(at);
     if (!isLetter(code)) {
       if (code > SPACE) note(SIGN ^ code, weight);
@@ -82,6 +82,15 @@ function scanWords(text: string, note: (hash: number, weight: number) => void): 
     before = hash;
     words += 1;
   }
+}
+
+/**
+ * What is wanted stands at the beginning or at the end of a prompt, and what is pasted between them may be about
+ * anything: a word counts the less, the farther it is from the nearer end.
+ */
+function weightAt(at: number, end: number): number {
+  const distance = Math.min(at, (end - at) * 1.5);
+  return distance <= FULL ? 1 : Math.max(LEAST_WEIGHT, FULL / distance);
 }
 
 /** Where a sentence or a line ends, and what comes before a colon: requests within a text begin behind it. */

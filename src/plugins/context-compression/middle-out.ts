@@ -43,7 +43,7 @@ export function middleOut(
     return written(messages, sizes, shares, count);
   }
   for (const index of stays.indexes) shares.set(index, Infinity);
-  const { whole, rest, left } = chooseUnits({ units, kept, messages, sizes }, room, LEAST);
+  const { whole, rest, left } = chooseUnits({ units, kept, messages, sizes }, room);
   const reserved = Math.min(rest?.tokens ?? 0, left);
   const share = whole.shareOf(room.tokens - reserved);
   for (const index of whole.indexes) shares.set(index, share);
@@ -60,7 +60,7 @@ export function leastTokens(messages: readonly Message[], sizes: readonly Counte
 }
 
 /**
- * Writes the messages that stay, in their order.
+ * Writes the messages that stay, in their order. What a shortened text leaves of its share goes to the next one.
  *
  * @param shares - How many tokens each text of a message may have; messages without an entry go.
  */
@@ -71,13 +71,23 @@ export function written(
   count: TokenCounter,
 ): Compressed {
   let shortened = 0;
+  let over = 0;
   const result = messages.flatMap((message, index) => {
     const share = shares.get(index);
     if (share === undefined) return [];
-    const long = sizes[index]?.texts.filter((text) => text.tokens > share) ?? [];
-    if (long.length === 0) return message;
+    const long = new Set<number>();
+    for (const text of sizes[index]?.texts ?? []) {
+      if (text.tokens <= share) continue;
+      if (text.tokens > share + over) long.add(text.part);
+      else over -= text.tokens - share;
+    }
+    if (long.size === 0) return message;
     shortened += 1;
-    return withShortTexts(message, new Set(long.map((text) => text.part)), (text) => shortenText(text, share, count));
+    return withShortTexts(message, long, (text) => {
+      const short = shortenText(text, share + over, count);
+      over = Math.max(0, share + over - count(short));
+      return short;
+    });
   });
   return { messages: result, removed: messages.length - result.length, shortened };
 }
@@ -106,10 +116,10 @@ const WORD = 40;
  * @param tokens - What the result may have; from 16 up.
  */
 export function shortenText(text: string, tokens: number, count: TokenCounter): string {
-  let goal = (tokens - count(GAP)) / 2;
-  for (let tries = 0; tries < 12 && goal >= 1; tries += 1, goal *= 0.9) {
-    const head = headOf(text, goal, count);
-    const tail = tailOf(text, goal, count);
+  let room = tokens - count(GAP);
+  for (let tries = 1; tries <= 12 && room >= 2; tries += 1, room *= 1 - 0.03 * tries) {
+    const head = headOf(text, room / 2, count);
+    const tail = tailOf(text, room - count(head), count);
     const result = `${head}${GAP}${tail}`;
     if (head.length + tail.length < text.length && count(result) <= tokens) return result;
   }
@@ -131,16 +141,26 @@ function tailOf(text: string, tokens: number, count: TokenCounter): string {
   });
 }
 
-/** Finds about the longest piece with so many tokens. Every try is at most as long as the last. */
+/** Part of the tokens that a piece may leave unused. */
+const UNUSED = 0.02;
+
+/** Finds about the longest piece with so many tokens: the longest one of all tries that is not too long. */
 function search(text: string, tokens: number, count: TokenCounter, pieceOf: (length: number) => string): string {
-  let length = Math.min(Math.floor(text.length / 2), Math.ceil(tokens * MOST_CHARACTERS));
-  for (let tries = 0; tries < 12 && length > 0; tries += 1) {
+  const half = Math.floor(text.length / 2);
+  let length = Math.min(half, Math.ceil(tokens * MOST_CHARACTERS));
+  let found = '';
+  let [longest, shortest] = [0, half + 1];
+  for (let tries = 0; tries < 12 && length > longest && length < shortest; tries += 1) {
     const piece = pieceOf(length);
     const used = count(piece);
-    if (used <= tokens) return piece;
-    length = Math.floor(Math.min(length - 1, (length * tokens * 0.98) / used));
+    if (used <= tokens) {
+      [found, longest] = [piece, length];
+      if (used >= tokens * (1 - UNUSED)) break;
+    } else shortest = length;
+    const next = Math.floor((length * tokens * (1 - UNUSED / 2)) / Math.max(1, used));
+    length = Math.max(longest + 1, Math.min(shortest - 1, next));
   }
-  return '';
+  return found;
 }
 
 /** False between the two halves of a character beyond the basic plane. */
@@ -198,9 +218,9 @@ const WORTHWHILE = 64;
  * of the gap get the room that is left, and close it where two turns of one speaker would come together: some models
  * insist that user and assistant take turns.
  */
-function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenUnits {
+function chooseUnits(list: UnitList, room: PromptLimits): ChosenUnits {
   const { units, kept } = list;
-  const cap = Math.max(least, Math.floor(room.tokens / LONGEST_PART));
+  const cap = Math.max(LEAST, Math.floor(room.tokens / LONGEST_PART));
   const free = units.flatMap((_, index) => (kept.has(index) ? [] : [index]));
   const chosen: number[] = [];
   let [left, right] = [0, free.length - 1];
@@ -219,32 +239,55 @@ function chooseUnits(list: UnitList, room: PromptLimits, least: number): ChosenU
     if (fromStart) [left, before] = [left + 1, before + used];
     else [right, behind] = [right - 1, behind + used];
   }
-  const whole = measure(list, chosen);
-  const rest = edgesOf(free.slice(left, right + 1))
+  const leftOut = free.slice(left, right + 1);
+  const rest = restAt(list, chosen, leftOut, { tokens, messages });
+  if (rest !== undefined) return { whole: measure(list, chosen), rest, left: tokens };
+  const superfluous = superfluousUnit(list, chosen);
+  if (superfluous === undefined) return { whole: measure(list, chosen), left: tokens };
+  const others = chosen.filter((unit) => unit !== superfluous);
+  const whole = measure(list, others);
+  const gone = measure(list, [superfluous]);
+  const more = { tokens: tokens + gone.cappedAt(cap), messages: messages + gone.count };
+  return { whole, rest: restAt(list, others, [superfluous, ...leftOut], more), left: more.tokens };
+}
+
+/** What gets the room that is left: the largest of the edges of what was left out that keep the turns of the speakers. */
+function restAt(
+  list: UnitList,
+  chosen: readonly number[],
+  leftOut: readonly number[],
+  room: PromptLimits,
+): Measured | undefined {
+  const { tokens } = room;
+  return edgesOf(leftOut)
     .filter((edge) => !clashes(list, [...chosen, ...edge]))
     .map((edge) => measure(list, edge))
-    .filter((one) => one.count <= messages && tokens >= WORTHWHILE && one.cappedAt(least) <= tokens)
+    .filter((one) => one.count <= room.messages && tokens >= WORTHWHILE && one.cappedAt(LEAST) <= tokens)
     .reduce<Measured | undefined>(
       (best, one) => (Math.min(one.tokens, tokens) > Math.min(best?.tokens ?? 0, tokens) ? one : best),
       undefined,
     );
-  if (rest !== undefined) return { whole, rest, left: tokens };
-  const superfluous = superfluousUnit(list, chosen);
-  if (superfluous === undefined) return { whole, left: tokens };
-  return {
-    whole: measure(
-      list,
-      chosen.filter((unit) => unit !== superfluous),
-    ),
-    left: tokens,
-  };
 }
 
-/** One or two units at the edges of those that were left out: two, because one of them alone may speak out of turn. */
+/**
+ * Up to four units at the edges of those that were left out: several, because fewer may speak out of turn, or be too
+ * short for the room.
+ */
 function edgesOf(leftOut: readonly number[]): readonly (readonly number[])[] {
-  const [first, second] = leftOut;
-  const [last, beforeLast] = [leftOut.at(-1), leftOut.at(-2)];
-  const edges = [[first], [last], [first, second], [first, last], [beforeLast, last]];
+  const [first, second, third] = leftOut;
+  const [last, beforeLast, beforeThat] = [leftOut.at(-1), leftOut.at(-2), leftOut.at(-3)];
+  const edges = [
+    [first],
+    [last],
+    [first, second],
+    [first, last],
+    [beforeLast, last],
+    [first, second, third],
+    [first, second, last],
+    [first, beforeLast, last],
+    [beforeThat, beforeLast, last],
+    [first, second, beforeLast, last],
+  ];
   return edges.flatMap((edge) => {
     const units = edge.filter((unit) => unit !== undefined);
     return units.length === edge.length && new Set(units).size === units.length ? [units] : [];

@@ -4,13 +4,13 @@ import {
   allowanceAfterSending,
   allowanceLeft,
   allowanceOf,
-  type ReportedLimits,
-  waitForAllowance,
   headroomOf,
   isLimited,
   type MinuteUse,
+  type ReportedLimits,
   useAfterAnswer,
   useAfterSending,
+  waitForAllowance,
   waitForLimits,
 } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';

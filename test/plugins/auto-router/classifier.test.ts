@@ -154,6 +154,20 @@ describe('the task classifier', () => {
     },
   );
 
+  it('counts words the less, the farther they are from the beginning and the end', () => {
+    const filler = (count: number): string => 'of it and '.repeat(count);
+    const [marked = -1] = featuresOf('rare').hashes;
+    const weightIn = (before: number, behind: number): number => {
+      const { hashes, weights } = featuresOf(`${filler(before)}rare ${filler(behind)}`);
+      return weights[hashes.indexOf(marked)] ?? 0;
+    };
+    const [first, early, middle, last] = [weightIn(1, 99), weightIn(25, 75), weightIn(50, 50), weightIn(99, 1)];
+    expect(first).toBeGreaterThan(early);
+    expect(early).toBeGreaterThan(middle);
+    expect(middle).toBeGreaterThan(0);
+    expect(last).toBeCloseTo(first, 2);
+  });
+
   it('says how likely each task is, and weighs work with tools by what the words do not tell', () => {
     const classify = localClassifier();
     for (const { text } of heldBack()) {

@@ -170,10 +170,12 @@ describe('middle-out', () => {
     const compressed = compress([system, ...history, question], 2_000);
     const kept = compressed?.messages ?? [];
     expect([kept[0], kept.at(-1)]).toEqual([system, question]);
-    const left = kept.slice(1, -1).map((message) => history.indexOf(message));
-    // Some from the beginning, some from the end, whole, about as many of each.
+    const left = kept.slice(1, -1).map((message) => Number(/Message (\d+)/.exec(JSON.stringify(message))?.[1]));
+    // Some from the beginning, some from the end, about as many of each, and whole but for those at the gap.
     const gap = left.findIndex((place, index) => place !== index);
-    expect(left.every((place) => place >= 0)).toBe(true);
+    const cut = left.filter((place, index) => kept[index + 1] !== history[place]);
+    expect(left.slice(Math.max(0, gap - 2), gap + 2)).toEqual(expect.arrayContaining(cut));
+    expect(left.length - cut.length).toBeGreaterThan(5);
     expect(Math.abs(gap - (left.length - gap))).toBeLessThanOrEqual(2);
     expect(left.at(-1)).toBe(39);
     // User and assistant still take turns.
@@ -191,6 +193,25 @@ describe('middle-out', () => {
       expect(tokensOf(kept)).toBeLessThanOrEqual(tokens);
       expect(tokensOf(kept) / tokens).toBeGreaterThan(0.97);
       expect(kept.every(({ role }, index) => index === 0 || role !== kept[index - 1]?.role)).toBe(true);
+    }
+  });
+
+  it('leaves next to nothing of the room unused where all messages are short, and where several are shortened', () => {
+    for (const shape of [
+      [30, 90, 20, 140, 60, 35, 110, 25, 80, 50, 130, 45, 70],
+      [10, 400, 12, 900, 15, 30, 700, 20, 1_200, 11, 500],
+    ]) {
+      const messages = shape.flatMap((count, index): readonly Message[] => [
+        { role: 'user', content: `${index} ${'asked about it '.repeat(count / 2)}` },
+        { role: 'assistant', content: `${index} ${'answered at length '.repeat(count)}` },
+      ]);
+      const whole = tokensOf(messages);
+      for (let tokens = 800; tokens < whole; tokens += 170) {
+        const kept = compress(messages, tokens)?.messages ?? [];
+        expect(tokensOf(kept)).toBeLessThanOrEqual(tokens);
+        expect(tokensOf(kept) / tokens).toBeGreaterThan(0.97);
+        expect(kept.every(({ role }, index) => index === 0 || role !== kept[index - 1]?.role)).toBe(true);
+      }
     }
   });
 
